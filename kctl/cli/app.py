@@ -43,6 +43,8 @@ COMMANDS = {
     "configs": Entry("kctl.cli.configs", "Show and change configs of topics, brokers and groups."),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),
+    "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),
+    "doctor": Entry("kctl.cli.why.doctor", "Look for everything that kctl why finds, in the whole cluster."),
     "wait": Entry("kctl.cli.wait", "Wait for topics, brokers or a group."),
     "api": Entry("kctl.cli.api", "Send one request of any API of Kafka, as JSON."),
     "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),

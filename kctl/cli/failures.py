@@ -49,6 +49,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.IllegalStateError: ExitCode.UNEXPECTED,
     errors.ConcurrentModificationError: ExitCode.UNEXPECTED,
     errors.WakeupError: ExitCode.UNEXPECTED,
+    errors.RequestBudgetError: ExitCode.DEGRADED,
     errors.InvalidOffsetError: ExitCode.DATA,
     errors.LogTruncationError: ExitCode.DATA,
     errors.CommitFailedError: ExitCode.NOT_ABLE_YET,

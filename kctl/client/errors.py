@@ -72,6 +72,10 @@ class LogTruncationError(InvalidOffsetError):
         self.divergent_epoch = divergent_epoch
 
 
+class RequestBudgetError(KafkaError):
+    """A request was not sent, because a block of calls has sent as many as it may (`Admin.request_budget`)."""
+
+
 class CommitFailedError(KafkaError):
     """Offsets were not committed, because other members own the partitions now; `cause` is the broker's message.
 

@@ -33,6 +33,7 @@ from kctl.client.admin.group_values import (
 )
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
 from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
@@ -79,6 +80,7 @@ __all__ = [
     "LogDir",
     "MemberDescription",
     "MemberToRemove",
+    "MetadataView",
     "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
@@ -160,6 +162,22 @@ class Admin(OperatorCalls, TransactionCalls):
         timeout_ms = to_timeout_ms(timeout, self.config.default_api_timeout_ms)
         timer = Timer(self._client.clock, timeout_ms) if within is None else within.timer.sub(timeout_ms)
         return Span(timer, self._client.time_mark())
+
+    @property
+    def requests_sent(self) -> int:
+        """How many requests were sent so far, those for metadata included, those that connect and log in not."""
+        return self._client.network.requests_sent
+
+    @contextmanager
+    def request_budget(self, most: int) -> Iterator[None]:
+        """Let the calls of a block send so many requests in all; those beyond fail with RequestBudgetError."""
+        network = self._client.network
+        outer = network.requests_left
+        network.requests_left = most
+        try:
+            yield
+        finally:
+            network.requests_left = outer
 
     @contextmanager
     def within(self, timeout: Timeout = None) -> Iterator[None]:

@@ -6,11 +6,12 @@ Owns their arguments; one file per resource does the work. Shown by tests/sim/ad
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from kctl.client.admin import configs, features, log_dirs, partitions, quorum, records
+from kctl.client.admin import configs, features, log_dirs, metadata_views, partitions, quorum, records
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.configs import ConfigResource, Configs
 from kctl.client.admin.features import Feature
 from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
 from kctl.client.cluster import TopicPartition
 
@@ -96,6 +97,16 @@ class OperatorCalls:
         Raises: UnsupportedVersionError: the cluster works without KRaft, or is older than Kafka 3.0.
         """
         return quorum.describe_quorum(self._call("describing the quorum", timeout))
+
+    def metadata_views(
+        self, broker_ids: Sequence[int], topics: Sequence[str] | None = None, *, timeout: Timeout = None
+    ) -> Results[int, MetadataView]:
+        """Return the metadata as each broker has it, or why it did not respond; each is requested once.
+
+        Args: topics: names; None for all.
+        """
+        call = self._call("comparing the metadata of brokers", timeout)
+        return metadata_views.metadata_views(call, broker_ids, topics)
 
     def describe_log_dirs(self, broker_ids: Sequence[int], *, timeout: Timeout = None) -> Results[int, list[LogDir]]:
         """Return the log directories of each broker, with their disks and the sizes of replicas."""

@@ -20,6 +20,7 @@ from kctl.client.errors import (
     ConnectionLost,
     KafkaError,
     ProtocolError,
+    RequestBudgetError,
     RequestTimeout,
     UnsupportedVersionError,
 )
@@ -97,6 +98,10 @@ class NetworkClient:
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
         self._done: deque[tuple[OnDone, Answer]] = deque()
         self._is_closed = False
+        self.requests_sent = 0
+        """Without those that connect and log in."""
+        self.requests_left: int | None = None
+        """How many may still be sent; None: any number."""
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
@@ -207,6 +212,10 @@ class NetworkClient:
             self._finish(on_done, Answer(node_id, None, error, -1, 0, was_sent=False))
             return
         now_ms = self.clock.now_ms()
+        if self.requests_left is not None and self.requests_left <= 0:
+            spent = RequestBudgetError(f"{request.NAME} was not sent: the budget of requests is spent")
+            self._finish(on_done, Answer(node_id, None, spent, -1, now_ms, was_sent=False))
+            return
         version = -1
         try:
             version = connection.versions.choose(type(request), outgoing.max_version)
@@ -230,6 +239,9 @@ class NetworkClient:
         except ProtocolError as misuse:
             self._finish(on_done, Answer(node_id, None, misuse, version, now_ms, was_sent=False))
             return
+        self.requests_sent += 1
+        if self.requests_left is not None:
+            self.requests_left -= 1
         self._channels.flush(connection)
         self._finish_written()
 

@@ -1,0 +1,62 @@
+"""`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence.
+
+Shown by tests/sim/why and tests/cli/test_why.py.
+"""
+
+from typing import Annotated
+
+import typer
+
+from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.why.options import WhyOptions, why_options
+
+app = Commands(no_args_is_help=True)
+
+
+@app.callback()
+def why() -> None:
+    """Find out what is wrong with a group, a topic or the cluster.
+
+    Sends read-only requests and prints findings, the gravest first, each with its evidence, what it leads to, and the
+    command that cures it; that command is never run. Exit codes: 0 nothing found, 3 a warning or an error was found.
+    """
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(options=why_options)
+def group(
+    common: Common,
+    name: Annotated[str, typer.Argument(metavar="GROUP", show_default=False)],
+    options: WhyOptions,
+) -> int:
+    """Show why a group does not read: members, offsets, the partitions it reads and their brokers."""
+    from kctl.cli.why.run import show_group  # the client: not wanted for --help
+
+    return show_group(common, name, options)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(options=why_options)
+def topic(
+    common: Common,
+    name: Annotated[str, typer.Argument(metavar="TOPIC", show_default=False)],
+    options: WhyOptions,
+) -> int:
+    """Show what is wrong with a topic: leaders, replicas in sync, timestamps, configs and brokers."""
+    from kctl.cli.why.run import show_topic  # the client: not wanted for --help
+
+    return show_topic(common, name, options)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(options=why_options)
+def cluster(common: Common, options: WhyOptions) -> int:
+    """Show what is wrong with the cluster: brokers, controllers, disks and all topics."""
+    from kctl.cli.why.run import show_cluster  # the client: not wanted for --help
+
+    return show_cluster(common, options)

@@ -1,0 +1,69 @@
+"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
+
+from typing import Annotated, NamedTuple
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.options import Words, duration_ms
+
+DEFAULT_BUDGET = 200
+_severities = Words(("error", "warning", "note"))
+
+
+class WhyOptions(NamedTuple):
+    """What the options came to."""
+
+    watch_ms: int
+    only: frozenset[str]
+    ignored: frozenset[str]
+    severity: str
+    budget: int
+
+
+def why_options(
+    watch: Annotated[
+        int,
+        typer.Option(
+            "--watch",
+            parser=duration_ms,
+            metavar="DURATION",
+            help="Look twice, this far apart: many findings are about what moves (0s).",
+        ),
+    ] = 0,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="ID", help="Look for this finding only; repeatable.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="ID", help="Do not report this finding; repeatable.")
+    ] = None,
+    severity: Annotated[
+        str,
+        typer.Option(
+            "--severity",
+            parser=_severities,
+            metavar=_severities.metavar,
+            help="Least severity that is reported (note).",
+        ),
+    ] = "note",
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, max=100_000, metavar="N", help="Most requests to send in all (200).")
+    ] = DEFAULT_BUDGET,
+) -> WhyOptions:
+    """Return the options. Raises: click.BadParameter: there is no such finding."""
+    return WhyOptions(watch, _ids(only, "--only"), _ids(ignore, "--ignore"), severity, budget)
+
+
+def _ids(given: list[str] | None, flag: str) -> frozenset[str]:
+    if not given:
+        return frozenset()
+    from difflib import get_close_matches  # wanted only where findings are named
+
+    from kctl.why.table import FINDINGS
+
+    for name in given:
+        if name not in FINDINGS:
+            near = get_close_matches(name[:80], FINDINGS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; kctl explain --list has them all."
+            raise click.BadParameter(f"there is no finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
+    return frozenset(given)

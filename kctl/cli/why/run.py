@@ -1,0 +1,76 @@
+"""Looks once or twice, judges, prints, and chooses the exit code. Shown by tests/sim/why and tests/cli/test_why.py."""
+
+from collections.abc import Sequence
+
+from kctl.cli import click
+from kctl.cli.admin_client import open_admin
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import explain
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common
+from kctl.cli.why.options import WhyOptions
+from kctl.cli.why.view import write_verdict
+from kctl.client.clock import Timer, duration_text
+from kctl.client.errors import AuthorizationError, UnsupportedVersionError
+from kctl.client.network.system import system_runtime
+from kctl.why import Scope, Selection, Severity, Verdict, judge_looks, take_looks
+
+
+def show_group(common: Common, name: str, options: WhyOptions) -> int:
+    """Show what is wrong with a group."""
+    return _show(common, f"group {name}", Selection(groups=(name,)), (Scope.GROUP,), options)
+
+
+def show_topic(common: Common, name: str, options: WhyOptions) -> int:
+    """Show what is wrong with a topic."""
+    return _show(common, f"topic {name}", Selection(topics=(name,)), (Scope.TOPIC,), options)
+
+
+def show_cluster(common: Common, options: WhyOptions) -> int:
+    """Show what is wrong with the cluster and its topics."""
+    return _show(common, "the cluster", Selection(topics=None, has_brokers=True), (Scope.CLUSTER,), options)
+
+
+def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
+    """Show what is wrong with everything, or with what is named."""
+    if groups or topics:
+        selection = Selection(groups or (), topics or (), has_brokers=True)
+    else:
+        selection = Selection(groups=None, topics=None, has_brokers=True)
+    return _show(common, "the cluster, its topics and groups", selection, tuple(Scope), options)
+
+
+def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scope, ...], options: WhyOptions) -> int:
+    output = common.choose_output(*SHAPES)
+    runtime = system_runtime()
+    with open_admin(common) as admin:
+        timeout_ms = admin.config.default_api_timeout_ms
+        if options.watch_ms >= timeout_ms:
+            raise click.UsageError(
+                f"--watch {duration_text(options.watch_ms)} has to end before --api-timeout "
+                f"({duration_text(timeout_ms)}), which is for both looks."
+            )
+        timer = Timer(runtime.clock, timeout_ms)
+        with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
+            looks = take_looks(admin, runtime, timer, selection, options.watch_ms)
+    verdict = judge_looks(
+        looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity)
+    )
+    write_verdict(common, output, subject, looks, verdict)
+    return exit_code(verdict)
+
+
+def exit_code(verdict: Verdict) -> int:
+    """Return 3 where something is wrong; 0 where nothing is; else the code of what kept us from looking.
+
+    A right that is missing, or an API that the brokers do not have, is reported and changes no code.
+    """
+    if verdict.is_bad:
+        return ExitCode.DEGRADED
+    for unchecked in verdict.unchecked:
+        error = unchecked.gap.error
+        if error is None:
+            return ExitCode.DEGRADED
+        if not isinstance(error, AuthorizationError | UnsupportedVersionError):
+            return explain(error).code
+    return ExitCode.OK

@@ -1,0 +1,140 @@
+"""Findings as people and programs read them. Shown by tests/unit/cli/why/test_view.py."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+
+from kctl.cli.formats.listing import Listing, write_lines, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output
+from kctl.client.errors import AuthorizationError
+from kctl.client.wording import counted, one_line
+from kctl.why import Evidence, Finding, Looks, Verdict
+from kctl.why.judge import Unchecked
+from kctl.why.table import REQUEST_RIGHTS
+
+COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
+WIDTH = 100
+MOST_LISTED = 5
+"""Requests without a response that a table names; further ones are counted."""
+
+
+def write_verdict(common: Common, output: Output, subject: str, looks: Looks, verdict: Verdict) -> None:
+    """Write the findings to stdout, and what was not checked: in a table to stdout, else to stderr too."""
+    if output is Output.TABLE:
+        write_lines(common.environment, _lines(subject, looks, verdict, common.environment.table_width))
+        return
+    facts: dict[str, object] = {"about": subject, "wall_ms": looks.now.wall_ms, "complete": not verdict.unchecked}
+    if output in (Output.JSON, Output.YAML):
+        facts |= {
+            "requests": looks.now.requests + (0 if looks.before is None else looks.before.requests),
+            "checked": list(verdict.checked),
+            "unchecked": [unchecked_object(each) for each in verdict.unchecked],
+            "needs_watch": list(verdict.needs_watch),
+        }
+    listing = Listing(
+        "findings",
+        COLUMNS,
+        [_row(finding) for finding in verdict.findings],
+        facts,
+        objects=[finding_object(finding) for finding in verdict.findings],
+    )
+    write_listing(common.environment, output, listing)
+    for line in _unchecked_lines(verdict):
+        common.say(f"{common.environment.program}: {line}")
+
+
+def finding_object(finding: Finding) -> dict[str, object]:
+    """Return a finding for programs; docs/schemas/why.v1.json has its fields."""
+    return {**_row(finding), "evidence": [_evidence_object(each) for each in finding.evidence]}
+
+
+def unchecked_object(unchecked: Unchecked) -> dict[str, object]:
+    """Return what could not be checked for programs."""
+    gap = unchecked.gap
+    return {
+        "request": gap.request,
+        "of": gap.of,
+        "reason": gap.reason,
+        "right": _right(unchecked),
+        "ids": list(unchecked.ids),
+    }
+
+
+def _row(finding: Finding) -> Row:
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "sentence": finding.sentence,
+        "leads_to": finding.leads_to,
+        "show": finding.show,
+        "cure": finding.cure,
+    }
+
+
+def _evidence_object(evidence: Evidence) -> dict[str, object]:
+    return {"request": evidence.request, "of": evidence.of, "values": dict(evidence.values)}
+
+
+def _right(unchecked: Unchecked) -> str | None:
+    is_right = isinstance(unchecked.gap.error, AuthorizationError)
+    return REQUEST_RIGHTS.get(unchecked.gap.request) if is_right else None
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def _lines(subject: str, looks: Looks, verdict: Verdict, width: int | None) -> Iterator[str]:
+    width = min(width or WIDTH, WIDTH)
+    for finding in verdict.findings:
+        yield from _finding_lines(finding, width)
+        yield ""
+    requests = looks.now.requests + (0 if looks.before is None else looks.before.requests)
+    found = counted(len(verdict.findings), "finding") if verdict.findings else "nothing found"
+    summary = f"{found} about {subject}: {len(verdict.checked)} checked by {counted(requests, 'request')}"
+    yield from _wrapped(summary, width)
+    if not verdict.findings and verdict.checked:
+        yield from _wrapped(f"checked: {', '.join(verdict.checked)}", width)
+    for line in _unchecked_lines(verdict):
+        yield from _wrapped(line, width)
+    if verdict.needs_watch:
+        yield from _wrapped(f"not checked without --watch 10s: {', '.join(verdict.needs_watch)}", width)
+
+
+def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
+    yield from _wrapped(f"{finding.severity.value.upper()} {finding.id}: {finding.subject}", width)
+    yield from _wrapped(finding.sentence, width, "  ", "  ")
+    yield from _wrapped(finding.leads_to, width, "  leads to: ")
+    for evidence in finding.evidence:
+        text = f"{evidence.request}, {evidence.of}: {_values(evidence.values)}"
+        yield from _wrapped(text, width, "  evidence: ")
+    yield f"  show:     {one_line(finding.show)}"
+    if finding.cure.startswith("kctl "):
+        yield f"  cure:     {one_line(finding.cure)}"
+    else:
+        yield from _wrapped(finding.cure, width, "  cure:     ")
+
+
+def _values(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={'none' if value is None else value}" for name, value in values.items())
+
+
+def _unchecked_lines(verdict: Verdict) -> Iterator[str]:
+    for unchecked in verdict.unchecked[:MOST_LISTED]:
+        gap, right = unchecked.gap, _right(unchecked)
+        reason = gap.reason if right is None else f"the right is missing: {right}"
+        yield f"not checked: {', '.join(unchecked.ids)}: {gap.request} of {gap.of}: {reason}"
+    more = len(verdict.unchecked) - MOST_LISTED
+    if more > 0:
+        yield f"not checked: {counted(more, 'more request')} without a response"
+
+
+def _wrapped(text: str, width: int, first: str = "", further: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        one_line(text),
+        max(width, len(first) + 20),
+        initial_indent=first,
+        subsequent_indent=" " * len(first) if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

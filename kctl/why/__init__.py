@@ -1,0 +1,30 @@
+"""Why a group, a topic or a cluster is in trouble: what one or two looks at it show, as findings.
+
+`look.py` has the values that were read, `gather.py` reads them by bounded read-only requests, `table.py` names every
+finding once, `findings/` decides: pure functions from looks to findings. Knows no command line.
+Shown by tests/unit/why and tests/sim/why.
+"""
+
+from kctl.why.finding import Evidence, Finding, FindingKind, Scope, Severity
+from kctl.why.gather import Gatherer, Selection, take_looks
+from kctl.why.judge import Verdict, judge_looks
+from kctl.why.look import Gap, Look
+from kctl.why.looking import Looks
+from kctl.why.table import FINDINGS
+
+__all__ = [
+    "FINDINGS",
+    "Evidence",
+    "Finding",
+    "FindingKind",
+    "Gap",
+    "Gatherer",
+    "Look",
+    "Looks",
+    "Scope",
+    "Selection",
+    "Severity",
+    "Verdict",
+    "judge_looks",
+    "take_looks",
+]

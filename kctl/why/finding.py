@@ -1,0 +1,124 @@
+"""Finding and FindingKind: one thing that is wrong, and the row of the table that it is an instance of.
+
+A row has the sentence and the commands as templates; a finding fills in names and numbers. Names come from brokers and
+clients, so that commands quote them for a shell. Shown by tests/unit/why/test_finding.py.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.probe import Severity as Severity
+from kctl.client.wording import one_line
+
+Value = str | int | float | bool | None
+"""What a request reported."""
+
+
+class Scope(Enum):
+    """What `kctl why` is asked about."""
+
+    GROUP = "group"
+    TOPIC = "topic"
+    CLUSTER = "cluster"
+
+
+class Evidence(NamedTuple):
+    """What one request reported: Kafka's name of the API, what it was about, and the values."""
+
+    request: str
+    of: str
+    values: Mapping[str, Value]
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong.
+
+    Attributes:
+        subject: what it is about: `group billing`, `partition orders-3`, `broker 2`.
+        leads_to: what happens if nothing is done.
+        show: the command that shows more.
+        cure: the command that cures it, or what to do where no command does.
+    """
+
+    id: str
+    severity: Severity
+    subject: str
+    sentence: str
+    evidence: tuple[Evidence, ...]
+    leads_to: str
+    show: str
+    cure: str
+
+
+class FindingKind(NamedTuple):
+    """One row of the table.
+
+    Attributes:
+        title: what it is, for headings and lists.
+        scopes: for which subjects it is looked for.
+        looks: how many looks it needs.
+        requests: whose responses it is judged by, as Kafka names the APIs.
+        subject, sentence, show, cure: templates; names in braces are filled in. `!s` in front of none: see `fill`.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    scopes: tuple[Scope, ...]
+    looks: int
+    requests: tuple[str, ...]
+    subject: str
+    sentence: str
+    leads_to: str
+    show: str
+    cure: str
+
+    def found(self, values: Mapping[str, Value], evidence: Sequence[Evidence]) -> Finding:
+        """Return the finding with these values in its sentence, its subject and its commands."""
+        return Finding(
+            self.id,
+            self.severity,
+            fill(self.subject, values),
+            fill(self.sentence, values),
+            tuple(evidence),
+            fill(self.leads_to, values),
+            fill_command(self.show, values),
+            fill_command(self.cure, values) if is_command(self.cure) else fill(self.cure, values),
+        )
+
+
+def is_command(text: str) -> bool:
+    """Return whether a template is a command line; anything else is said in words."""
+    return text.startswith("kctl ")
+
+
+def fill(template: str, values: Mapping[str, Value]) -> str:
+    """Return a text with values in it: whole numbers with commas; control characters of names as escapes."""
+    return template.format_map({name: _shown(value) for name, value in values.items()})
+
+
+def fill_command(template: str, values: Mapping[str, Value]) -> str:
+    """Return a command line that a shell passes on unchanged, whatever the names have in them."""
+    return template.format_map({name: quoted(str(value)) for name, value in values.items()})
+
+
+def quoted(word: str) -> str:
+    """Return a word for a POSIX shell; one with control characters as $'...', so that it can be printed and copied."""
+    if word == one_line(word):
+        return shlex.quote(word)
+    escaped = "".join(
+        f"\\{char}" if char in "\\'" else char if char == one_line(char) else _octal(char) for char in word
+    )
+    return f"$'{escaped}'"
+
+
+def _octal(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode())
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return one_line(str(value))
+    return f"{value:,}"

@@ -1,0 +1,232 @@
+"""Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead.
+
+Shown by tests/unit/why/test_brokers.py and tests/sim/why.
+"""
+
+from collections.abc import Iterator
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import Look
+from kctl.why.looking import Looks, age_text, by_partition, place, size_text
+from kctl.why.table import FINDINGS
+
+LEAST_FREE_PERCENT = 10
+CLOCK_MS = 30_000
+"""Clocks that differ by less are not reported: the two instants are not of the same moment."""
+BEHIND_MS = 30_000
+SKEW_FACTOR = 2
+LEAST_SKEWED = 20
+"""With fewer partitions than this on average, leaders are never spread evenly."""
+
+
+def brokers(looks: Looks) -> Iterator[Finding]:
+    """Yield what is wrong with brokers."""
+    yield from _unreachable(looks.now)
+    yield from _missing(looks.now)
+    yield from _stale(looks)
+    yield from _quorum(looks.now)
+    yield from _disks(looks)
+    yield from _leaders(looks.now)
+
+
+def _unreachable(look: Look) -> Iterator[Finding]:
+    registered = {node.node_id for node in look.nodes}
+    for node_id, error in look.unreachable.items():
+        if node_id not in registered:
+            continue
+        leads = [tp for tp, info in look.partitions.items() if info.leader_id == node_id]
+        yield FINDINGS["broker-unreachable"].found(
+            {
+                "broker": node_id,
+                "name": look.node_name(node_id),
+                "reason": str(error),
+                "leads": len(leads),
+                "partitions": counted(len(look.partitions), "partition"),
+            },
+            [Evidence("Metadata", f"broker {node_id}", {"error": str(error)})],
+        )
+
+
+def _missing(look: Look) -> Iterator[Finding]:
+    registered = {node.node_id for node in look.nodes}
+    of_broker: dict[int, list[TopicPartition]] = {}
+    for tp, info in look.partitions.items():
+        for node_id in info.replicas:
+            if node_id not in registered:
+                of_broker.setdefault(node_id, []).append(tp)
+    for node_id, replicas in sorted(of_broker.items()):
+        yield FINDINGS["broker-missing"].found(
+            {"broker": node_id, "partitions": counted(len(replicas), "partition"), **place(replicas[0])},
+            [Evidence("Metadata", "registered brokers", {"brokers": ",".join(map(str, sorted(registered)))})],
+        )
+
+
+def _stale(looks: Looks) -> Iterator[Finding]:
+    """Of an epoch that was newer in the first look: a broker may learn of one a moment later than others."""
+    if looks.before is None:
+        return
+    newest: dict[TopicPartition, tuple[int, int]] = {}
+    for view in looks.before.views.values():
+        for topic in view.topics.values():
+            for number, info in topic.partitions.items():
+                tp = TopicPartition(topic.name, number)
+                newest[tp] = max(newest.get(tp, (-1, -1)), (info.leader_epoch, info.leader_id))
+    for node_id, view in looks.now.views.items():
+        behind = {}
+        for tp, (epoch, _) in newest.items():
+            of_topic = view.topics.get(tp.topic)
+            seen = None if of_topic is None else of_topic.partitions.get(tp.partition)
+            if seen is not None and 0 <= seen.leader_epoch < epoch:
+                behind[tp] = seen
+        if behind:
+            worst = min(behind)
+            yield FINDINGS["stale-metadata"].found(
+                {
+                    "broker": node_id,
+                    "name": looks.now.node_name(node_id),
+                    "partitions": counted(len(behind), "partition"),
+                    "leader": behind[worst].leader_id,
+                    "epoch": behind[worst].leader_epoch,
+                    "newest": newest[worst][0],
+                    "other": newest[worst][1],
+                    "seconds": looks.apart,
+                    **place(worst),
+                },
+                [
+                    Evidence(
+                        "Metadata",
+                        f"leader epochs as broker {node_id} has them",
+                        by_partition({tp: info.leader_epoch for tp, info in behind.items()}),
+                    ),
+                    Evidence(
+                        "Metadata",
+                        "newest leader epochs in the first look",
+                        by_partition({tp: newest[tp][0] for tp in behind}),
+                    ),
+                ],
+            )
+
+
+def _quorum(look: Look) -> Iterator[Finding]:
+    if look.quorum is None:
+        return
+    leader = next((each for each in look.quorum.replicas if each.node_id == look.quorum.leader_id), None)
+    if leader is None or leader.last_caught_up_at_ms < 0:
+        return
+    now_ms = leader.last_caught_up_at_ms  # the leader reports its own time here
+    off_ms = now_ms - look.wall_ms
+    if abs(off_ms) >= CLOCK_MS:
+        yield FINDINGS["controller-clock"].found(
+            {
+                "node": leader.node_id,
+                "off": age_text(abs(off_ms)),
+                "direction": "ahead of" if off_ms > 0 else "behind",
+            },
+            [
+                Evidence(
+                    "DescribeQuorum", f"node {leader.node_id}", {"last_caught_up_ms": now_ms, "here_ms": look.wall_ms}
+                )
+            ],
+        )
+    for replica in look.quorum.replicas:
+        age_ms = now_ms - replica.last_caught_up_at_ms
+        if replica.lag > 0 and replica.last_caught_up_at_ms >= 0 and age_ms >= BEHIND_MS:
+            yield FINDINGS["quorum-lag"].found(
+                {
+                    "role": "controller" if replica.is_voter else "broker",
+                    "node": replica.node_id,
+                    "lag": replica.lag,
+                    "age": age_text(age_ms),
+                },
+                [
+                    Evidence(
+                        "DescribeQuorum",
+                        f"node {replica.node_id}",
+                        {"log_end_offset": replica.log_end_offset, "last_caught_up_ms": replica.last_caught_up_at_ms},
+                    )
+                ],
+            )
+
+
+def _disks(looks: Looks) -> Iterator[Finding]:
+    for node_id, dirs in looks.now.log_dirs.items():
+        for each in dirs:
+            if each.error is not None:
+                yield FINDINGS["log-dir-offline"].found(
+                    {"broker": node_id, "path": each.path, "reason": str(each.error)},
+                    [Evidence("DescribeLogDirs", f"broker {node_id}", {"dir": each.path, "error": each.error.name})],
+                )
+            elif each.total_bytes > 0 and each.usable_bytes * 100 < each.total_bytes * LEAST_FREE_PERCENT:
+                sizes: dict[str, int] = {}
+                for tp, size in each.replica_bytes.items():
+                    sizes[tp.topic] = sizes.get(tp.topic, 0) + size
+                largest = max(sizes, key=lambda topic: sizes[topic], default="")
+                used = max(1, each.total_bytes - each.usable_bytes)
+                yield FINDINGS["disk-filling"].found(
+                    {
+                        "broker": node_id,
+                        "free": size_text(each.usable_bytes),
+                        "total": size_text(each.total_bytes),
+                        "percent": each.usable_bytes * 100 // each.total_bytes,
+                        "path": each.path,
+                        "rate": _rate_text(looks, node_id, each.path, each.usable_bytes),
+                        "topic": largest or "TOPIC",
+                        "share": sizes.get(largest, 0) * 100 // used,
+                        "bytes": max(1, sizes.get(largest, 0) // 2),
+                    },
+                    [
+                        Evidence(
+                            "DescribeLogDirs",
+                            f"broker {node_id}",
+                            {
+                                "dir": each.path,
+                                "total_bytes": each.total_bytes,
+                                "usable_bytes": each.usable_bytes,
+                                "largest_topic_bytes": sizes.get(largest, 0),
+                            },
+                        )
+                    ],
+                )
+
+
+def _rate_text(looks: Looks, node_id: int, path: str, usable_bytes: int) -> str:
+    dirs = [] if looks.before is None else looks.before.log_dirs.get(node_id, [])
+    before = next((each.usable_bytes for each in dirs if each.path == path), usable_bytes)
+    if before <= usable_bytes or not looks.apart_ms:
+        return ""
+    per_hour = (before - usable_bytes) * 3_600_000 // looks.apart_ms
+    left_ms = usable_bytes * looks.apart_ms // (before - usable_bytes)
+    return f" and fills by {size_text(per_hour)} an hour, full in about {age_text(left_ms)}"
+
+
+def _leaders(look: Look) -> Iterator[Finding]:
+    registered = {node.node_id for node in look.nodes}
+    leads: dict[int, int] = dict.fromkeys(registered, 0)
+    away: dict[int, list[TopicPartition]] = {}
+    for tp, info in look.partitions.items():
+        if info.leader_id in leads:
+            leads[info.leader_id] += 1
+        preferred = info.replicas[0] if info.replicas else -1
+        if preferred in registered and preferred in info.isr and info.leader_id not in (preferred, -1):
+            away.setdefault(preferred, []).append(tp)
+    total = sum(leads.values())
+    fair = total // len(leads) if leads else 0
+    for node_id, count in leads.items():
+        if fair >= LEAST_SKEWED and count >= fair * SKEW_FACTOR:
+            yield FINDINGS["leader-skew"].found(
+                {"broker": node_id, "leads": count, "partitions": counted(total, "partition"), "fair": fair},
+                [Evidence("Metadata", "leaders by broker", {str(key): value for key, value in sorted(leads.items())})],
+            )
+    for node_id, found in away.items():
+        tp = found[0]
+        yield FINDINGS["preferred-leader-away"].found(
+            {
+                "broker": node_id,
+                "partitions": counted(len(found), "partition"),
+                "leader": f"broker {look.partitions[tp].leader_id}",
+                **place(tp),
+            },
+            [Evidence("Metadata", "leaders", by_partition({tp: look.partitions[tp].leader_id for tp in found}))],
+        )

@@ -1,0 +1,136 @@
+"""Groups whose members are the trouble: rebalances, two with one instance id, partitions that no member has.
+
+Shown by tests/unit/why/test_group_members.py and tests/sim/why.
+"""
+
+from collections.abc import Iterator
+
+from kctl.client.admin import MemberDescription
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import GroupLook
+from kctl.why.looking import Looks, member_name, named
+from kctl.why.table import FINDINGS
+
+STORM_EPOCHS = 3
+"""So many changes of the membership between two looks are no restart of a member any more."""
+_UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
+_STABLE = "Stable"
+
+
+def group_members(looks: Looks) -> Iterator[Finding]:
+    """Yield what is wrong with the members of groups."""
+    for group_id, group in looks.now.groups.items():
+        yield from _storm(looks, group_id)
+        yield from _duplicate_instance(looks, group_id)
+        yield from _unassigned(looks, group_id, group)
+
+
+def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
+    both = looks.both(group_id)
+    if both is None:
+        return
+    before, now = (each.description for each in both)
+    replaced = _replaced(before.members, now.members)
+    changes = ""
+    if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
+        changes = f"its epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
+    elif len(replaced) >= max(2, len(now.members) / 2):
+        changes = f"{len(replaced)} of {counted(len(now.members), 'member')} joined again under new ids"
+    elif before.state in _UNSETTLED and now.state in _UNSETTLED:
+        changes = f"it was {before.state} and is {now.state}"
+    if not changes:
+        return
+    who = f"; new member ids: {', '.join(f'{member_name(each)} ({each.host})' for each in replaced[:3])}"
+    yield FINDINGS["rebalance-storm"].found(
+        {"group": group_id, "changes": changes, "seconds": looks.apart, "who": who if replaced else ""},
+        [
+            Evidence("DescribeGroups", "first look", {"state": before.state, "epoch": before.epoch}),
+            Evidence("DescribeGroups", "second look", {"state": now.state, "epoch": now.epoch}),
+        ],
+    )
+
+
+def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
+    """Return the members with a new id whose client and host were in the group under an id that is gone."""
+    present = {member.member_id for member in now}
+    gone = [(member.client_id, member.host) for member in before if member.member_id not in present]
+    known = {member.member_id for member in before}
+    found = []
+    for member in now:
+        if member.member_id not in known and (member.client_id, member.host) in gone:
+            gone.remove((member.client_id, member.host))
+            found.append(member)
+    return found
+
+
+def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
+    both = looks.both(group_id)
+    if both is None:
+        return
+    before = {each.group_instance_id: each for each in both[0].description.members if each.group_instance_id}
+    for member in both[1].description.members:
+        instance = member.group_instance_id
+        old = None if instance is None else before.get(instance)
+        if old is None or old.member_id == member.member_id:
+            continue
+        if (old.client_id, old.host) != (member.client_id, member.host):
+            yield FINDINGS["duplicate-instance-id"].found(
+                {
+                    "group": group_id,
+                    "instance": instance,
+                    "client": old.client_id,
+                    "host": old.host,
+                    "other": member.client_id,
+                    "there": member.host,
+                    "seconds": looks.apart,
+                },
+                [
+                    Evidence("DescribeGroups", "first look", {"member": old.member_id, "host": old.host}),
+                    Evidence("DescribeGroups", "second look", {"member": member.member_id, "host": member.host}),
+                ],
+            )
+
+
+def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    members = group.description.members
+    if group.description.state != _STABLE or not members:
+        return
+    if any(member.assignment is None or member.subscribed_topics is None for member in members):
+        return  # not a group of consumers, or one of its members is on its way in
+    both = looks.both(group_id)
+    assigned = set(group.owners) | (set(both[0].owners) if both is not None else set())
+    subscribed = {topic for member in members for topic in member.subscribed_topics or ()}
+    partitions = [
+        TopicPartition(topic, number) for topic in sorted(subscribed) for number in looks.now.topics.get(topic, ())
+    ]
+    has_manual = any(member.subscribed_regex for member in members)
+    missing = [tp for tp in partitions if tp not in assigned]
+    evidence = Evidence(
+        "DescribeGroups",
+        f"group {group_id}",
+        {"state": group.description.state, "members": len(members), "assignor": group.description.assignor},
+    )
+    if missing and not has_manual:
+        yield FINDINGS["no-assignment"].found(
+            {
+                "group": group_id,
+                "members": counted(len(members), "member"),
+                "partitions": counted(len(missing), "partition"),
+                "topic": missing[0].topic,
+            },
+            [evidence, Evidence("Metadata", "partitions that no member has", {"partitions": named(missing)})],
+        )
+        return
+    idle = [member for member in members if not member.assignment]
+    if idle and partitions and len(members) > len(partitions):
+        yield FINDINGS["members-idle"].found(
+            {
+                "group": group_id,
+                "idle": len(idle),
+                "members": len(members),
+                "partitions": counted(len(partitions), "partition"),
+            },
+            [evidence, Evidence("Metadata", "subscribed topics", {"partitions": len(partitions)})],
+        )

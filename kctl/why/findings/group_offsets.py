@@ -1,0 +1,172 @@
+"""Committed offsets beside the logs: records that are gone, about to go, or were never committed.
+
+Offsets are read before the logs are: a commit cannot be beyond an end that was read later. Shown by
+tests/unit/why/test_group_offsets.py and tests/sim/why.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from kctl.client.cluster import TopicPartition
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import GroupLook
+from kctl.why.looking import Looks, age_text, by_partition, member_name, more_text, place
+from kctl.why.table import FINDINGS
+
+Offsets = Mapping[TopicPartition, int]
+
+
+def group_offsets(looks: Looks) -> Iterator[Finding]:
+    """Yield what is wrong with the committed offsets of groups."""
+    for group_id, group in looks.now.groups.items():
+        committed = {tp: each.offset for tp, each in group.committed.items() if each is not None}
+        yield from _lost(looks, group_id, committed)
+        yield from _truncated(looks, group_id, committed)
+        yield from _will_lose(looks, group_id, group, committed)
+        yield from _nothing_committed(looks, group_id)
+        yield from _uncommitted(looks, group_id, group, committed)
+        yield from _missing_topics(looks, group_id, group)
+
+
+def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
+    # with two looks by the starts of the first: a member may have committed after this look read its offset
+    starts = (looks.before or looks.now).starts
+    lost = {
+        tp: start.offset - committed[tp]
+        for tp, start in starts.items()
+        if committed.get(tp, start.offset) < start.offset
+    }
+    if lost:
+        worst = max(lost, key=lambda tp: lost[tp])
+        yield FINDINGS["lost-data"].found(
+            {
+                "group": group_id,
+                "lost": lost[worst],
+                "offset": committed[worst],
+                "start": starts[worst].offset,
+                "more": more_text(len(lost) - 1),
+                **place(worst),
+            },
+            [
+                Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in lost})),
+                Evidence("ListOffsets", "log starts", by_partition({tp: starts[tp].offset for tp in lost})),
+            ],
+        )
+
+
+def _truncated(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
+    ends = looks.now.ends
+    cut = {tp: committed[tp] - end.offset for tp, end in ends.items() if committed.get(tp, 0) > end.offset}
+    if cut:
+        worst = max(cut, key=lambda tp: cut[tp])
+        yield FINDINGS["log-truncated"].found(
+            {
+                "group": group_id,
+                "lost": cut[worst],
+                "offset": committed[worst],
+                "end": ends[worst].offset,
+                "more": more_text(len(cut) - 1),
+                **place(worst),
+            },
+            [
+                Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in cut})),
+                Evidence("ListOffsets", "log ends", by_partition({tp: ends[tp].offset for tp in cut})),
+            ],
+        )
+
+
+def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> Iterator[Finding]:
+    late: dict[TopicPartition, int] = {}
+    for tp, old in looks.now.expiring.items():
+        offset, start, end = committed.get(tp), looks.now.starts.get(tp), looks.now.ends.get(tp)
+        if offset is None or start is None or end is None or not start.offset <= offset < end.offset:
+            continue
+        if offset < old.until_offset:
+            late[tp] = old.retention_ms
+    if late:
+        worst = max(late, key=lambda tp: looks.lag(group, tp) or 0)
+        age_ms = looks.now.expiring[worst].age_ms
+        yield FINDINGS["will-lose-data"].found(
+            {
+                "group": group_id,
+                "offset": committed[worst],
+                "age": age_text(age_ms),
+                "retention": age_text(late[worst]),
+                "longer": 2 * late[worst],
+                "waiting": looks.lag(group, worst),
+                "more": more_text(len(late) - 1),
+                **place(worst),
+            },
+            [
+                Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in late})),
+                Evidence(
+                    "ListOffsets",
+                    f"first offset of a record younger than {age_text(age_ms)}",
+                    by_partition({tp: looks.now.expiring[tp].until_offset for tp in late}),
+                ),
+                Evidence("DescribeConfigs", f"topic {worst.topic}", {"retention.ms": late[worst]}),
+            ],
+        )
+
+
+def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
+    both = looks.both(group_id)
+    if both is None:
+        return
+    before, now = both
+    owners_before = before.owners
+    found: dict[TopicPartition, int] = {}
+    for tp, member in now.owners.items():
+        was = owners_before.get(tp)
+        is_new = was is None or was.member_id != member.member_id
+        if not is_new and before.committed.get(tp) is None and now.committed.get(tp) is None and looks.arrived(tp):
+            found[tp] = looks.arrived(tp)
+    if found:
+        worst = max(found, key=lambda tp: found[tp])
+        member = now.owners[worst]
+        yield FINDINGS["no-committed-offsets"].found(
+            {
+                "group": group_id,
+                "client": member_name(member),
+                "host": member.host,
+                "arrived": found[worst],
+                "seconds": looks.apart,
+                "more": more_text(len(found) - 1),
+                **place(worst),
+            },
+            [
+                Evidence("OffsetFetch", f"group {group_id} in both looks", by_partition(dict.fromkeys(found))),
+                Evidence("ListOffsets", "records that arrived meanwhile", by_partition(found)),
+            ],
+        )
+
+
+def _uncommitted(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> Iterator[Finding]:
+    """Only of groups without members: a member may be about to commit for the first time."""
+    if group.description.members:
+        return
+    found: dict[TopicPartition, int] = {}
+    for topic in dict.fromkeys(tp.topic for tp in committed):
+        for number in looks.now.topics.get(topic, ()):
+            tp = TopicPartition(topic, number)
+            start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)
+            if tp not in committed and start is not None and end is not None and end.offset > start.offset:
+                found[tp] = end.offset - start.offset
+    if found:
+        worst = max(found, key=lambda tp: found[tp])
+        yield FINDINGS["uncommitted-partition"].found(
+            {"group": group_id, "waiting": found[worst], "more": more_text(len(found) - 1), **place(worst)},
+            [
+                Evidence("OffsetFetch", f"group {group_id}", by_partition(dict.fromkeys(found))),
+                Evidence("ListOffsets", "records by partition", by_partition(found)),
+            ],
+        )
+
+
+def _missing_topics(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    for topic in group.topics:
+        error = looks.now.missing_topics.get(topic)
+        if error is not None:
+            yield FINDINGS["topic-missing"].found(
+                {"group": group_id, "topic": topic},
+                [Evidence("Metadata", f"topic {topic}", {"error": str(error)})],
+            )

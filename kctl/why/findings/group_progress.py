@@ -1,0 +1,196 @@
+"""Groups that do not get on: no members, a stuck member, too slow, nothing to read.
+
+Shown by tests/unit/why/test_group_progress.py and tests/sim/why.
+"""
+
+from collections.abc import Iterator
+
+from kctl.client.admin import MemberDescription
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import GroupLook
+from kctl.why.looking import Looks, age_text, by_partition, member_name, place
+from kctl.why.table import FINDINGS
+
+SLOW_SHARE = 2
+"""A group that commits less than this part of what arrives is too slow..."""
+SLOW_LAG_MS = 30_000
+"""...once it is further behind than what arrives in this time."""
+IDLE_MS = 3_600_000
+"""A topic without a record for this long is idle."""
+_STABLE = "Stable"
+
+
+def group_progress(looks: Looks) -> Iterator[Finding]:
+    """Yield what keeps groups from reading."""
+    for group_id, group in looks.now.groups.items():
+        if group.description.members:
+            stuck = list(_stuck(looks, group_id))
+            yield from stuck
+            if not stuck:
+                yield from _falling_behind(looks, group_id)
+            yield from _idle(looks, group_id, group)
+        else:
+            yield from _no_members(looks, group_id, group)
+
+
+def _no_members(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    lags = {tp: lag for tp in group.committed if (lag := looks.lag(group, tp))}
+    if not lags:
+        return
+    worst = max(lags, key=lambda tp: lags[tp])
+    yield FINDINGS["group-no-members"].found(
+        {
+            "group": group_id,
+            "waiting": sum(lags.values()),
+            "partitions": counted(len(lags), "partition"),
+            "most": lags[worst],
+            **place(worst),
+        },
+        [
+            Evidence("DescribeGroups", f"group {group_id}", {"state": group.description.state, "members": 0}),
+            Evidence("ListOffsets", "lag by partition", by_partition(lags)),
+        ],
+    )
+
+
+# --- stuck ------------------------------------------------------------------------------------------------------------
+
+
+def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:
+    """Return the partitions on which a stable group did not move though records wait, with their owners.
+
+    Not those at which a reader of committed records has to wait for a transaction.
+    """
+    both = looks.both(group_id)
+    if both is None or any(group.description.state != _STABLE for group in both):
+        return {}
+    before, now = both
+    owners_before, owners = before.owners, now.owners
+    found: dict[TopicPartition, MemberDescription] = {}
+    for tp, member in owners.items():
+        old, new, stable = before.committed.get(tp), now.committed.get(tp), looks.now.stable_ends.get(tp)
+        was = owners_before.get(tp)
+        if old is None or new is None or was is None or was.member_id != member.member_id:
+            continue
+        end_before = looks.before.ends.get(tp) if looks.before is not None else None
+        waited = end_before is not None and end_before.offset > old.offset
+        if old.offset == new.offset and waited and stable is not None and stable.offset > new.offset:
+            found[tp] = member
+    return found
+
+
+def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
+    frozen = frozen_partitions(looks, group_id)
+    group = looks.now.groups[group_id]
+    by_member: dict[str, list[TopicPartition]] = {}
+    for tp, member in frozen.items():
+        by_member.setdefault(member.member_id, []).append(tp)
+    for partitions in by_member.values():
+        member = frozen[partitions[0]]
+        owned = [tp for tp in member.assignment or () if looks.lag(group, tp)]
+        moved = [tp for tp in owned if tp not in frozen]
+        worst = max(partitions, key=lambda tp: looks.lag(group, tp) or 0)
+        replaced_by = _replacement(group, member, {each.member_id for each in frozen.values()})
+        which = f"{len(partitions)} of its {counted(len(owned), 'partition')} with records to read"
+        elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
+        kind = FINDINGS["group-stuck" if replaced_by is None else "static-ghost"]
+        offset = group.committed[worst]
+        assert offset is not None
+        yield kind.found(
+            {
+                "group": group_id,
+                "offset": offset.offset,
+                "seconds": looks.apart,
+                "waiting": sum(looks.lag(group, tp) or 0 for tp in partitions),
+                "client": member.client_id if replaced_by is not None else member_name(member),
+                "instance": member.group_instance_id or "",
+                "other": "" if replaced_by is None else replaced_by.group_instance_id or replaced_by.member_id,
+                "host": member.host or "an unknown host",
+                "which": which if not moved else f"{which}, and moves on the others",
+                "elsewhere": elsewhere,
+                **place(worst),
+            },
+            [
+                Evidence(
+                    "DescribeGroups",
+                    f"group {group_id}",
+                    {"state": group.description.state, "member": member.member_id, "host": member.host},
+                ),
+                Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, partitions))),
+                Evidence(
+                    "ListOffsets",
+                    "records that arrived meanwhile",
+                    by_partition({tp: looks.arrived(tp) for tp in partitions}),
+                ),
+            ],
+        )
+
+
+def _replacement(group: GroupLook, member: MemberDescription, stuck_ids: set[str]) -> MemberDescription | None:
+    """Return a member of the same client on the same host that works, where a static one is stuck."""
+    if member.group_instance_id is None:
+        return None
+    for other in group.description.members:
+        is_same_process = (other.client_id, other.host) == (member.client_id, member.host)
+        if is_same_process and other.member_id not in stuck_ids and other.group_instance_id is not None:
+            return other
+    return None
+
+
+def _offsets(group: GroupLook, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    return {tp: each.offset for tp in partitions if (each := group.committed.get(tp)) is not None}
+
+
+# --- too slow, or nothing to do ---------------------------------------------------------------------------------------
+
+
+def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
+    both = looks.both(group_id)
+    if both is None or not looks.apart_ms:
+        return
+    before, now = both
+    topics: dict[str, list[TopicPartition]] = {}
+    for tp in now.owners:
+        if before.committed.get(tp) is not None and now.committed.get(tp) is not None:
+            topics.setdefault(tp.topic, []).append(tp)
+    for topic, partitions in topics.items():
+        arrived = sum(looks.arrived(tp) for tp in partitions)
+        old, new = _offsets(before, partitions), _offsets(now, partitions)
+        read = sum(max(0, new[tp] - old[tp]) for tp in partitions)
+        waiting = sum(looks.lag(now, tp) or 0 for tp in partitions)
+        if read * SLOW_SHARE < arrived and waiting * looks.apart_ms > arrived * SLOW_LAG_MS:
+            yield FINDINGS["falling-behind"].found(
+                {
+                    "group": group_id,
+                    "topic": topic,
+                    "arrived": arrived,
+                    "read": read,
+                    "seconds": looks.apart,
+                    "waiting": waiting,
+                },
+                [
+                    Evidence("OffsetFetch", f"group {group_id} in both looks", {"committed": read}),
+                    Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
+                ],
+            )
+
+
+def _idle(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    topics: dict[str, list[TopicPartition]] = {}
+    for tp in group.partitions:
+        topics.setdefault(tp.topic, []).append(tp)
+    for topic, partitions in topics.items():
+        dates = [looks.now.newest[tp].timestamp_ms for tp in partitions if tp in looks.now.newest]
+        has_read_all = all(looks.lag(group, tp) == 0 for tp in partitions)
+        newest = max(dates, default=-1)
+        age_ms = looks.now.wall_ms - newest
+        if has_read_all and newest >= 0 and age_ms >= IDLE_MS:
+            yield FINDINGS["idle-topic"].found(
+                {"group": group_id, "topic": topic, "age": age_text(age_ms)},
+                [
+                    Evidence("ListOffsets", f"topic {topic}", {"newest_timestamp_ms": newest}),
+                    Evidence("OffsetFetch", f"group {group_id}", {"lag": 0}),
+                ],
+            )

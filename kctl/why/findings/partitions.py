@@ -1,0 +1,161 @@
+"""Topics and partitions: no leader, too few replicas in sync, records from the future, settings that lose records.
+
+One finding a topic, which names the worst partition. Shown by tests/unit/why/test_partitions.py and tests/sim/why.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.wording import counted
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import ConfigValue, Look
+from kctl.why.looking import (
+    Looks,
+    age_text,
+    brokers_text,
+    by_partition,
+    date_text,
+    in_sync_missing,
+    more_text,
+    place,
+    source_text,
+)
+from kctl.why.table import FINDINGS
+
+FUTURE_MS = 3_600_000
+"""Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""
+_MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+_OLD = {
+    "message.format.version": (
+        ("0.8", "0.9", "0.10"),
+        "records have neither headers nor transactions, and every fetch of a newer client is converted",
+    ),
+    "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
+}
+"""Configs whose values (or what they begin with) shut out some clients, and why."""
+
+
+def partitions(looks: Looks) -> Iterator[Finding]:
+    """Yield what is wrong with topics."""
+    look = looks.now
+    for topic, infos in look.topics.items():
+        configs = look.topic_configs.get(topic, {})
+        yield from _no_leader(look, infos.values())
+        yield from _min_isr(topic, list(infos.values()), configs.get(_MIN_ISR))
+        yield from _future(look, topic)
+        yield from _settings(topic, list(infos.values()), configs)
+
+
+def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
+    without = [info for info in infos if info.leader_id < 0]
+    if not without:
+        return
+    registered = {node.node_id for node in look.nodes}
+    info = without[0]
+    away = [node_id for node_id in info.replicas if node_id not in registered]
+    waiting = away or list(info.replicas)
+    if len(away) == len(info.replicas):
+        reason = f"{brokers_text(away)} with its replicas: not registered"
+    elif away:
+        alive = [node_id for node_id in info.replicas if node_id in registered]
+        reason = f"{brokers_text(away)} not registered, and {brokers_text(alive)} not in sync"
+    else:
+        reason = f"its replicas are on {brokers_text(info.replicas)}, and none of them is in sync"
+    tp = TopicPartition(info.topic, info.partition)
+    yield FINDINGS["no-leader"].found(
+        {"reason": reason, "brokers": brokers_text(waiting), "more": more_text(len(without) - 1), **place(tp)},
+        [
+            Evidence(
+                "Metadata",
+                str(tp),
+                {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)},
+            )
+        ],
+    )
+
+
+def _min_isr(topic: str, infos: list[PartitionInfo], config: ConfigValue | None) -> Iterator[Finding]:
+    if config is None or not config.value.isdecimal() or not infos:
+        return
+    least = int(config.value)
+    evidence = Evidence("DescribeConfigs", f"topic {topic}", {_MIN_ISR: least, "source": source_text(config)})
+    few = [info for info in infos if len(info.replicas) < least]
+    if few:
+        yield FINDINGS["impossible-min-isr"].found(
+            {
+                "topic": topic,
+                "replicas": counted(len(few[0].replicas), "replica"),
+                "least": least,
+                "source": source_text(config),
+                "possible": max(1, len(few[0].replicas) - 1),
+            },
+            [evidence, Evidence("Metadata", f"topic {topic}", {"replicas": _ids(few[0].replicas)})],
+        )
+        return
+    under = [info for info in infos if info.leader_id >= 0 and len(info.isr) < least]
+    if under:
+        worst = min(under, key=lambda info: len(info.isr))
+        tp = TopicPartition(topic, worst.partition)
+        yield FINDINGS["under-min-isr"].found(
+            {
+                "in_sync": len(worst.isr),
+                "replicas": len(worst.replicas),
+                "least": least,
+                "source": source_text(config),
+                "brokers": brokers_text({node_id for info in under for node_id in in_sync_missing(info)}),
+                "more": more_text(len(under) - 1),
+                **place(tp),
+            },
+            [
+                evidence,
+                Evidence("Metadata", str(tp), {"replicas": _ids(worst.replicas), "isr": _ids(worst.isr)}),
+            ],
+        )
+
+
+def _future(look: Look, topic: str) -> Iterator[Finding]:
+    latest = look.wall_ms + FUTURE_MS
+    ahead = {
+        tp: newest.timestamp_ms - look.wall_ms
+        for tp, newest in look.newest.items()
+        if tp.topic == topic and newest.timestamp_ms > latest
+    }
+    if ahead:
+        worst = max(ahead, key=lambda tp: ahead[tp])
+        newest = look.newest[worst]
+        yield FINDINGS["future-timestamps"].found(
+            {
+                "offset": newest.offset,
+                "date": date_text(newest.timestamp_ms),
+                "ahead": age_text(ahead[worst]),
+                "more": more_text(len(ahead) - 1),
+                **place(worst),
+            },
+            [
+                Evidence(
+                    "ListOffsets",
+                    "newest timestamps",
+                    by_partition({tp: look.newest[tp].timestamp_ms for tp in ahead}),
+                )
+            ],
+        )
+
+
+def _settings(topic: str, infos: list[PartitionInfo], configs: Mapping[str, ConfigValue]) -> Iterator[Finding]:
+    unclean = configs.get(_UNCLEAN)
+    if unclean is not None and unclean.value == "true" and any(len(info.replicas) > 1 for info in infos):
+        yield FINDINGS["unclean-election"].found(
+            {"topic": topic, "source": source_text(unclean)},
+            [Evidence("DescribeConfigs", f"topic {topic}", {_UNCLEAN: unclean.value})],
+        )
+    for name, (olds, reason) in _OLD.items():
+        found = configs.get(name)
+        if found is not None and found.value.startswith(olds):
+            yield FINDINGS["old-message-format"].found(
+                {"topic": topic, "name": name, "value": found.value, "reason": reason},
+                [Evidence("DescribeConfigs", f"topic {topic}", {name: found.value, "source": source_text(found)})],
+            )
+
+
+def _ids(node_ids: tuple[int, ...]) -> str:
+    return ",".join(map(str, node_ids))

@@ -1,0 +1,85 @@
+"""What one or two looks show: findings by severity, what was checked, and what could not be. Pure.
+
+Shown by tests/unit/why/test_judge.py.
+"""
+
+from typing import NamedTuple
+
+from kctl.why.finding import Finding, FindingKind, Scope, Severity
+from kctl.why.findings.brokers import brokers
+from kctl.why.findings.group_members import group_members
+from kctl.why.findings.group_offsets import group_offsets
+from kctl.why.findings.group_progress import group_progress
+from kctl.why.findings.partitions import partitions
+from kctl.why.look import Gap
+from kctl.why.looking import Looks
+from kctl.why.table import FINDINGS, is_at_least, kinds_of
+
+FAMILIES = (group_progress, group_members, group_offsets, partitions, brokers)
+
+
+class Unchecked(NamedTuple):
+    """Findings that could not be looked for, or not everywhere, and the gap that is the reason."""
+
+    gap: Gap
+    ids: tuple[str, ...]
+
+
+class Verdict(NamedTuple):
+    """What was found.
+
+    Attributes:
+        checked: the ids that were looked for.
+        unchecked: what could not be looked for.
+        needs_watch: the ids that need two looks, where there was one.
+    """
+
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    unchecked: tuple[Unchecked, ...]
+    needs_watch: tuple[str, ...]
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a finding is a warning or worse."""
+        return any(is_at_least(finding.severity, Severity.WARNING) for finding in self.findings)
+
+
+def judge_looks(
+    looks: Looks,
+    scopes: tuple[Scope, ...],
+    *,
+    only: frozenset[str] = frozenset(),
+    ignored: frozenset[str] = frozenset(),
+    severity: Severity = Severity.NOTE,
+) -> Verdict:
+    """Return the findings of these scopes, the gravest first.
+
+    Args: only: these ids; empty: all. severity: the least that is reported.
+    """
+    kinds = [
+        kind
+        for kind in kinds_of(scopes)
+        if (not only or kind.id in only) and kind.id not in ignored and is_at_least(kind.severity, severity)
+    ]
+    wanted = {kind.id for kind in kinds}
+    found = [finding for family in FAMILIES for finding in family(looks) if finding.id in wanted]
+    ids = list(FINDINGS)
+    order = list(Severity)
+    found.sort(key=lambda finding: (order.index(finding.severity), ids.index(finding.id)))
+    needs_watch = tuple(kind.id for kind in kinds if kind.looks > 1) if looks.before is None else ()
+    return Verdict(
+        tuple(found),
+        tuple(kind.id for kind in kinds if kind.id not in needs_watch),
+        tuple(_unchecked(looks, kinds)),
+        needs_watch,
+    )
+
+
+def _unchecked(looks: Looks, kinds: list[FindingKind]) -> list[Unchecked]:
+    found = []
+    for gap in dict.fromkeys(looks.now.gaps):
+        ids = tuple(kind.id for kind in kinds if gap.request in kind.requests)
+        if ids:
+            found.append(Unchecked(gap, ids))
+    return found

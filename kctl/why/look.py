@@ -1,0 +1,114 @@
+"""Look: what read-only requests reported of a cluster at one time, as values. Knows neither requests nor findings."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kctl.client.admin import (
+    GroupDescription,
+    LogDir,
+    MemberDescription,
+    MetadataView,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    QuorumDescription,
+)
+from kctl.client.cluster import Node, PartitionInfo, TopicPartition
+from kctl.client.errors import KafkaError
+
+
+class Gap(NamedTuple):
+    """A request that was not answered: Kafka's name of the API, what it was about, and why.
+
+    `error` is None where it was not sent, because the time or the budget of requests was spent; `reason` says so.
+    """
+
+    request: str
+    of: str
+    error: KafkaError | None
+    reason: str
+
+
+class ConfigValue(NamedTuple):
+    """A config value and where it was set, a key of `CONFIG_SOURCES`."""
+
+    value: str
+    source: int
+
+
+class GroupLook(NamedTuple):
+    """A group and what it has committed; None of a partition: nothing."""
+
+    description: GroupDescription
+    committed: Mapping[TopicPartition, OffsetAndMetadata | None]
+
+    @property
+    def owners(self) -> dict[TopicPartition, MemberDescription]:
+        """The member that each partition is assigned to."""
+        return {tp: member for member in self.description.members for tp in member.assignment or ()}
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that it has committed or that a member has."""
+        return sorted({*self.committed, *self.owners})
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics of these partitions, and those to which a member subscribes."""
+        subscribed = {topic for member in self.description.members for topic in member.subscribed_topics or ()}
+        return sorted({tp.topic for tp in self.partitions} | subscribed)
+
+
+class Expiring(NamedTuple):
+    """Records of a partition before `until_offset` are at least `age_ms` old, and are deleted at `retention_ms`."""
+
+    until_offset: int
+    age_ms: int
+    retention_ms: int
+
+
+class Look(NamedTuple):
+    """One look.
+
+    Attributes:
+        wall_ms: when it began, by the clock of this machine.
+        topics: partitions by topic and number.
+        missing_topics: topics of the groups that cannot be described, with the reason.
+        starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
+        newest: the record with the largest timestamp; offset -1 where there is none.
+        expiring: of partitions that a group has not read to the end, what retention deletes next.
+        views: the metadata of topics and brokers as each broker reports it.
+        unreachable: brokers that did not respond, with the reason.
+        gaps: what was not answered.
+        requests: how many requests were sent.
+    """
+
+    wall_ms: int
+    nodes: tuple[Node, ...] = ()
+    controller_id: int = -1
+    topics: Mapping[str, Mapping[int, PartitionInfo]] = MappingProxyType({})
+    missing_topics: Mapping[str, KafkaError] = MappingProxyType({})
+    groups: Mapping[str, GroupLook] = MappingProxyType({})
+    starts: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
+    ends: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
+    stable_ends: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
+    newest: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
+    expiring: Mapping[TopicPartition, Expiring] = MappingProxyType({})
+    topic_configs: Mapping[str, Mapping[str, ConfigValue]] = MappingProxyType({})
+    broker_configs: Mapping[int, Mapping[str, ConfigValue]] = MappingProxyType({})
+    log_dirs: Mapping[int, list[LogDir]] = MappingProxyType({})
+    quorum: QuorumDescription | None = None
+    views: Mapping[int, MetadataView] = MappingProxyType({})
+    unreachable: Mapping[int, KafkaError] = MappingProxyType({})
+    gaps: tuple[Gap, ...] = ()
+    requests: int = 0
+
+    @property
+    def partitions(self) -> dict[TopicPartition, PartitionInfo]:
+        """Every partition."""
+        return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
+
+    def node_name(self, node_id: int) -> str:
+        """Return `2 (host:port)` of a broker, or its id alone where the cluster does not have it."""
+        node = next((node for node in self.nodes if node.node_id == node_id), None)
+        return str(node_id) if node is None else f"{node_id} ({node.host}:{node.port})"

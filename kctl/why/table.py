@@ -1,0 +1,41 @@
+"""FINDINGS: every finding once: id, severity, requests, sentence, what it leads to, and the command that cures it.
+
+`kctl explain ID`, docs/findings.md and docs/schemas/why.v1.json come from it. Braces are names and numbers that
+`findings/` fills in. Shown by tests/unit/why/test_table.py; each row by a story in tests/sim/why.
+"""
+
+from kctl.why.finding import FindingKind, Scope, Severity
+from kctl.why.table_cluster import CLUSTER_FINDINGS
+from kctl.why.table_groups import GROUP_FINDINGS
+from kctl.why.table_partitions import PARTITION_FINDINGS
+
+REQUEST_RIGHTS: dict[str, str] = {
+    "DescribeConfigs": "DescribeConfigs on the topic or the cluster",
+    "DescribeGroups": "Describe on the group",
+    "DescribeLogDirs": "Describe on the cluster",
+    "DescribeQuorum": "Describe on the cluster",
+    "ListGroups": "Describe on the groups, or on the cluster",
+    "ListOffsets": "Describe on the topic",
+    "Metadata": "Describe on the topic",
+    "OffsetFetch": "Describe on the group and its topics",
+}
+"""By request, the right of Kafka that it needs."""
+
+FINDINGS: dict[str, FindingKind] = {kind.id: kind for kind in (*GROUP_FINDINGS, *PARTITION_FINDINGS, *CLUSTER_FINDINGS)}
+"""By id, in the order in which findings of one severity are shown."""
+
+
+def rights_of(kind: FindingKind) -> list[str]:
+    """Return the rights that a finding needs."""
+    return list(dict.fromkeys(REQUEST_RIGHTS[request] for request in kind.requests if request in REQUEST_RIGHTS))
+
+
+def kinds_of(scopes: tuple[Scope, ...]) -> list[FindingKind]:
+    """Return the findings that are looked for."""
+    return [kind for kind in FINDINGS.values() if set(kind.scopes) & set(scopes)]
+
+
+def is_at_least(severity: Severity, least: Severity) -> bool:
+    """Return whether a severity is that or a graver one."""
+    order = list(Severity)
+    return order.index(severity) <= order.index(least)
