@@ -1,19 +1,24 @@
 """Writes docs/exit-codes.md, docs/faults.md and docs/timeouts.md from the catalogue that `kctl explain` reads.
 
-And docs/pipeline-options.md from the table of the data source's options.
+And docs/pipeline-options.md from the table of the data source's options; docs/findings.md and docs/schemas/why.v1.json
+from that of the findings of `kctl why`.
 
 python tools/write_reference.py            # writes them
 python tools/write_reference.py --check    # exits with 1 when one is out of date
 """
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
 from kctl.pipeline.source.option_table import OPTIONS
+from kctl.why.finding import Severity, is_command, placeholders
+from kctl.why.table import FINDINGS, rights_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTE = "<!-- Written by tools/write_reference.py from kctl/cli/explanations; edit those. -->"
@@ -112,7 +117,111 @@ def pipeline_options() -> str:
     return "\n".join(lines) + "\n"
 
 
+def findings() -> str:
+    """Return docs/findings.md."""
+    lines = [
+        "# Findings",
+        "<!-- Written by tools/write_reference.py from kctl/why/table.py; edit that. -->",
+        "",
+        "What `kctl why` and `kctl doctor` look for ([why.md](why.md)). The ids are stable. Words in capitals are "
+        "names and numbers. `kctl explain ID` prints one.",
+        "",
+        "| finding | severity | about | looks | what |",
+        "|---|---|---|---|---|",
+    ]
+    for kind in FINDINGS.values():
+        about = ", ".join(scope.value for scope in kind.scopes)
+        cells = [f"[{kind.id}](#{kind.id})", kind.severity.value, about, str(kind.looks), kind.title]
+        lines.append(f"| {' | '.join(cells)} |")
+    for kind in FINDINGS.values():
+        cure = placeholders(kind.cure)
+        lines += [
+            "",
+            f'## <a id="{kind.id}"></a>{kind.id}',
+            f"{kind.title}. {kind.leads_to}",
+            "",
+            f"- prints: {placeholders(kind.sentence)}",
+            f"- needs: {'two looks' if kind.looks > 1 else 'one look'}; {', '.join(kind.requests)}",
+            f"- rights: {'; '.join(rights_of(kind))}",
+            f"- more: `{placeholders(kind.show)}`",
+            f"- cure: `{cure}`" if is_command(kind.cure) else f"- cure: {cure}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def why_schema() -> str:
+    """Return docs/schemas/why.v1.json."""
+    text, whole = {"type": "string"}, {"type": "integer"}
+    ids = {"enum": list(FINDINGS)}
+    value = {"type": ["string", "number", "boolean", "null"]}
+    evidence = _object(
+        {"request": text, "of": text, "values": {"type": "object", "additionalProperties": value}},
+        "what one request reported",
+    )
+    finding = {
+        "id": ids,
+        "severity": {"enum": [severity.value for severity in Severity]},
+        "subject": text,
+        "sentence": text,
+        "leads_to": text,
+        "show": {"type": "string", "description": "the command that shows more"},
+        "cure": {"type": "string", "description": "the command that cures it, or what to do"},
+        "evidence": {"type": "array", "items": evidence},
+    }
+    unchecked = _object(
+        {
+            "request": text,
+            "of": text,
+            "reason": text,
+            "right": {"type": ["string", "null"]},
+            "ids": {"type": "array", "items": ids},
+        },
+        "what could not be checked, and the right that is missing where that is the reason",
+    )
+    head = {
+        "v": {"const": 1},
+        "kind": {"const": "why"},
+        "about": text,
+        "wall_ms": whole,
+        "complete": {"type": "boolean", "description": "false where something could not be checked"},
+    }
+    names = {"type": "array", "items": ids}
+    document = {
+        **head,
+        "requests": whole,
+        "checked": names,
+        "unchecked": {"type": "array", "items": unchecked},
+        "needs_watch": names,
+        "rows": {"type": "array", "items": _object(finding, "a finding")},
+    }
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Data formats of kctl why and kctl doctor, version 1",
+        "description": "--output jsonl is a line for each finding; --output json and yaml are one document. Within a "
+        "version fields and ids are added, never renamed or removed.",
+        "oneOf": [{"$ref": "#/$defs/document"}, {"$ref": "#/$defs/line"}],
+        "$defs": {
+            "document": _object(document, "--output json and yaml"),
+            "line": _object({**head, **finding}, "--output jsonl"),
+        },
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _object(properties: dict[str, Any], description: str) -> dict[str, Any]:
+    """Return the schema of an object that has all of these fields."""
+    return {
+        "type": "object",
+        "description": description,
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
 REFERENCES = {
+    "findings.md": findings,
+    "schemas/why.v1.json": why_schema,
     "exit-codes.md": exit_codes,
     "faults.md": faults,
     "timeouts.md": timeouts,

@@ -81,6 +81,17 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Free space of all brokers", "kctl brokers disks"),
         Example("The largest replicas of broker 1", "kctl brokers disks 1 --replicas"),
     ),
+    "kctl why group": (
+        Example("Why does the group not read?", "kctl why group billing --severity error"),
+        Example("Also what moves, by a second look", "kctl why group billing --watch 2s --severity error"),
+        Example("As JSON lines", "kctl why group billing --severity error --output jsonl"),
+    ),
+    "kctl why topic": (Example("What is wrong with a topic", "kctl why topic orders"),),
+    "kctl why cluster": (Example("Brokers, controllers, disks and all topics", "kctl why cluster"),),
+    "kctl doctor": (
+        Example("Everything", "kctl doctor --severity error"),
+        Example("All but one finding", "kctl doctor --group billing --ignore group-no-members --severity error"),
+    ),
     "kctl wait topic": (Example("Until it has partitions with leaders", "kctl wait topic orders --partitions 2"),),
     "kctl wait brokers": (Example("At most half a minute", "kctl wait brokers 1 --api-timeout 30s"),),
     "kctl wait group": (

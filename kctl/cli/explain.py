@@ -30,10 +30,10 @@ def explain(
         output_option(*SHAPES),
     ] = None,
 ) -> int:
-    """Explain an exit code, an error, a timeout, a property, or a line that kctl has printed.
+    """Explain an exit code, an error, a timeout, a property, a finding of kctl why, or a line that kctl has printed.
 
     Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
-    "fault 7" or any words.
+    group-stuck, "fault 7" or any words.
     """
     from kctl.cli.explanations.answer import listing_of, text_lines  # the whole catalogue: not wanted for --help
 

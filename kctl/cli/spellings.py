@@ -1,7 +1,7 @@
 """Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
 
-Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), `--json`, and the place of shared options:
-before the command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
+Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), `--json`, `--watch 10s`, and the place of
+shared options: before the command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,11 @@ from collections.abc import Sequence
 ALIASES = {"topic": "topics", "group": "groups", "profiles": "profile"}
 """Other names of commands."""
 SUBCOMMAND_ALIASES = {"ls": "list"}
-GROUPS = ("topics", "groups", "profile", "bench", "pipeline")
+GROUPS = ("topics", "groups", "profile", "bench", "pipeline", "why")
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
-PRINTING = (*GROUPS, "api", "consume", "explain", "probe")
+PRINTING = (*GROUPS, "api", "consume", "doctor", "explain", "probe")
 """Commands with `--output`."""
+TWO_LOOKS = ("why", "doctor")
 _OF_ROOT = ("-h", "--help", "-V", "--version")
 
 
@@ -27,7 +28,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
-    rest = _with_json(name, rest)
+    rest = _with_interval(name, _with_json(name, rest))
     if name not in GROUPS:
         return [name, *shared, *rest]
     more, behind = _take_shared(rest)
@@ -41,11 +42,27 @@ def _with_json(name: str, words: Sequence[str]) -> list[str]:
     """Return the words of a command with `--output` in the place of `--json`: jsonl for a stream, json for a list."""
     if "--json" not in words or name not in PRINTING:
         return list(words)
-    is_stream = name == "consume" or any(word.split("=")[0] in ("--watch", "--count") for word in words)
+    has_looks = any(word.split("=")[0] in ("--watch", "--count") for word in words)
+    is_stream = name == "consume" or (has_looks and name not in TWO_LOOKS)
     at = words.index("--json")
     if "--" in words[:at]:
         return list(words)
     return [*words[:at], "--output", "jsonl" if is_stream else "json", *words[at + 1 :]]
+
+
+def _with_interval(name: str, words: Sequence[str]) -> list[str]:
+    """Return the words of `why` and `doctor` with `--watch --interval 10s` in the place of `--watch 10s`."""
+    if name not in TWO_LOOKS:
+        return list(words)
+    found: list[str] = []
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        follows = words[at + 1] if at + 1 < len(words) else ""
+        if option == "--watch" and (equals or follows[:1].isdigit()):
+            found += ["--watch", "--interval", *([value] if equals else [])]
+        else:
+            found.append(word)
+    return found
 
 
 def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

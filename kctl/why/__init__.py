@@ -5,15 +5,16 @@ finding once, `findings/` decides: pure functions from looks to findings. Knows 
 Shown by tests/unit/why and tests/sim/why.
 """
 
+from kctl.why.diagnosis import Diagnosis, diagnose
 from kctl.why.finding import Evidence, Finding, FindingKind, Scope, Severity
 from kctl.why.gather import Gatherer, Selection, take_looks
-from kctl.why.judge import Verdict, judge_looks
 from kctl.why.look import Gap, Look
 from kctl.why.looking import Looks
 from kctl.why.table import FINDINGS
 
 __all__ = [
     "FINDINGS",
+    "Diagnosis",
     "Evidence",
     "Finding",
     "FindingKind",
@@ -24,7 +25,6 @@ __all__ = [
     "Scope",
     "Selection",
     "Severity",
-    "Verdict",
-    "judge_looks",
+    "diagnose",
     "take_looks",
 ]

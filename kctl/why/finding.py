@@ -4,6 +4,7 @@ A row has the sentence and the commands as templates; a finding fills in names a
 clients, so that commands quote them for a shell. Shown by tests/unit/why/test_finding.py.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -12,6 +13,9 @@ from typing import NamedTuple
 from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
 
+OPTIONAL = frozenset({"more", "rate", "who"})
+"""Fields that may be empty; they bring their own punctuation."""
+_FIELD = re.compile(r"\{(\w+)\}")
 Value = str | int | float | bool | None
 """What a request reported."""
 
@@ -59,8 +63,8 @@ class FindingKind(NamedTuple):
         title: what it is, for headings and lists.
         scopes: for which subjects it is looked for.
         looks: how many looks it needs.
-        requests: whose responses it is judged by, as Kafka names the APIs.
-        subject, sentence, show, cure: templates; names in braces are filled in. `!s` in front of none: see `fill`.
+        requests: the APIs whose responses it needs, by Kafka's names.
+        subject, sentence, show, cure: templates; names in braces are filled in.
     """
 
     id: str
@@ -102,6 +106,11 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
 def fill_command(template: str, values: Mapping[str, Value]) -> str:
     """Return a command line that a shell passes on unchanged, whatever the names have in them."""
     return template.format_map({name: quoted(str(value)) for name, value in values.items()})
+
+
+def placeholders(template: str) -> str:
+    """Return a template as documentation shows it: `GROUP` for `{group}`, without what may be empty."""
+    return _FIELD.sub(lambda field: "" if field[1] in OPTIONAL else field[1].upper(), template)
 
 
 def quoted(word: str) -> str:

@@ -25,8 +25,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, RequestBudgetError
+from kctl.client.runtime import Runtime
 from kctl.client.wording import counted
-from kctl.client.seams import Runtime
 from kctl.why.look import ConfigValue, Expiring, Gap, GroupLook, Look
 from kctl.why.looking import Looks
 
@@ -324,7 +324,7 @@ def take_looks(admin: Admin, runtime: Runtime, timer: Timer, selection: Selectio
 
 
 def is_missing(error: KafkaError) -> bool:
-    """Return whether an error says that a group or topic does not exist."""
+    """Return whether an error means that a group or topic does not exist."""
     return isinstance(error, BrokerError) and error.code in (
         ErrorCode.GROUP_ID_NOT_FOUND,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -20,7 +20,7 @@ from kctl.client.errors import KafkaError
 class Gap(NamedTuple):
     """A request that was not answered: Kafka's name of the API, what it was about, and why.
 
-    `error` is None where it was not sent, because the time or the budget of requests was spent; `reason` says so.
+    `error` is None where it was not sent, because the time or the budget of requests was spent.
     """
 
     request: str

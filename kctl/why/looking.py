@@ -109,6 +109,15 @@ def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
     return ", ".join(map(str, every[:most])) + more
 
 
+def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
+    """Return `1,204 on orders-3, 7 on orders-0`, the largest first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    more = (
+        f", and {sum(count for _, count in ordered[most:]):,} on {len(ordered) - most} more" if ordered[most:] else ""
+    )
+    return ", ".join(f"{count:,} on {tp}" for tp, count in ordered[:most]) + more
+
+
 def brokers_text(node_ids: Iterable[int]) -> str:
     """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`."""
     ids = [str(node_id) for node_id in sorted(node_ids)]

@@ -69,7 +69,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         requests=("DescribeQuorum",),
         subject="node {node}",
         sentence="the clock of controller {node} is {off} {direction} the clock of this machine",
-        leads_to="Timestamps, retention and the validity of tokens and certificates are judged by wrong clocks.",
+        leads_to="Timestamps, retention and the validity of tokens and certificates are decided by wrong clocks.",
         show="kctl cluster quorum",
         cure="synchronise both clocks (NTP)",
     ),

@@ -15,7 +15,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has not moved on {partition} from offset {offset} for {seconds}, and {waiting} records wait. "
-        "Its owner {client} ({host}) committed nothing for {which}{elsewhere}",
+        "Its owner {client} ({host}) committed nothing for {which}",
         leads_to="The lag grows until the member is restarted, and records expire unread in the end.",
         show="kctl groups members {group}",
         cure="restart {client} on {host}, or look at its threads: it sends heartbeats and does not process records",
@@ -43,8 +43,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=_OFFSETS,
         subject="group {group}",
-        sentence="{group} has no active members, and {waiting} records wait on {partitions}, most of them on "
-        "{partition} ({most})",
+        sentence="{group} has no active members, and {waiting} records wait: {where}",
         leads_to="The lag grows; after offsets.retention.minutes without members the committed offsets are deleted.",
         show="kctl groups lag {group}",
         cure="start the consumers of {group}",
@@ -99,7 +98,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeGroups", "Metadata"),
         subject="group {group}",
-        sentence="{group} is stable with {members}, and nobody has {partitions} of {topic}, to which they subscribe",
+        sentence="{group} is stable with {members}, and no member has {partitions} of {topic}, to which they subscribe",
         leads_to="Records of these partitions are not read.",
         show="kctl groups members {group}",
         cure="look at the assignor and the rights of the member that leads the group; restarting a member makes it "
@@ -128,7 +127,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} missed {lost} records of {partition}: its next offset is {offset}, and the log starts at "
         "{start}{more}",
-        leads_to="The records are gone; at its next fetch the group continues where auto.offset.reset says.",
+        leads_to="The records are gone; at its next fetch the group continues as auto.offset.reset decides.",
         show="kctl groups describe {group}",
         cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-earliest --execute",
     ),
@@ -142,7 +141,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} has committed offset {offset} of {partition}, but its log ends at {end}: {lost} records that "
         "it read are gone (an unclean leader election, or the topic was deleted and recreated){more}",
-        leads_to="Its consumers fail with OFFSET_OUT_OF_RANGE and continue where auto.offset.reset says: twice, or not "
+        leads_to="Its consumers fail with OFFSET_OUT_OF_RANGE and continue as auto.offset.reset decides: twice, or not "
         "at all.",
         show="kctl topics offsets {topic}",
         cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-latest --execute",
@@ -171,7 +170,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} has no committed offset of {partition}, which {client} ({host}) has, although {arrived} "
         "records arrived within {seconds}{more}",
-        leads_to="After each restart or rebalance the group starts where auto.offset.reset says: at the other end.",
+        leads_to="After each restart or rebalance the group starts as auto.offset.reset decides: at the other end.",
         show="kctl groups describe {group}",
         cure="let the consumers commit: enable.auto.commit, or commit_sync() after each batch",
     ),

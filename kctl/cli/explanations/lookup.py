@@ -1,4 +1,4 @@
-"""Finds the page that a text asks for: an exit code, an error class, a broker's error, a limit, a property, a fault.
+"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault, a finding of kctl why.
 
 Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
 tests/unit/cli/test_explain.py.
@@ -20,6 +20,7 @@ from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
 from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config import IGNORED, REFUSED
+from kctl.why.table import FINDINGS
 
 LONGEST_TEXT = 2_000
 """Characters of a free text that are compared: the comparison is quadratic."""
@@ -59,6 +60,7 @@ def all_pages() -> list[Page]:
         *(pages.property_page(declared) for name, declared in sorted(KNOWN.items()) if name == declared.name),
         *(pages.class_page(kind) for kind in ERROR_CLASSES.values()),
         *(pages.broker_page(error) for error in ErrorCode),
+        *(pages.finding_page(kind) for kind in FINDINGS.values()),
     ]
 
 
@@ -75,7 +77,7 @@ def nearest(text: str) -> list[str]:
 
 def _names() -> list[str]:
     codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
-    return [*codes, *ERROR_CLASSES, *KNOWN, *IGNORED, *(limit.flag for limit in LIMITS if limit.flag)]
+    return [*codes, *FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *(limit.flag for limit in LIMITS if limit.flag)]
 
 
 def _by_number(kind: str, number: int) -> list[Page]:
@@ -94,6 +96,8 @@ def _by_name(text: str) -> list[Page]:
         return [pages.code_page(ExitCode[constant])]
     if constant in ErrorCode.__members__:
         return [pages.broker_page(ErrorCode[constant])]
+    if name.lower() in FINDINGS:
+        return [pages.finding_page(FINDINGS[name.lower()])]
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
         return [pages.class_page(own_classes[name.lower()])]

@@ -14,7 +14,7 @@ class Page(NamedTuple):
     """One page.
 
     Attributes:
-        kind: exit code, error, broker error, property, limit or fault.
+        kind: exit code, error, broker error, property, limit, fault or finding.
         name: by which `kctl explain` finds it.
         title: all that tells it from others, in a line.
         means: what it means, and where it comes from.

@@ -18,6 +18,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS, AnyProperty
 from kctl.client.errors import KafkaError
 from kctl.grammar.durations import show_duration
+from kctl.why.finding import FindingKind, placeholders
+from kctl.why.table import rights_of
 
 
 def code_page(code: ExitCode, also: str = "") -> Page:
@@ -102,6 +104,21 @@ def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
     """Return the page of a property of Java's clients that does nothing here, or is refused."""
     does = "is refused here" if is_refused else "is accepted and ignored"
     return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
+
+
+def finding_page(kind: FindingKind) -> Page:
+    """Return the page of a finding of `kctl why`."""
+    facts = [
+        ("severity", kind.severity.value),
+        ("kctl prints", placeholders(kind.sentence)),
+        ("about", ", ".join(scope.value for scope in kind.scopes)),
+        ("looks", "two (--watch)" if kind.looks > 1 else "one"),
+        ("requests", ", ".join(kind.requests)),
+        ("rights", "; ".join(rights_of(kind))),
+        ("more", placeholders(kind.show)),
+        ("cure", placeholders(kind.cure)),
+    ]
+    return Page("finding", kind.id, f"finding {kind.id}: {kind.title}", (kind.leads_to,), facts=tuple(facts))
 
 
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from kctl.cli import click
 from kctl.cli.options import Words, duration_ms
 
 DEFAULT_BUDGET = 200
+DEFAULT_INTERVAL_MS = 10_000
 _severities = Words(("error", "warning", "note"))
 
 
@@ -23,14 +24,15 @@ class WhyOptions(NamedTuple):
 
 def why_options(
     watch: Annotated[
-        int,
+        bool,
         typer.Option(
-            "--watch",
-            parser=duration_ms,
-            metavar="DURATION",
-            help="Look twice, this far apart: many findings are about what moves (0s).",
+            "--watch", help="Look twice: many findings are about what moves. --watch 10s sets the interval, too."
         ),
-    ] = 0,
+    ] = False,
+    interval: Annotated[
+        int,
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two looks (10s)."),
+    ] = DEFAULT_INTERVAL_MS,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="ID", help="Look for this finding only; repeatable.")
     ] = None,
@@ -51,7 +53,9 @@ def why_options(
     ] = DEFAULT_BUDGET,
 ) -> WhyOptions:
     """Return the options. Raises: click.BadParameter: there is no such finding."""
-    return WhyOptions(watch, _ids(only, "--only"), _ids(ignore, "--ignore"), severity, budget)
+    if watch and interval < 1000:
+        raise click.BadParameter("two looks have to be at least 1s apart.", param_hint="'--interval'")
+    return WhyOptions(interval if watch else 0, _ids(only, "--only"), _ids(ignore, "--ignore"), severity, budget)
 
 
 def _ids(given: list[str] | None, flag: str) -> frozenset[str]:

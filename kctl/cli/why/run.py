@@ -1,4 +1,7 @@
-"""Looks once or twice, judges, prints, and chooses the exit code. Shown by tests/sim/why and tests/cli/test_why.py."""
+"""One run: look once or twice, diagnose, print, choose the exit code.
+
+Shown by tests/sim/why and tests/cli/test_why.py.
+"""
 
 from collections.abc import Sequence
 
@@ -9,11 +12,11 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common
 from kctl.cli.why.options import WhyOptions
-from kctl.cli.why.view import write_verdict
+from kctl.cli.why.view import write_diagnosis
 from kctl.client.clock import Timer, duration_text
 from kctl.client.errors import AuthorizationError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
-from kctl.why import Scope, Selection, Severity, Verdict, judge_looks, take_looks
+from kctl.why import Diagnosis, Scope, Selection, Severity, diagnose, take_looks
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -47,27 +50,25 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
         timeout_ms = admin.config.default_api_timeout_ms
         if options.watch_ms >= timeout_ms:
             raise click.UsageError(
-                f"--watch {duration_text(options.watch_ms)} has to end before --api-timeout "
+                f"--interval {duration_text(options.watch_ms)} has to end before --api-timeout "
                 f"({duration_text(timeout_ms)}), which is for both looks."
             )
         timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
             looks = take_looks(admin, runtime, timer, selection, options.watch_ms)
-    verdict = judge_looks(
-        looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity)
-    )
-    write_verdict(common, output, subject, looks, verdict)
-    return exit_code(verdict)
+    diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
+    write_diagnosis(common, output, subject, looks, diagnosis)
+    return exit_code(diagnosis)
 
 
-def exit_code(verdict: Verdict) -> int:
+def exit_code(diagnosis: Diagnosis) -> int:
     """Return 3 where something is wrong; 0 where nothing is; else the code of what kept us from looking.
 
     A right that is missing, or an API that the brokers do not have, is reported and changes no code.
     """
-    if verdict.is_bad:
+    if diagnosis.is_bad:
         return ExitCode.DEGRADED
-    for unchecked in verdict.unchecked:
+    for unchecked in diagnosis.unchecked:
         error = unchecked.gap.error
         if error is None:
             return ExitCode.DEGRADED

@@ -1,4 +1,4 @@
-"""Findings as people and programs read them. Shown by tests/unit/cli/why/test_view.py."""
+"""Findings as people and programs read them. Shown by tests/cli/test_why.py."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,8 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output
 from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted, one_line
-from kctl.why import Evidence, Finding, Looks, Verdict
-from kctl.why.judge import Unchecked
+from kctl.why import Diagnosis, Evidence, Finding, Looks
+from kctl.why.diagnosis import Unchecked
 from kctl.why.table import REQUEST_RIGHTS
 
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
@@ -18,28 +18,28 @@ MOST_LISTED = 5
 """Requests without a response that a table names; further ones are counted."""
 
 
-def write_verdict(common: Common, output: Output, subject: str, looks: Looks, verdict: Verdict) -> None:
+def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
     """Write the findings to stdout, and what was not checked: in a table to stdout, else to stderr too."""
     if output is Output.TABLE:
-        write_lines(common.environment, _lines(subject, looks, verdict, common.environment.table_width))
+        write_lines(common.environment, _lines(subject, looks, diagnosis, common.environment.table_width))
         return
-    facts: dict[str, object] = {"about": subject, "wall_ms": looks.now.wall_ms, "complete": not verdict.unchecked}
+    facts: dict[str, object] = {"about": subject, "wall_ms": looks.now.wall_ms, "complete": not diagnosis.unchecked}
     if output in (Output.JSON, Output.YAML):
         facts |= {
             "requests": looks.now.requests + (0 if looks.before is None else looks.before.requests),
-            "checked": list(verdict.checked),
-            "unchecked": [unchecked_object(each) for each in verdict.unchecked],
-            "needs_watch": list(verdict.needs_watch),
+            "checked": list(diagnosis.checked),
+            "unchecked": [unchecked_object(each) for each in diagnosis.unchecked],
+            "needs_watch": list(diagnosis.needs_watch),
         }
     listing = Listing(
-        "findings",
+        "why",
         COLUMNS,
-        [_row(finding) for finding in verdict.findings],
+        [_row(finding) for finding in diagnosis.findings],
         facts,
-        objects=[finding_object(finding) for finding in verdict.findings],
+        objects=[finding_object(finding) for finding in diagnosis.findings],
     )
     write_listing(common.environment, output, listing)
-    for line in _unchecked_lines(verdict):
+    for line in _unchecked_lines(diagnosis):
         common.say(f"{common.environment.program}: {line}")
 
 
@@ -84,21 +84,20 @@ def _right(unchecked: Unchecked) -> str | None:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def _lines(subject: str, looks: Looks, verdict: Verdict, width: int | None) -> Iterator[str]:
+def _lines(subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None) -> Iterator[str]:
     width = min(width or WIDTH, WIDTH)
-    for finding in verdict.findings:
+    for finding in diagnosis.findings:
         yield from _finding_lines(finding, width)
         yield ""
     requests = looks.now.requests + (0 if looks.before is None else looks.before.requests)
-    found = counted(len(verdict.findings), "finding") if verdict.findings else "nothing found"
-    summary = f"{found} about {subject}: {len(verdict.checked)} checked by {counted(requests, 'request')}"
-    yield from _wrapped(summary, width)
-    if not verdict.findings and verdict.checked:
-        yield from _wrapped(f"checked: {', '.join(verdict.checked)}", width)
-    for line in _unchecked_lines(verdict):
+    found = counted(len(diagnosis.findings), "finding") if diagnosis.findings else "nothing found"
+    yield from _wrapped(f"{found} about {subject} by {counted(requests, 'request')}", width)
+    if not diagnosis.findings and diagnosis.checked:
+        yield from _wrapped(f"checked: {', '.join(diagnosis.checked)}", width)
+    for line in _unchecked_lines(diagnosis):
         yield from _wrapped(line, width)
-    if verdict.needs_watch:
-        yield from _wrapped(f"not checked without --watch 10s: {', '.join(verdict.needs_watch)}", width)
+    if diagnosis.needs_watch:
+        yield from _wrapped(f"not checked without --watch: {', '.join(diagnosis.needs_watch)}", width)
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
@@ -119,12 +118,12 @@ def _values(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={'none' if value is None else value}" for name, value in values.items())
 
 
-def _unchecked_lines(verdict: Verdict) -> Iterator[str]:
-    for unchecked in verdict.unchecked[:MOST_LISTED]:
+def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    for unchecked in diagnosis.unchecked[:MOST_LISTED]:
         gap, right = unchecked.gap, _right(unchecked)
-        reason = gap.reason if right is None else f"the right is missing: {right}"
-        yield f"not checked: {', '.join(unchecked.ids)}: {gap.request} of {gap.of}: {reason}"
-    more = len(verdict.unchecked) - MOST_LISTED
+        reason = gap.reason if right is None else f"the right {right} is missing"
+        yield f"not checked everywhere: {', '.join(unchecked.ids)}; {gap.request} ({gap.of}): {reason}"
+    more = len(diagnosis.unchecked) - MOST_LISTED
     if more > 0:
         yield f"not checked: {counted(more, 'more request')} without a response"
 

@@ -1,6 +1,7 @@
 """Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead.
 
-Shown by tests/unit/why/test_brokers.py and tests/sim/why.
+Shown by tests/unit/why/test_brokers.py and
+tests/sim/why/test_cluster_stories.py.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Groups whose members are the trouble: rebalances, two with one instance id, partitions that no member has.
 
-Shown by tests/unit/why/test_group_members.py and tests/sim/why.
+Shown by tests/sim/why/test_group_stories.py and tests/unit/why/test_group_members.py.
 """
 
 from collections.abc import Iterator

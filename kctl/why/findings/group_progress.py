@@ -1,6 +1,6 @@
 """Groups that do not get on: no members, a stuck member, too slow, nothing to read.
 
-Shown by tests/unit/why/test_group_progress.py and tests/sim/why.
+Shown by tests/sim/why/test_group_stories.py.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import GroupLook
-from kctl.why.looking import Looks, age_text, by_partition, member_name, place
+from kctl.why.looking import Looks, age_text, by_partition, counts_text, member_name, place
 from kctl.why.table import FINDINGS
 
 SLOW_SHARE = 2
@@ -39,15 +39,8 @@ def _no_members(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findi
     lags = {tp: lag for tp in group.committed if (lag := looks.lag(group, tp))}
     if not lags:
         return
-    worst = max(lags, key=lambda tp: lags[tp])
     yield FINDINGS["group-no-members"].found(
-        {
-            "group": group_id,
-            "waiting": sum(lags.values()),
-            "partitions": counted(len(lags), "partition"),
-            "most": lags[worst],
-            **place(worst),
-        },
+        {"group": group_id, "waiting": sum(lags.values()), "where": counts_text(lags)},
         [
             Evidence("DescribeGroups", f"group {group_id}", {"state": group.description.state, "members": 0}),
             Evidence("ListOffsets", "lag by partition", by_partition(lags)),
@@ -108,8 +101,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "instance": member.group_instance_id or "",
                 "other": "" if replaced_by is None else replaced_by.group_instance_id or replaced_by.member_id,
                 "host": member.host or "an unknown host",
-                "which": which if not moved else f"{which}, and moves on the others",
-                "elsewhere": elsewhere,
+                "which": f"{which}{', and moves on the others' if moved else ''}{elsewhere}",
                 **place(worst),
             },
             [

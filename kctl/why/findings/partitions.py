@@ -1,6 +1,6 @@
 """Topics and partitions: no leader, too few replicas in sync, records from the future, settings that lose records.
 
-One finding a topic, which names the worst partition. Shown by tests/unit/why/test_partitions.py and tests/sim/why.
+One finding a topic, which names the worst partition. Shown by tests/sim/why/test_cluster_stories.py.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

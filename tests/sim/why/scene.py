@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.consumer.consumer import Consumer
-from kctl.why import Finding, Looks, Scope, Selection, Verdict, judge_looks, take_looks
+from kctl.why import Diagnosis, Finding, Looks, Scope, Selection, diagnose, take_looks
 from tests.sim.admin.group_world import GroupWorld, with_groups
 
 BUDGET = 200
@@ -58,22 +58,22 @@ class Scene:
 
     def group(self, name: str = "g", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with a group, by id."""
-        return by_id(judge_looks(self.looks(Selection(groups=(name,)), meanwhile=meanwhile), (Scope.GROUP,)))
+        return by_id(diagnose(self.looks(Selection(groups=(name,)), meanwhile=meanwhile), (Scope.GROUP,)))
 
     def topic(self, name: str = "t", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with a topic, by id."""
-        return by_id(judge_looks(self.looks(Selection(topics=(name,)), meanwhile=meanwhile), (Scope.TOPIC,)))
+        return by_id(diagnose(self.looks(Selection(topics=(name,)), meanwhile=meanwhile), (Scope.TOPIC,)))
 
     def cluster(self, *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with the cluster, by id."""
         selection = Selection(topics=None, has_brokers=True)
-        return by_id(judge_looks(self.looks(selection, meanwhile=meanwhile), (Scope.CLUSTER,)))
+        return by_id(diagnose(self.looks(selection, meanwhile=meanwhile), (Scope.CLUSTER,)))
 
 
-def by_id(verdict: Verdict) -> dict[str, Finding]:
+def by_id(diagnosis: Diagnosis) -> dict[str, Finding]:
     """Return the findings by id, after a look without gaps."""
-    assert verdict.unchecked == ()
-    return {finding.id: finding for finding in verdict.findings}
+    assert diagnosis.unchecked == ()
+    return {finding.id: finding for finding in diagnosis.findings}
 
 
 def with_scene(

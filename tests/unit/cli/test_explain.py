@@ -136,7 +136,7 @@ def test_list_has_every_page_once() -> None:
     assert len(names) == len(set(names))
     told = run_in_process("explain", "--list").stdout.decode()
     assert [line for line in told.splitlines() if line.endswith(":")] == [
-        "Exit codes:", "Faults:", "Limits:", "Properties:", "Errors:", "Broker errors:",
+        "Exit codes:", "Faults:", "Limits:", "Properties:", "Errors:", "Broker errors:", "Findings:",
     ]  # fmt: skip
     for page in all_pages():
         assert f"\n  {page.name}\n" in told

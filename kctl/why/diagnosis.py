@@ -1,6 +1,6 @@
 """What one or two looks show: findings by severity, what was checked, and what could not be. Pure.
 
-Shown by tests/unit/why/test_judge.py.
+Shown by tests/unit/why/test_diagnosis.py.
 """
 
 from typing import NamedTuple
@@ -25,11 +25,11 @@ class Unchecked(NamedTuple):
     ids: tuple[str, ...]
 
 
-class Verdict(NamedTuple):
+class Diagnosis(NamedTuple):
     """What was found.
 
     Attributes:
-        checked: the ids that were looked for.
+        checked: the ids that were looked for everywhere.
         unchecked: what could not be looked for.
         needs_watch: the ids that need two looks, where there was one.
     """
@@ -45,14 +45,14 @@ class Verdict(NamedTuple):
         return any(is_at_least(finding.severity, Severity.WARNING) for finding in self.findings)
 
 
-def judge_looks(
+def diagnose(
     looks: Looks,
     scopes: tuple[Scope, ...],
     *,
     only: frozenset[str] = frozenset(),
     ignored: frozenset[str] = frozenset(),
     severity: Severity = Severity.NOTE,
-) -> Verdict:
+) -> Diagnosis:
     """Return the findings of these scopes, the gravest first.
 
     Args: only: these ids; empty: all. severity: the least that is reported.
@@ -68,18 +68,17 @@ def judge_looks(
     order = list(Severity)
     found.sort(key=lambda finding: (order.index(finding.severity), ids.index(finding.id)))
     needs_watch = tuple(kind.id for kind in kinds if kind.looks > 1) if looks.before is None else ()
-    return Verdict(
-        tuple(found),
-        tuple(kind.id for kind in kinds if kind.id not in needs_watch),
-        tuple(_unchecked(looks, kinds)),
-        needs_watch,
-    )
+    unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in needs_watch])
+    blocked = {name for each in unchecked for name in each.ids} | set(needs_watch)
+    checked = tuple(kind.id for kind in kinds if kind.id not in blocked)
+    return Diagnosis(tuple(found), checked, unchecked, needs_watch)
 
 
-def _unchecked(looks: Looks, kinds: list[FindingKind]) -> list[Unchecked]:
-    found = []
-    for gap in dict.fromkeys(looks.now.gaps):
+def _unchecked(looks: Looks, kinds: list[FindingKind]) -> tuple[Unchecked, ...]:
+    """Return the gaps that keep from checking something; of those with one request and one reason the first."""
+    found: dict[tuple[str, str], Unchecked] = {}
+    for gap in looks.now.gaps:
         ids = tuple(kind.id for kind in kinds if gap.request in kind.requests)
         if ids:
-            found.append(Unchecked(gap, ids))
-    return found
+            found.setdefault((gap.request, gap.reason), Unchecked(gap, ids))
+    return tuple(found.values())

@@ -1,0 +1,99 @@
+"""`kctl why` and `kctl doctor` as processes: every shape against its schema, exit codes, options."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from kctl.client.clock import SystemClock
+from tests.cli.groups_scene import commit, fill
+from tests.cli.processes import kctl
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "why.v1.json").read_text())
+
+
+@pytest.fixture
+def group(topic: str, bootstrap: str) -> str:
+    """A group without members that has 6 records to read."""
+    fill(bootstrap, topic, {0: 10}, first_ms=SystemClock().wall_ms())
+    commit(bootstrap, f"{topic}-group", {(topic, 0): 4})
+    return f"{topic}-group"
+
+
+def test_every_shape_has_the_finding_and_code_3(bootstrap: str, topic: str, group: str) -> None:
+    command = ("why", "group", group, "-b", bootstrap, "--only", "group-no-members")
+    table = kctl(*command)
+    assert table.code == 3
+    text = " ".join(table.stdout.decode().split())
+    assert f"WARNING group-no-members: group {group} {group} has no active members" in text
+    assert f"6 records wait: 6 on {topic}-0" in text
+    document = json.loads(kctl(*command, "--output", "json").stdout)
+    jsonschema.validate(document, {**SCHEMA, "oneOf": [{"$ref": "#/$defs/document"}]})
+    assert [row["id"] for row in document["rows"]] == ["group-no-members"]
+    assert document["checked"] == ["group-no-members"]
+    assert yaml.safe_load(kctl(*command, "--output", "yaml").stdout)["rows"] == document["rows"]
+    [line] = kctl(*command, "--output", "jsonl").stdout.splitlines()
+    jsonschema.validate(json.loads(line), {**SCHEMA, "oneOf": [{"$ref": "#/$defs/line"}]})
+    header, row = csv.reader(io.StringIO(kctl(*command, "--output", "csv").stdout.decode()))
+    assert dict(zip(header, row, strict=True))["show"] == f"kctl groups lag {group}"
+
+
+@pytest.mark.parametrize(
+    "options", [("--ignore", "group-no-members", "--ignore", "uncommitted-partition"), ("--severity", "error")]
+)
+def test_group_whose_findings_are_left_out_exits_0(bootstrap: str, group: str, options: tuple[str, ...]) -> None:
+    ended = kctl("why", "group", group, "-b", bootstrap, *options)
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.decode().startswith(f"nothing found about group {group} by ")
+
+
+def test_unknown_group_or_topic_exits_23(bootstrap: str) -> None:
+    for subject in ("group", "topic"):
+        ended = kctl("why", subject, "no-such-thing", "-b", bootstrap)
+        assert (ended.code, ended.stdout) == (23, b"")
+
+
+def test_second_look_checks_what_one_cannot(bootstrap: str, group: str) -> None:
+    assert "not checked without --watch: group-stuck" in kctl("why", "group", group, "-b", bootstrap).stdout.decode()
+    ended = kctl("why", "group", group, "-b", bootstrap, "--watch", "1s", "--output", "json")
+    document = json.loads(ended.stdout)
+    assert document["needs_watch"] == []
+    assert "group-stuck" in document["checked"]
+
+
+def test_doctor_looks_at_brokers_topics_and_groups(bootstrap: str, group: str) -> None:
+    document = json.loads(kctl("doctor", "-b", bootstrap, "--group", group, "--output", "json").stdout)
+    assert {"group-no-members"} == {row["id"] for row in document["rows"] if row["subject"] == f"group {group}"}
+    assert {"disk-filling", "no-leader", "lost-data"} <= set(document["checked"])
+
+
+def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> None:
+    ended = kctl("why", "group", group, "-b", bootstrap, "--budget", "6", "--severity", "error", "--output", "json")
+    assert ended.code == 3
+    assert json.loads(ended.stdout)["requests"] <= 6
+    assert json.loads(ended.stdout)["complete"] is False
+    assert "the budget of requests is spent (--budget)" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--only", "group-stack"), "there is no finding 'group-stack'; did you mean group-stuck?"),
+        (("--watch", "100ms"), "two looks have to be at least 1s apart"),
+        (("--watch", "10s", "--api-timeout", "5s"), "--interval 10s has to end before --api-timeout (5s)"),
+        (("--budget", "0"), "--budget"),
+    ],
+)
+def test_wrong_option_is_refused(bootstrap: str, options: tuple[str, ...], text: str) -> None:
+    ended = kctl("why", "group", "g", "-b", bootstrap, *options)
+    assert ended.code == 2
+    assert text in ended.stderr
+
+
+def test_nobody_listens_is_the_cause_of_the_connection() -> None:
+    ended = kctl("why", "cluster", "-b", "127.0.0.1:1", "--api-timeout", "2s")
+    assert ended.code == 11

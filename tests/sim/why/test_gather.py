@@ -1,0 +1,104 @@
+"""Looks at clusters that only half respond: bounded by time and requests, read-only, with gaps that have a reason."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import ApiTimeout
+from kctl.client.network.in_flight import Outgoing
+from kctl.client.network.network_client import NetworkClient
+from kctl.sandbox import Fault
+from kctl.why import Scope, Selection, diagnose
+from tests.sim.why.scene import Scene, with_scene
+
+ALL = Selection(groups=None, topics=None, has_brokers=True)
+READ_ONLY = {
+    "ApiVersions", "DescribeCluster", "DescribeConfigs", "DescribeGroups", "ConsumerGroupDescribe", "DescribeLogDirs",
+    "DescribeQuorum", "FindCoordinator", "ListGroups", "ListOffsets", "Metadata", "OffsetFetch",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET_ON_REQUEST])
+@pytest.mark.parametrize("sick", [(2,), (1, 3)])
+@pytest.mark.parametrize("timeout_ms", [2_000, 20_000])
+def test_half_dead_cluster_is_looked_at_within_the_timeout(
+    fault: Fault, sick: tuple[int, ...], timeout_ms: int
+) -> None:
+    def story(scene: Scene) -> None:
+        scene.produce(5)
+        scene.world.commit("g", {("t", 0): 2})
+        for node_id in sick:
+            scene.world.sandbox.start_fault(node_id, fault)
+        started_ms = scene.world.clock.now_ms()
+        looks = scene.looks(ALL, timeout_ms=timeout_ms)
+        assert scene.world.clock.now_ms() - started_ms <= timeout_ms
+        diagnosis = diagnose(looks, tuple(Scope))
+        silent = {each.subject for each in diagnosis.findings if each.id == "broker-unreachable"}
+        assert silent == {f"broker {node_id}" for node_id in sick}
+        assert all(gap.reason for gap in looks.now.gaps)
+
+    with_scene(story)
+
+
+def test_dead_cluster_raises_at_the_timeout() -> None:
+    def story(scene: Scene) -> None:
+        scene.admin.describe_cluster()
+        for node_id in (1, 2, 3):
+            scene.world.sandbox.start_fault(node_id, Fault.FREEZE)
+        started_ms = scene.world.clock.now_ms()
+        with pytest.raises(ApiTimeout):
+            scene.looks(ALL, timeout_ms=3_000)
+        assert scene.world.clock.now_ms() - started_ms == 3_000
+
+    with_scene(story)
+
+
+def test_only_requests_that_read_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: dict[str, None] = {}
+    send = NetworkClient.send
+
+    def record(self: NetworkClient, outgoing: Outgoing) -> None:
+        sent[outgoing.request.NAME] = None
+        send(self, outgoing)
+
+    def story(scene: Scene) -> None:
+        scene.produce(5)
+        scene.world.commit("g", {("t", 0): 2})
+        monkeypatch.setattr(NetworkClient, "send", record)
+        scene.looks(ALL, meanwhile=lambda: None)
+        assert {"DescribeLogDirs", "ListOffsets", "OffsetFetch"} <= sent.keys() <= READ_ONLY
+
+    with_scene(story)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5, 10, 20, 40])
+def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
+    def story(scene: Scene) -> None:
+        scene.world.commit("g", {("t", 0): 2})
+        sent = scene.admin.requests_sent
+        looks = scene.looks(ALL, budget=budget)
+        assert scene.admin.requests_sent - sent <= budget
+        diagnosis = diagnose(looks, tuple(Scope))
+        assert bool(diagnosis.unchecked) == (budget < 40)
+        assert all("--budget" in each.gap.reason for each in diagnosis.unchecked)
+
+    with_scene(story)
+
+
+@pytest.mark.parametrize(
+    ("api", "code", "ids"),
+    [
+        ("DescribeLogDirs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {"disk-filling", "log-dir-offline"}),
+        ("DescribeQuorum", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {"quorum-lag", "controller-clock"}),
+        ("DescribeConfigs", ErrorCode.TOPIC_AUTHORIZATION_FAILED, {"under-min-isr", "unclean-election"}),
+    ],
+)
+def test_missing_right_is_a_gap_and_the_rest_is_checked(api: str, code: ErrorCode, ids: set[str]) -> None:
+    def story(scene: Scene) -> None:
+        scene.world.sandbox.fail_requests(api, code, times=100)
+        diagnosis = diagnose(scene.looks(ALL), tuple(Scope))
+        unchecked = {name for each in diagnosis.unchecked for name in each.ids}
+        assert ids <= unchecked
+        assert "no-leader" in diagnosis.checked
+        assert {each.gap.request for each in diagnosis.unchecked} == {api}
+
+    with_scene(story)

@@ -1,0 +1,53 @@
+"""Looks made by hand, for what the sandbox cannot show."""
+
+from collections.abc import Mapping, Sequence
+
+from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMetadata, OffsetAndTimestamp
+from kctl.client.cluster import Node, PartitionInfo, TopicPartition
+from kctl.why import Finding, Look, Looks, Scope, diagnose
+from kctl.why.look import GroupLook
+
+WALL_MS = 1_700_000_000_000
+NODES = tuple(Node(node_id, f"b{node_id}", 9092) for node_id in (1, 2, 3))
+
+
+def partition(
+    number: int, leader: int, replicas: Sequence[int] = (1, 2, 3), isr: Sequence[int] | None = None, *, epoch: int = 1
+) -> PartitionInfo:
+    return PartitionInfo("t", number, leader, epoch, tuple(replicas), tuple(replicas if isr is None else isr))
+
+
+def topic(*infos: PartitionInfo) -> dict[str, dict[int, PartitionInfo]]:
+    return {"t": {info.partition: info for info in infos}}
+
+
+def member(
+    name: str, *numbers: int, instance: str | None = None, client: str = "app", host: str = "h"
+) -> MemberDescription:
+    return MemberDescription(
+        name, instance, client, host, tuple(TopicPartition("t", number) for number in numbers), ("t",)
+    )
+
+
+def group(
+    *members: MemberDescription, state: str = "Stable", epoch: int | None = None, committed: Mapping[int, int] = {}
+) -> dict[str, GroupLook]:
+    kind = "classic" if epoch is None else "consumer"
+    description = GroupDescription("g", kind, state, "consumer", "range", None, members, epoch, epoch)
+    offsets = {TopicPartition("t", number): OffsetAndMetadata(offset) for number, offset in committed.items()}
+    return {"g": GroupLook(description, offsets)}
+
+
+def offsets(values: Mapping[int, int]) -> dict[TopicPartition, OffsetAndTimestamp]:
+    return {TopicPartition("t", number): OffsetAndTimestamp(offset, -1) for number, offset in values.items()}
+
+
+def found(now: Look, before: Look | None = None) -> dict[str, Finding]:
+    """Return the findings by id."""
+    return {each.id: each for each in diagnose(Looks(now, before), tuple(Scope)).findings}
+
+
+def found_once(now: Look, **before: object) -> dict[str, Finding]:
+    """Return the findings of two looks 10 s apart that differ in these fields."""
+    first = now._replace(wall_ms=now.wall_ms - 10_000, **before)  # type: ignore[arg-type]
+    return found(now, first)

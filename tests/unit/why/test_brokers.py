@@ -1,0 +1,92 @@
+"""Findings about brokers, controllers and disks, from looks made by hand, each with its healthy twin."""
+
+from kctl.client.admin import LogDir, MetadataView, QuorumDescription, QuorumReplica
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
+from kctl.why import Look
+from tests.unit.why.looks import NODES, WALL_MS, found, found_once, partition, topic
+
+TB = 1_000_000_000_000
+
+
+def view(*infos: PartitionInfo) -> MetadataView:
+    return MetadataView(NODES, 1, {"t": TopicInfo("t", b"", False, None, {info.partition: info for info in infos})})
+
+
+def quorum(*replicas: tuple[int, bool, int, int]) -> QuorumDescription:
+    """Each: node, whether it votes, lag, and how long ago it caught up in milliseconds."""
+    return QuorumDescription(
+        1,
+        1,
+        900,
+        tuple(QuorumReplica(node, votes, 900 - lag, lag, WALL_MS, WALL_MS - age) for node, votes, lag, age in replicas),
+    )
+
+
+def test_replica_on_an_unregistered_broker() -> None:
+    look = Look(WALL_MS, NODES, topics=topic(partition(0, 1), partition(1, 2, (2, 4), (2,))))
+    assert found(look)["broker-missing"].sentence == (
+        "broker 4 is not registered, and has replicas of 1 partition, for example t-1"
+    )
+    assert found(look._replace(topics=topic(partition(0, 1)))) == {}
+
+
+def test_broker_that_names_leaders_of_older_epochs() -> None:
+    new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
+    before = {"views": {1: view(new), 3: view(old)}}
+    late = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
+    assert found_once(late, **before)["stale-metadata"].sentence == (
+        "broker 3 (b3:9092) is behind the metadata: for 1 partition it names leaders of older epochs, for example "
+        "broker 1 in epoch 6 for t-0, which 10s ago was led by 2 in epoch 7"
+    )
+    assert "stale-metadata" not in found_once(late._replace(views={1: view(new), 3: view(new)}), **before)
+
+
+def test_epoch_that_is_newer_since_the_first_look_is_not_stale() -> None:
+    new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
+    look = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
+    assert "stale-metadata" not in found_once(look, views={1: view(old), 3: view(old)})
+
+
+def test_observer_behind_the_quorum() -> None:
+    look = Look(WALL_MS, NODES, quorum=quorum((1, True, 0, 0), (2, True, 5, 100), (4, False, 40, 1_080_000)))
+    assert found(look)["quorum-lag"].sentence == (
+        "broker 4 is 40 records behind the metadata log and caught up last 18m ago"
+    )
+    assert found(look._replace(quorum=quorum((1, True, 0, 0), (2, True, 5, 100)))) == {}
+
+
+def test_clock_of_the_controller() -> None:
+    look = Look(WALL_MS - 90_000, NODES, quorum=quorum((1, True, 0, 0)))
+    assert found(look)["controller-clock"].sentence == (
+        "the clock of controller 1 is 1m30s ahead of the clock of this machine"
+    )
+    assert found(look._replace(wall_ms=WALL_MS + 5_000)) == {}
+
+
+def test_disk_that_fills() -> None:
+    sizes = {TopicPartition("t", 0): 700_000_000_000, TopicPartition("u", 0): 100_000_000_000}
+    full = LogDir("/data", None, TB, 60_000_000_000, sizes)
+    earlier = LogDir("/data", None, TB, 61_000_000_000, sizes)
+    look = Look(WALL_MS, NODES, log_dirs={2: [full]})
+    finding = found_once(look, log_dirs={2: [earlier]})["disk-filling"]
+    assert finding.sentence == (
+        "broker 2 has 60 GB of 1 TB free (6 %) in /data and fills by 360 GB an hour, full in about 10m; "
+        "t takes most of it (74 %)"
+    )
+    assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
+
+
+def test_directory_that_is_offline() -> None:
+    error = broker_error(ErrorCode.KAFKA_STORAGE_ERROR, "DescribeLogDirs on broker 2")
+    look = Look(WALL_MS, NODES, log_dirs={2: [LogDir("/data", error, -1, -1, {})]})
+    assert found(look)["log-dir-offline"].sentence.startswith("broker 2 cannot use its directory /data: ")
+
+
+def test_leaders_on_one_broker() -> None:
+    skewed = topic(*(partition(number, 1, (1 + number % 3, 1 + (number + 1) % 3), (1, 2, 3)) for number in range(60)))
+    result = found(Look(WALL_MS, NODES, topics=skewed))
+    assert result["leader-skew"].sentence == "broker 1 leads 60 of 60 partitions, 20 would be its share"
+    assert result["preferred-leader-away"].subject in ("broker 2", "broker 3")
+    even = topic(*(partition(number, 1 + number % 3, (1 + number % 3,)) for number in range(60)))
+    assert found(Look(WALL_MS, NODES, topics=even)) == {}

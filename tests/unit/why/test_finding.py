@@ -1,0 +1,52 @@
+"""Sentences and commands with values in them, whatever names brokers and clients have sent."""
+
+import shlex
+import subprocess
+
+import pytest
+
+from kctl.why.finding import fill, fill_command, placeholders, quoted
+from kctl.why.table import FINDINGS
+
+HOSTILE = (
+    "a; rm -rf /",
+    "a b",
+    "$(id)",
+    "`id`",
+    "it's",
+    "a\nkctl groups delete b",
+    "\x1b]0;x\x07",
+    "-x",
+    "",
+    "\u202egnp",
+)
+
+
+def test_whole_numbers_have_commas_in_sentences_and_none_in_commands() -> None:
+    assert fill("{count} records of {name}", {"count": 1204331, "name": "t"}) == "1,204,331 records of t"
+    assert (
+        fill_command("kctl consume {name} -o {count}", {"count": 1204331, "name": "t"}) == "kctl consume t -o 1204331"
+    )
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_name_stays_one_line_and_one_word(name: str) -> None:
+    assert fill("group {group}", {"group": name}).isprintable()
+    assert quoted(name).isprintable()
+    printed = subprocess.run(["bash", "-c", f"printf %s {quoted(name)}"], capture_output=True, check=True).stdout
+    assert printed.decode() == name
+
+
+@pytest.mark.parametrize("name", HOSTILE[:5])
+def test_command_passes_a_name_on_unchanged(name: str) -> None:
+    finding = FINDINGS["group-no-members"].found({"group": name, "waiting": 1, "where": ""}, [])
+    assert shlex.split(finding.show) == ["kctl", "groups", "lag", name]
+
+
+def test_braces_in_names_are_no_fields() -> None:
+    assert fill("{group}", {"group": "{waiting}"}) == "{waiting}"
+    assert fill_command("{group}", {"group": "{0}"}) == "'{0}'"
+
+
+def test_placeholders_are_capitals() -> None:
+    assert placeholders("{partition} has {in_sync}{more}") == "PARTITION has IN_SYNC"

@@ -1,0 +1,88 @@
+"""Findings about members and their progress, from looks made by hand, each with its healthy twin."""
+
+from kctl.why import Look
+from tests.unit.why.looks import NODES, WALL_MS, found_once, group, member, offsets, partition, topic
+
+TOPIC = topic(partition(0, 1), partition(1, 1))
+
+
+def look(**fields: object) -> Look:
+    return Look(WALL_MS, NODES, topics=TOPIC, **fields)  # type: ignore[arg-type]
+
+
+def test_epochs_that_rise_between_the_looks() -> None:
+    now = look(groups=group(member("a", 0, 1), epoch=432))
+    assert found_once(now, groups=group(member("a", 0, 1), epoch=418))["rebalance-storm"].sentence == (
+        "g does not settle: its epoch rose by 14, from 418 to 432 within 10s"
+    )
+    assert found_once(now, groups=group(member("a", 0, 1), epoch=430)) == {}
+
+
+def test_members_that_join_again_under_new_ids() -> None:
+    before = group(member("a", 0, host="h1"), member("b", 1, host="h2"))
+    again = group(member("c", 0, host="h1"), member("d", 1, host="h2"))
+    finding = found_once(look(groups=again), groups=before)["rebalance-storm"]
+    assert (
+        "2 of 2 members joined again under new ids within 10s; new member ids: app (h1), app (h2)" in finding.sentence
+    )
+    one = group(member("c", 0, host="h1"), member("b", 1, host="h2"))
+    assert found_once(look(groups=one), groups=before) == {}
+
+
+def test_group_that_rebalances_in_both_looks() -> None:
+    now = look(groups=group(member("a"), state="PreparingRebalance"))
+    assert (
+        "it was CompletingRebalance and is PreparingRebalance"
+        in found_once(now, groups=group(member("a"), state="CompletingRebalance"))["rebalance-storm"].sentence
+    )
+    assert "rebalance-storm" not in found_once(now, groups=group(member("a", 0, 1)))
+
+
+def test_instance_id_that_moves_between_hosts() -> None:
+    before = group(member("a", 0, 1, instance="i", host="h1"))
+    moved = group(member("b", 0, 1, instance="i", host="h2"))
+    assert found_once(look(groups=moved), groups=before)["duplicate-instance-id"].sentence == (
+        "g: group.instance.id i belonged to app on h1, and 10s later to app on h2"
+    )
+    restarted = group(member("b", 0, 1, instance="i", host="h1"))
+    assert found_once(look(groups=restarted), groups=before) == {}
+
+
+def test_partitions_that_no_member_has() -> None:
+    now = group(member("a", 0))
+    assert found_once(look(groups=now), groups=now)["no-assignment"].sentence == (
+        "g is stable with 1 member, and no member has 1 partition of t, to which they subscribe"
+    )
+    assert found_once(look(groups=group(member("a", 0, 1))), groups=now) == {}
+
+
+def test_static_member_whose_process_was_replaced() -> None:
+    members = (member("a", 0, instance="pod-1"), member("b", 1, instance="pod-2"))
+    now = look(
+        groups=group(*members, committed={0: 5, 1: 20}),
+        starts=offsets({0: 0, 1: 0}),
+        ends=offsets({0: 30, 1: 20}),
+        stable_ends=offsets({0: 30, 1: 20}),
+    )
+    before = {"groups": group(*members, committed={0: 5, 1: 10}), "ends": offsets({0: 20, 1: 15})}
+    finding = found_once(now, **before)
+    assert finding.keys() == {"static-ghost"}
+    assert "g has not moved on t-0 from offset 5 for 10s, and 25 records wait" in finding["static-ghost"].sentence
+    assert (
+        "static member pod-1 (h), which app on the same host has replaced by pod-2" in finding["static-ghost"].sentence
+    )
+
+
+def test_group_that_reads_more_slowly_than_records_arrive() -> None:
+    now = look(
+        groups=group(member("a", 0, 1), committed={0: 120}),
+        starts=offsets({0: 0}),
+        ends=offsets({0: 6_000}),
+        stable_ends=offsets({0: 6_000}),
+    )
+    before = {"groups": group(member("a", 0, 1), committed={0: 100}), "ends": offsets({0: 5_000})}
+    assert found_once(now, **before)["falling-behind"].sentence == (
+        "g falls behind on t: 1,000 records arrived in 10s and it committed 20; 5,880 wait"
+    )
+    keeps_up = now._replace(groups=group(member("a", 0, 1), committed={0: 5_900}))
+    assert found_once(keeps_up, **before) == {}
