@@ -77,7 +77,8 @@ def test_help_imports_no_command_and_no_client() -> None:
 def _packages(modules: set[str]) -> set[str]:
     """Return the packages that modules are of: those of kctl to their second level, others by their first name."""
     ours = {".".join(name.split(".")[:3]) for name in modules if name.startswith("kctl.")}
-    ours = {"kctl.grammar" if name.startswith("kctl.grammar.") else name for name in ours}
+    for package in ("kctl.grammar", "kctl.why"):
+        ours = {package if name.startswith(f"{package}.") else name for name in ours}
     foreign = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
     return ours | {name for name in foreign if name != "kctl" and not name.startswith("_")}
 
