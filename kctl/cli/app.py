@@ -40,6 +40,9 @@ COMMANDS = {
     "probe": Entry("kctl.cli.probe.command", "Try every address of every broker and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create, change, trim and delete topics."),
     "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
+    "transactions": Entry(
+        "kctl.cli.transactions.command", "List and describe transactions, find and abort those that hang."
+    ),
     "configs": Entry("kctl.cli.configs", "Show and change configs of topics, brokers and groups."),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),

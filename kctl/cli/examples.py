@@ -113,6 +113,19 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show what would be deleted", "kctl topics delete copies"),
         Example("Delete without a question", "kctl topics delete copies --yes"),
     ),
+    "kctl transactions list": (
+        Example("All transactional.ids", "kctl transactions list"),
+        Example("Those that are open for more than a minute", "kctl transactions list --older-than 1m"),
+    ),
+    "kctl transactions describe": (Example("State, producer and partitions", "kctl transactions describe payments"),),
+    "kctl transactions hanging": (
+        Example("On all partitions of the cluster", "kctl transactions hanging"),
+        Example("Every open transaction of a topic", "kctl transactions hanging --topic orders --all"),
+    ),
+    "kctl transactions abort": (
+        Example("Show what would be aborted", "kctl transactions abort orders:0"),
+        Example("Abort it", "kctl transactions abort orders:0 --execute"),
+    ),
     "kctl groups list": (
         Example("All groups", "kctl groups list"),
         Example("Groups without members", "kctl groups list --state Empty"),

@@ -115,6 +115,7 @@ _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
         "INVALID_SESSION_TIMEOUT",
         "INVALID_REQUIRED_ACKS",
         "INVALID_TRANSACTION_TIMEOUT",
+        "INVALID_REGULAR_EXPRESSION",
     ),
     ExitCode.AUTHENTICATION: (
         "UNSUPPORTED_SASL_MECHANISM",
@@ -173,6 +174,7 @@ MOST_NODES = 10
 BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows what there is; kctl topics create makes one",
     "GROUP_ID_NOT_FOUND": "kctl groups list shows what there is",
+    "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows what there is",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
+from kctl.client.producer import Producer
 from tests.cli.groups_scene import commit, fill, join
 from tests.cli.processes import Ended, kctl
 
@@ -81,6 +82,20 @@ def test_operators(bootstrap: str, topic: str) -> None:
     check("partitions", ("topics", "offsets", topic, "-b", bootstrap))
     check("partitions", ("topics", "offsets", topic, "--at", "start", "-b", bootstrap))
     check("partitions", ("topics", "trim", topic, "--before", "end", "-b", bootstrap))
+
+
+def test_transactions(bootstrap: str, topic: str) -> None:
+    properties = {"bootstrap.servers": bootstrap, "transactional.id": f"{topic}-id"}
+    with Producer(properties) as producer:
+        producer.init_transactions(timeout=30)
+        producer.begin_transaction()
+        producer.send(topic, b"x", partition=0).result(30)
+        check("transactions", ("transactions", "list", "-b", bootstrap))
+        check("transactions", ("transactions", "describe", f"{topic}-id", "-b", bootstrap))
+        check("transactions", ("transactions", "hanging", "--topic", topic, "--all", "-b", bootstrap))
+        forced = ("transactions", "abort", f"{topic}:0", "--start-offset", "0", "--force")
+        check("transactions", (*forced, "-b", bootstrap))
+        producer.abort_transaction(timeout=30)
 
 
 def test_groups(bootstrap: str, topic: str, group: str) -> None:

@@ -122,6 +122,7 @@ HELP: dict[str, set[str]] = {
     "why": {"kctl.cli.why"},
     "doctor": {"kctl.cli.why"},
     "groups": {"kctl.cli.groups"},
+    "transactions": {"kctl.cli.transactions", "kctl.cli.changes"},
     "api": {"kctl.cli.api"},
     "profile": {"kctl.cli.profile"},
     "bench": {"kctl.cli.bench"},

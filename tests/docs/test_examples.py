@@ -10,6 +10,7 @@ import pytest
 
 from kctl.cli.examples import EXAMPLES, Ending, Example
 from kctl.client.clock import SystemClock
+from kctl.client.producer import Producer
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, fill
@@ -31,6 +32,8 @@ def scene() -> Iterator[ServedSandbox]:
     with Sandbox(nodes=1, topics={"orders": 2, "copies": 2}).serve() as served:
         fill(served.bootstrap, "orders", {0: 12, 1: 3}, first_ms=SystemClock().wall_ms())
         commit(served.bootstrap, "billing", {("orders", 0): 4})
+        with Producer({"bootstrap.servers": served.bootstrap, "transactional.id": "payments"}) as producer:
+            producer.init_transactions(timeout=BOUND_S)
         yield served
 
 

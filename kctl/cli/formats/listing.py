@@ -113,7 +113,7 @@ def _table(listing: Listing, width: int | None) -> Iterator[str]:
     for number, section in enumerate(listing.sections):
         yield from [""] if number else []
         yield from block_lines(section.facts, width)
-        yield from [""] if section.rows else []
+        yield from [""] if section.rows and section.facts else []
         yield from table_lines(shown, section.rows, width)
 
 

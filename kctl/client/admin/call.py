@@ -124,7 +124,8 @@ class Call:
     ) -> None:
         """Args: partial_ms: once something was answered, the rest is waited for until then at most."""
         self.client = client
-        self.timer, self._since = span
+        self._span, self._since = span
+        self.timer = self._span
         self._partial_at_ms = self._deadline_at_ms = self.timer.deadline_at_ms
         if partial_ms is not None:
             self.timer = Timer.until(client.clock, self._deadline_at_ms)  # its own, as it may end before the span does
@@ -151,10 +152,11 @@ class Call:
                 raise fatal
             timer.update()
             if timer.is_expired:
+                self._span.update()
                 raise ApiTimeout(
                     f"{self.what}: {waiting_for if isinstance(waiting_for, str) else waiting_for()}",
-                    timeout_ms=timer.timeout_ms,
-                    elapsed_ms=timer.elapsed_ms,
+                    timeout_ms=self._span.timeout_ms,
+                    elapsed_ms=self._span.elapsed_ms,
                     cause=self._last_error or client.last_error(),
                     account=client.account_since(self._since),
                 )

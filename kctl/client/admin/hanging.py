@@ -3,10 +3,11 @@
 They hold back the last stable offset, so that read_committed consumers stop, and cleaning with it. A transaction that
 ends while this looks must not count, so the partitions are looked at before the coordinators and once more after: what
 a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing the
-verdict is left open. Shown by tests/sim/admin/test_hanging.py.
+verdict is left open. Shown by tests/sim/admin/test_hanging.py and, on real
+brokers, tests/broker/test_hanging.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -89,17 +90,21 @@ class _Coordinators(NamedTuple):
     missing: Mapping[str, KafkaError]
 
 
-def open_transactions(call: Call, partitions: Iterable[TopicPartition]) -> OpenTransactions:
-    """Return the open transactions of partitions, each with its verdict."""
+def open_transactions(new_call: Callable[[], Call], partitions: Iterable[TopicPartition]) -> OpenTransactions:
+    """Return the open transactions of partitions, each with its verdict.
+
+    Args: new_call: makes the call of one step; a broker that is silent in one step leaves time for the next.
+    """
+    call = new_call()
     first = describe_producers(call, partitions)
     candidates = {tp: found for tp, producers in first.done.items() if (found := _open(producers))}
     if not candidates:
         return OpenTransactions((), first.failed, {})
-    known = _ask_coordinators(call, {each.producer_id for of in candidates.values() for each in of})
+    known = _ask_coordinators(new_call, {each.producer_id for of in candidates.values() for each in of})
     wall_ms = call.client.clock.wall_ms()
     verdicts = [_judge(tp, producer, known, wall_ms) for tp, producers in candidates.items() for producer in producers]
     doubtful = {each.partition for each in verdicts if each.verdict is not Verdict.RUNNING}
-    again = describe_producers(call, doubtful) if doubtful else Results[TopicPartition, Producers]({}, {})
+    again = describe_producers(new_call(), doubtful) if doubtful else Results[TopicPartition, Producers]({}, {})
     still = {
         (tp, each.producer_id, each.transaction_start_offset)
         for tp, producers in again.done.items()
@@ -117,12 +122,14 @@ def _open(producers: Iterable[ActiveProducer]) -> list[ActiveProducer]:
     return [each for each in producers if each.transaction_start_offset is not None]
 
 
-def _ask_coordinators(call: Call, producer_ids: Iterable[int]) -> _Coordinators:
-    missing = _leaderless(call)
-    listed = list_transactions(call, TransactionFilter(producer_ids=sorted(producer_ids)))
+def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int]) -> _Coordinators:
+    missing = _leaderless(new_call())
+    listed = list_transactions(new_call(), TransactionFilter(producer_ids=sorted(producer_ids)))
     missing |= {f"broker {node}": error for node, error in listed.failed.items()}
     names = list(listed.transactions)
-    described = describe_transactions(call, names) if names else Results[str, TransactionDescription]({}, {})
+    described = Results[str, TransactionDescription]({}, {})
+    if names:
+        described = describe_transactions(new_call(), names)
     return _Coordinators({each.producer_id: each for each in listed.transactions.values()}, described, missing)
 
 

@@ -15,7 +15,6 @@ from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kctl.client.protocol.schema import Request
-from kctl.client.records import decode_batches
 from kctl.client.requests.items import malformed
 
 FIRST_BYTES: Final = 16 << 10
@@ -103,6 +102,8 @@ def _read(
 
 
 def _first(key: TopicPartition, offset: int, data: bytes, end: int) -> RecordTime | _Further | KafkaError | None:
+    from kctl.client.records import decode_batches  # 10 ms of import, wanted only where records are read
+
     reader = decode_batches(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
     try:
         records = reader.records(1)

@@ -4,6 +4,7 @@ Owns their arguments; one file per request does the work. Shown by tests/sim/adm
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 from kctl.client.admin import abort, hanging, producers, record_times, transactions
@@ -16,11 +17,20 @@ from kctl.client.cluster import TopicPartition
 
 Timeout = float | timedelta | None
 
+STEPS = 4
+"""A step of several waits for brokers that are silent in this part of the time that is left at most,"""
+LEAST_STEP_S = 2
+"""or for two seconds: slow brokers are not silent."""
+
 
 class TransactionCalls:
     """What `Admin` has about transactions."""
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
+        raise NotImplementedError
+
+    def within(self, timeout: Timeout = None) -> AbstractContextManager[None]:
+        """Give the calls of a block one timeout together; see `Admin.within`."""
         raise NotImplementedError
 
     def list_transactions(
@@ -70,7 +80,14 @@ class TransactionCalls:
 
         Raises: UnsupportedVersionError: a broker is older than Kafka 3.0.
         """
-        return hanging.open_transactions(self._call("looking for open transactions", timeout), partitions)
+
+        def new_call() -> Call:
+            left_s = self._call(what, None).timer.remaining_ms / 1000
+            return self._call(what, None, max(LEAST_STEP_S, left_s / STEPS))
+
+        what = "looking for open transactions"
+        with self.within(timeout):
+            return hanging.open_transactions(new_call, partitions)
 
     def abort_transaction(
         self, partition: TopicPartition, start_offset: int, *, timeout: Timeout = None

@@ -30,6 +30,10 @@ COMMANDS = (
     "configs unset broker-defaults log.retention.ms",
     "topics delete t --execute",
     "api ListGroups",
+    "transactions list",
+    "transactions describe tx",
+    "transactions hanging",
+    "transactions hanging --topic t --all",
     "groups list",
     "groups describe g",
     "groups lag g",
@@ -50,6 +54,8 @@ def with_commands(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.Mo
 
     def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
         admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
+        with world.producer({"transactional.id": "tx"}) as producer:
+            producer.init_transactions(timeout=10)
         for module in ("kctl.client.admin.admin", "kctl.cli.groups.describe"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal

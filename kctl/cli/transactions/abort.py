@@ -1,0 +1,144 @@
+"""What `kctl transactions abort` does: look, show, and with --execute or a yes on a terminal write the abort markers.
+
+Owns what is refused: a transaction that its coordinator has would be torn apart. Shown by
+tests/cli/test_transactions.py.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.cli import click
+from kctl.cli.admin_client import open_admin
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing, Section, write_listing
+from kctl.cli.groups.lookup import parse_topics
+from kctl.cli.options import Common, Output
+from kctl.cli.transactions.look import OPEN_COLUMNS, led_partitions, open_row, report_missing, shown_row
+from kctl.client.admin import Admin, OpenTransaction, Verdict
+from kctl.client.clock import duration_text
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
+
+SHOWN = ("topic", "partition", "start_offset", "verdict", "transactional_id", "producer_id", "open_for", "result")
+ABORTED_WITHOUT_FORCE = (Verdict.HANGING, Verdict.OVERDUE)
+
+
+class Abort(NamedTuple):
+    """What was asked for; `partition` is TOPIC:P as it was typed."""
+
+    partition: str
+    start_offset: int | None
+    is_forced: bool
+    execute: bool
+
+
+def run_abort(common: Common, output: Output, wanted: Abort) -> int:
+    """Show or abort the transactions; return the exit code."""
+    partition = _partition(wanted.partition)
+    failed: dict[int, KafkaError] = {}
+    with open_admin(common) as admin:
+        with admin.within():
+            chosen = _chosen(common, admin, partition, wanted)
+            is_done = wanted.execute
+            if is_done:
+                failed = _abort(admin, partition, chosen)
+        if chosen and not wanted.execute and is_confirmed(common, [_fact(each) for each in chosen], "Abort them?"):
+            is_done = True
+            with admin.within():  # with a new timeout: the answer took its time
+                failed = _abort(admin, partition, chosen)
+    _show(common, output, chosen, failed, is_done=is_done)
+    if not chosen:
+        common.say(f"{common.environment.program}: no transaction hangs on {partition}")
+        return ExitCode.OK
+    if is_done:
+        return report_failures(common, len(failed) < len(chosen), list(failed.values()))
+    say_dry_run(common, f"{counted(len(chosen), 'transaction')} would be aborted")
+    return ExitCode.OK
+
+
+def _partition(text: str) -> TopicPartition:
+    topics = list(parse_topics([text]).items())
+    topic, indexes = topics[0]
+    if indexes is None or len(indexes) != 1:
+        raise click.BadParameter(f"{text[:80]!r} is not TOPIC:P, such as orders:0", param_hint="'TOPIC:P'")
+    return TopicPartition(topic, indexes[0])
+
+
+def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abort) -> list[OpenTransaction]:
+    """Return the transactions to abort.
+
+    Raises: CommandError: the one that was named does not exist, or does not hang.
+    """
+    partitions, leaderless = led_partitions(admin, {partition.topic: [partition.partition]})
+    for error in leaderless.values():
+        raise error
+    found = admin.open_transactions(partitions)
+    for error in found.failed.values():
+        raise error
+    if wanted.start_offset is None:
+        report_missing(common, found, {})
+        return [each for each in found.transactions if each.verdict in ABORTED_WITHOUT_FORCE]
+    named = [each for each in found.transactions if each.start_offset == wanted.start_offset]
+    if not named:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"no open transaction begins at offset {wanted.start_offset} of {partition}",
+            f"kctl transactions hanging --topic {partition.topic}:{partition.partition} --all shows where they begin",
+        )
+    if named[0].verdict not in ABORTED_WITHOUT_FORCE and not wanted.is_forced:
+        report_missing(common, found, {})
+        raise _refusal(named[0])
+    return named
+
+
+def _refusal(each: OpenTransaction) -> CommandError:
+    if each.verdict is Verdict.RUNNING:
+        limit = "" if each.timeout_ms is None else f" of {duration_text(each.timeout_ms)}"
+        hint = f"stop its producer and wait for transaction.timeout.ms{limit}; --force aborts it all the same"
+    else:
+        hint = "try again when all brokers respond; --force aborts it all the same"
+    what = f"the transaction at offset {each.start_offset} of {each.partition} is {each.verdict.value}"
+    return CommandError(ExitCode.NOT_ABLE_YET, f"{what}: {each.reason}; nothing was changed", hint)
+
+
+def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:
+    """Abort them one by one; return the errors by start offset."""
+    failed: dict[int, KafkaError] = {}
+    for each in chosen:
+        try:
+            admin.abort_transaction(partition, each.start_offset)
+        except KafkaError as error:
+            failed[each.start_offset] = error
+    return failed
+
+
+def _fact(each: OpenTransaction) -> str:
+    who = each.transactional_id or f"producer id {each.producer.producer_id}"
+    return f"{each.partition}: the transaction of {who} from offset {each.start_offset} on: {each.reason}"
+
+
+def _show(
+    common: Common,
+    output: Output,
+    chosen: list[OpenTransaction],
+    failed: Mapping[int, KafkaError],
+    *,
+    is_done: bool,
+) -> None:
+    wall_ms = common.environment.clock.wall_ms()
+
+    def result(each: OpenTransaction) -> str:
+        return ("failed" if each.start_offset in failed else "aborted") if is_done else "would be aborted"
+
+    listing = Listing(
+        "transactions",
+        (*OPEN_COLUMNS, "result"),
+        [{**open_row(each, wall_ms), "result": result(each)} for each in chosen],
+        {"executed": is_done},
+        shown=SHOWN,
+        sections=[Section((), [{**shown_row(each, wall_ms), "result": result(each)} for each in chosen])],
+    )
+    write_listing(common.environment, output, listing)

@@ -1,0 +1,237 @@
+"""What `kctl transactions list`, `describe` and `hanging` show, and what they report as missing.
+
+Owns the fields of rows. Shown by tests/cli/test_transactions.py.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.admin_client import admin_of
+from kctl.cli.changes import report_failures
+from kctl.cli.formats.listing import Listing, Section, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.options import Common, Output
+from kctl.client.admin import Admin, OpenTransaction, OpenTransactions, TransactionDescription, Verdict
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import duration_text
+from kctl.client.cluster import NO_NODE, TopicPartition, by_topic
+from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
+
+LIST_COLUMNS = ("transactional_id", "producer_id", "state", "coordinator")
+DESCRIBE_COLUMNS = (
+    "transactional_id", "state", "coordinator", "producer_id", "producer_epoch", "timeout_ms", "started_at_ms",
+    "duration_ms", "topic_partitions",
+)  # fmt: skip
+DESCRIBE_SHOWN = (
+    "transactional_id", "state", "coordinator", "producer_id", "epoch", "timeout", "open_for", "partitions",
+)  # fmt: skip
+OPEN_COLUMNS = (
+    "topic", "partition", "start_offset", "verdict", "transactional_id", "producer_id", "producer_epoch",
+    "coordinator_epoch", "timeout_ms", "last_timestamp_ms", "duration_ms", "reason",
+)  # fmt: skip
+OPEN_SHOWN = ("topic", "partition", "start_offset", "verdict", "transactional_id", "producer_id", "open_for", "reason")
+MOST_NAMED = 5
+
+
+class Filter(NamedTuple):
+    """Which transactions to list."""
+
+    states: Sequence[str]
+    producer_ids: Sequence[int]
+    older_than_ms: int | None
+    pattern: str | None
+
+
+def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
+    """Show the transactional.ids of all brokers; return the exit code."""
+    with admin_of(common) as admin:
+        listed = admin.list_transactions(
+            states=wanted.states,
+            producer_ids=wanted.producer_ids,
+            longer_than_ms=wanted.older_than_ms,
+            pattern=wanted.pattern,
+        )
+    rows: list[Row] = [
+        {
+            "transactional_id": each.transactional_id,
+            "producer_id": each.producer_id,
+            "state": each.state,
+            "coordinator": each.coordinator.node_id,
+        }
+        for each in listed.transactions.values()
+    ]
+    facts = {"complete": not listed.failed}
+    write_listing(common.environment, output, Listing("transactions", LIST_COLUMNS, rows, facts))
+    for node in listed.failed:
+        common.environment.say(f"{_program(common)}: incomplete list: the transactions of broker {node} are missing")
+    if not rows and not listed.failed:
+        which = "no transaction matches" if any(wanted) else "no transactional.id has been used"
+        common.say(f"{_program(common)}: {which}")
+    return report_failures(common, True, list(listed.failed.values()))
+
+
+def describe_transactions(common: Common, output: Output, ids: list[str]) -> int:
+    """Show transactions; return the exit code."""
+    with admin_of(common) as admin:
+        results = admin.describe_transactions(ids)
+    wall_ms = common.environment.clock.wall_ms()
+    found = [results.done[name] for name in ids if name in results.done]
+    listing = Listing(
+        "transactions",
+        DESCRIBE_COLUMNS,
+        [_describe_row(each, wall_ms) for each in found],
+        shown=DESCRIBE_SHOWN,
+        sections=[Section((), [_shown_description(each, wall_ms) for each in found])],
+    )
+    if found:
+        write_listing(common.environment, output, listing)
+    return report_failures(common, found, list(results.failed.values()))
+
+
+def _describe_row(each: TransactionDescription, wall_ms: int) -> Row:
+    return {
+        "transactional_id": each.transactional_id,
+        "state": each.state,
+        "coordinator": None if each.coordinator is None else each.coordinator.node_id,
+        "producer_id": each.producer_id,
+        "producer_epoch": each.producer_epoch,
+        "timeout_ms": each.timeout_ms,
+        "started_at_ms": each.started_at_ms,
+        "duration_ms": _duration_ms(each, wall_ms),
+        "topic_partitions": by_topic(each.partitions),
+    }
+
+
+def _shown_description(each: TransactionDescription, wall_ms: int) -> Row:
+    row = _describe_row(each, wall_ms)
+    return {
+        **row,
+        "epoch": each.producer_epoch,
+        "timeout": duration_text(each.timeout_ms),
+        "open_for": _text_of(_duration_ms(each, wall_ms)),
+        "partitions": by_topic(each.partitions) or None,
+    }
+
+
+def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
+    """Return for how long a transaction is open; None of one that has ended."""
+    is_open = each.started_at_ms is not None and each.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
+    return max(0, wall_ms - (each.started_at_ms or 0)) if is_open else None
+
+
+# --- hanging --------------------------------------------------------------------------------------------------------
+
+
+def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
+    """Show transactions that hang, are overdue or undecided; return the exit code."""
+    wanted = parse_topics(topics)
+    with admin_of(common) as admin:
+        partitions, leaderless = led_partitions(admin, wanted, broker)
+        found = admin.open_transactions(partitions)
+    transactions = [each for each in found.transactions if show_all or each.verdict is not Verdict.RUNNING]
+    wall_ms = common.environment.clock.wall_ms()
+    failed = {**leaderless, **found.failed}
+    listing = Listing(
+        "transactions",
+        OPEN_COLUMNS,
+        [open_row(each, wall_ms) for each in transactions],
+        {"complete": not failed and not found.missing},
+        shown=OPEN_SHOWN,
+        sections=[Section((), [shown_row(each, wall_ms) for each in transactions])],
+    )
+    write_listing(common.environment, output, listing)
+    errors = report_missing(common, found, failed)
+    if not transactions and not errors:
+        running = len(found.transactions)
+        more = f"; {counted(running, 'open transaction')} running" if running else ""
+        common.say(f"{_program(common)}: no transaction hangs on {counted(len(partitions), 'partition')}{more}")
+    return report_failures(common, True, errors)
+
+
+def led_partitions(
+    admin: Admin, wanted: Mapping[str, list[int] | None], broker: int | None = None
+) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
+    """Return the partitions that were named, or all; and those among them that no broker leads, with the error.
+
+    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic.
+    """
+    leaders: dict[TopicPartition, int] = {}
+    if wanted:
+        found = find_partitions(admin, wanted)
+        described = admin.describe_topics(list(wanted))
+        for topic, indexes in found.items():
+            infos = described[topic].partitions
+            leaders |= {TopicPartition(topic, index): infos[index].leader_id for index in indexes}
+    else:
+        for topic, listing in admin.list_topics(include_internal=True).items():
+            leaders |= {TopicPartition(topic, each.partition): each.leader_id for each in listing.partitions.values()}
+    if broker is not None:
+        return [tp for tp, leader in leaders.items() if leader == broker], {}
+    leaderless: dict[TopicPartition, KafkaError] = {
+        tp: broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(tp)) for tp, leader in leaders.items() if leader == NO_NODE
+    }
+    return [tp for tp, leader in leaders.items() if leader != NO_NODE], leaderless
+
+
+def report_missing(
+    common: Common, found: OpenTransactions, failed: Mapping[TopicPartition, KafkaError]
+) -> list[KafkaError]:
+    """Report what was not looked at; return its errors."""
+    if failed:
+        names = ", ".join(str(tp) for tp in list(failed)[:MOST_NAMED])
+        more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
+        common.environment.say(f"{_program(common)}: incomplete: transactions of {names}{more} are missing")
+    if found.missing:
+        names = ", ".join(list(found.missing)[:MOST_NAMED])
+        common.environment.say(
+            f"{_program(common)}: undecided: the coordinators on {names} did not report their transactions"
+        )
+    return _distinct([*failed.values(), *found.missing.values()])
+
+
+def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
+    """Return one error of each kind: a broker that is down has one for each of its partitions."""
+    kinds: dict[str, KafkaError] = {}
+    for error in errors:
+        kinds.setdefault(f"{type(error).__name__} {getattr(error, 'code', error)}", error)
+    return list(kinds.values())
+
+
+def open_row(each: OpenTransaction, wall_ms: int) -> Row:
+    """Return the fields of an open transaction."""
+    producer = each.producer
+    return {
+        "topic": each.partition.topic,
+        "partition": each.partition.partition,
+        "start_offset": each.start_offset,
+        "verdict": each.verdict.value,
+        "transactional_id": each.transactional_id,
+        "producer_id": producer.producer_id,
+        "producer_epoch": producer.producer_epoch,
+        "coordinator_epoch": producer.coordinator_epoch,
+        "timeout_ms": each.timeout_ms,
+        "last_timestamp_ms": None if producer.last_timestamp_ms < 0 else producer.last_timestamp_ms,
+        "duration_ms": _open_ms(each, wall_ms),
+        "reason": each.reason,
+    }
+
+
+def shown_row(each: OpenTransaction, wall_ms: int) -> Row:
+    """Return the fields of an open transaction as a table for people has them."""
+    return {**open_row(each, wall_ms), "open_for": _text_of(_open_ms(each, wall_ms))}
+
+
+def _open_ms(each: OpenTransaction, wall_ms: int) -> int | None:
+    """Return for how long it is open, at least: from its start, or else from the latest record of its producer."""
+    since_ms = each.producer.last_timestamp_ms if each.started_at_ms is None else each.started_at_ms
+    return None if since_ms < 0 else max(0, wall_ms - since_ms)
+
+
+def _text_of(ms: int | None) -> str | None:
+    return None if ms is None else duration_text(ms)
+
+
+def _program(common: Common) -> str:
+    return common.environment.program
