@@ -11,11 +11,12 @@ from kctl.why.findings.group_members import group_members
 from kctl.why.findings.group_offsets import group_offsets
 from kctl.why.findings.group_progress import group_progress
 from kctl.why.findings.partitions import partitions
+from kctl.why.findings.transactions import transactions
 from kctl.why.look import Gap
 from kctl.why.looking import Looks
 from kctl.why.table import FINDINGS, is_at_least, kinds_of
 
-FAMILIES = (group_progress, group_members, group_offsets, partitions, brokers)
+FAMILIES = (group_progress, group_members, group_offsets, transactions, partitions, brokers)
 
 
 class Unchecked(NamedTuple):

@@ -18,17 +18,19 @@ from kctl.client.admin import (
     MetadataView,
     OffsetAndMetadata,
     OffsetAndTimestamp,
+    RecordShape,
+    RecordTime,
     ResourceType,
     Results,
 )
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
-from kctl.client.errors import BrokerError, KafkaError, RequestBudgetError
+from kctl.client.errors import BrokerError, CorruptBatchError, KafkaError, RequestBudgetError
 from kctl.client.runtime import Runtime
 from kctl.client.wording import counted
 from kctl.why.look import ConfigValue, Expiring, Gap, GroupLook, Look
-from kctl.why.looking import Looks
+from kctl.why.looking import Looks, frozen_partitions
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -38,6 +40,12 @@ SHARE = 3
 MOST_STEP_MS = 10_000
 OLD_PERCENT = 90
 """A record that has reached this part of retention.ms is about to be deleted."""
+NEIGHBOURS = 3
+"""Records in front of one at which a group stands still, to compare it with."""
+MOST_READ = 10
+"""Partitions of which records are read."""
+MOST_TRANSACTIONS = 200
+"""Transactional ids that are described."""
 LEAST_STEP_MS = 50
 """With less left nothing is sent any more."""
 TOPIC_CONFIGS = frozenset(
@@ -62,6 +70,10 @@ BROKER_CONFIGS = frozenset(
     }
 )
 """The configs that are kept of a response; all others are dropped unread, those marked sensitive always."""
+
+
+TIME_UP = "the time was up (--api-timeout)"
+BUDGET_SPENT = "the budget of requests is spent (--budget)"
 
 
 class Selection(NamedTuple):
@@ -105,6 +117,8 @@ class Gatherer:
         look = self._with_configs(look, before)
         look = self._with_offsets(look)
         look = self._with_expiring(look)
+        look = self._with_records(look, before)
+        look = self._with_open_transactions(look)
         if self._selection.has_brokers:
             look = self._with_brokers(look)
         return look._replace(
@@ -214,12 +228,74 @@ class Gatherer:
         if not specs:
             return look
         found = self._each("ListOffsets", lambda s: self._admin.list_offsets(specs, timeout=s), ["record ages"])
+        expiring = {
+            tp: ages[tp]._replace(until_offset=each.offset if each.offset >= 0 else look.ends[tp].offset)
+            for tp, each in found.items()
+        }
+        late = {
+            tp: max(committed.offset, look.starts[tp].offset)
+            for group in look.groups.values()
+            for tp, committed in group.committed.items()
+            if committed is not None and tp in expiring and tp in look.starts
+            if committed.offset < expiring[tp].until_offset
+        }
+        times = self._read("age of the next records", late, self._admin.find_records)
+        dates = {tp: each.timestamp_ms for tp, each in times.items() if isinstance(each, RecordTime)}
+        return look._replace(expiring=expiring, next_times={tp: date for tp, date in dates.items() if date is not None})
+
+    def _with_records(self, look: Look, before: Look | None) -> Look:
+        """Add what the records look like at which groups stand still, and those in front of them."""
+        at: dict[TopicPartition, int] = {}
+        for group_id in look.groups:
+            for tp in frozen_partitions(Looks(look, before), group_id):
+                committed = look.groups[group_id].committed[tp]
+                if committed is not None and tp in look.starts and committed.offset >= look.starts[tp].offset:
+                    at[tp] = committed.offset
+        shapes = self._read("the next records", at, self._admin.inspect_records)
+        earlier: dict[TopicPartition, tuple[RecordShape, ...]] = {}
+        for back in range(1, NEIGHBOURS + 1):
+            offsets = {tp: at[tp] - back for tp in shapes if at[tp] - back >= look.starts[tp].offset}
+            for tp, shape in self._read("the records before", offsets, self._admin.inspect_records).items():
+                if isinstance(shape, RecordShape):
+                    earlier[tp] = (*earlier.get(tp, ()), shape)
         return look._replace(
-            expiring={
-                tp: ages[tp]._replace(until_offset=each.offset if each.offset >= 0 else look.ends[tp].offset)
-                for tp, each in found.items()
-            }
+            shapes={tp: shape for tp, shape in shapes.items() if shape is not None}, shapes_before=earlier
         )
+
+    def _read(
+        self,
+        of: str,
+        offsets: Mapping[TopicPartition, int],
+        call: "Callable[..., Results[TopicPartition, V]]",
+    ) -> "dict[TopicPartition, V | KafkaError]":
+        """Return the records at offsets of the first partitions, or the damage of their batches."""
+        wanted = dict(sorted(offsets.items())[:MOST_READ])
+        results = self._ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
+        if results is None:
+            return {}
+        found: dict[TopicPartition, V | KafkaError] = dict(results.done)
+        for tp, error in results.failed.items():
+            if isinstance(error, CorruptBatchError):
+                found[tp] = error
+            else:
+                self._gap("Fetch", str(tp), error)
+        return found
+
+    def _with_open_transactions(self, look: Look) -> Look:
+        held = [
+            tp for tp, stable in look.stable_ends.items() if tp in look.ends and stable.offset < look.ends[tp].offset
+        ]
+        if not held:
+            return look
+        what = f"open transactions of {counted(len(held), 'partition')}"
+        found = self._ask("DescribeProducers", what, lambda s: self._admin.open_transactions(held, timeout=s))
+        if found is None:
+            return look
+        for tp, error in list(found.failed.items())[:1]:
+            self._gap("DescribeProducers", str(tp), error)
+        for name, error in found.missing.items():
+            self._gap("ListTransactions", name, error)
+        return look._replace(open_transactions=found.transactions)
 
     def _readable(self, look: Look, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Return the partitions whose leader responds; the others have a gap or a finding of their own."""
@@ -260,7 +336,16 @@ class Gatherer:
         alive = [node.node_id for node in look.nodes if node.node_id not in self._unreachable]
         dirs = self._each("DescribeLogDirs", lambda s: self._admin.describe_log_dirs(alive, timeout=s), ["disks"])
         quorum = self._ask("DescribeQuorum", "the cluster", lambda s: self._admin.describe_quorum(timeout=s))
-        return look._replace(log_dirs=dirs, quorum=quorum)
+        look = look._replace(log_dirs=dirs, quorum=quorum)
+        features = self._ask("ApiVersions", "features", lambda s: self._admin.describe_features(timeout=s)) or []
+        listed = self._ask("ListTransactions", "the cluster", lambda s: self._admin.list_transactions(timeout=s))
+        names = [] if listed is None else list(listed.transactions)[:MOST_TRANSACTIONS]
+        if names:
+            found = self._ask(
+                "DescribeTransactions", "the cluster", lambda s: self._admin.describe_transactions(names, timeout=s)
+            )
+            look = look._replace(transactions={} if found is None else found.done)
+        return look._replace(features={feature.name: feature.level for feature in features})
 
     # --- one request --------------------------------------------------------------------------------------------------
 
@@ -271,8 +356,9 @@ class Gatherer:
     def _ask(self, request: str, of: str, call: Callable[[float], V]) -> V | None:
         """Return the result of a call, or None and note the gap."""
         share_s = self._share_s()
-        if share_s * 1000 < LEAST_STEP_MS:
-            self._gaps.append(Gap(request, of, None, "the time was up (--api-timeout)"))
+        if not self._admin.has_requests_left or share_s * 1000 < LEAST_STEP_MS:
+            reason = TIME_UP if self._admin.has_requests_left else BUDGET_SPENT
+            self._gaps.append(Gap(request, of, None, reason))
             return None
         try:
             return call(share_s)
@@ -302,8 +388,8 @@ class Gatherer:
         return results.done
 
     def _gap(self, request: str, of: str, error: KafkaError) -> None:
-        reason = "the budget of requests is spent (--budget)" if isinstance(error, RequestBudgetError) else str(error)
-        self._gaps.append(Gap(request, of, None if isinstance(error, RequestBudgetError) else error, reason))
+        is_spent = isinstance(error, RequestBudgetError) or not self._admin.has_requests_left
+        self._gaps.append(Gap(request, of, None if is_spent else error, BUDGET_SPENT if is_spent else str(error)))
 
 
 _READ_ONCE = frozenset({"DescribeConfigs"})

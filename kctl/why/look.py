@@ -11,7 +11,10 @@ from kctl.client.admin import (
     MetadataView,
     OffsetAndMetadata,
     OffsetAndTimestamp,
+    OpenTransaction,
     QuorumDescription,
+    RecordShape,
+    TransactionDescription,
 )
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
@@ -77,6 +80,12 @@ class Look(NamedTuple):
         starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
         newest: the record with the largest timestamp; offset -1 where there is none.
         expiring: of partitions that a group has not read to the end, what retention deletes next.
+        next_times: the timestamps of the next record of a group, where retention is near.
+        shapes, shapes_before: of partitions on which a group stands still: the next record, or why it cannot be read;
+            and records in front of it.
+        open_transactions: those that hold a last stable offset back.
+        transactions: by transactional.id, with `has_brokers`.
+        features: the levels of the cluster.
         views: the metadata of topics and brokers as each broker reports it.
         unreachable: brokers that did not respond, with the reason.
         gaps: what was not answered.
@@ -94,6 +103,12 @@ class Look(NamedTuple):
     stable_ends: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
     newest: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
     expiring: Mapping[TopicPartition, Expiring] = MappingProxyType({})
+    next_times: Mapping[TopicPartition, int] = MappingProxyType({})
+    shapes: Mapping[TopicPartition, RecordShape | KafkaError] = MappingProxyType({})
+    shapes_before: Mapping[TopicPartition, tuple[RecordShape, ...]] = MappingProxyType({})
+    open_transactions: tuple[OpenTransaction, ...] = ()
+    transactions: Mapping[str, TransactionDescription] = MappingProxyType({})
+    features: Mapping[str, int] = MappingProxyType({})
     topic_configs: Mapping[str, Mapping[str, ConfigValue]] = MappingProxyType({})
     broker_configs: Mapping[int, Mapping[str, ConfigValue]] = MappingProxyType({})
     log_dirs: Mapping[int, list[LogDir]] = MappingProxyType({})

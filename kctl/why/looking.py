@@ -13,6 +13,8 @@ from kctl.why.look import ConfigValue, GroupLook, Look
 
 MOST_EVIDENCE = 10
 """Partitions of which the evidence has the values; further ones are counted in the sentence."""
+STABLE = "Stable"
+"""The state of a group that does not rebalance."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS, _YEAR_DAYS, _THOUSAND = 86_400_000, 365, 1000
 _SOURCES = {
@@ -55,6 +57,29 @@ class Looks(NamedTuple):
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
+
+
+def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:
+    """Return the partitions on which a stable group did not move though records wait, with their owners.
+
+    Not those at which a reader of committed records has to wait for a transaction.
+    """
+    both = looks.both(group_id)
+    if both is None or any(group.description.state != STABLE for group in both):
+        return {}
+    before, now = both
+    owners_before, owners = before.owners, now.owners
+    found: dict[TopicPartition, MemberDescription] = {}
+    for tp, member in owners.items():
+        old, new, stable = before.committed.get(tp), now.committed.get(tp), looks.now.stable_ends.get(tp)
+        was = owners_before.get(tp)
+        if old is None or new is None or was is None or was.member_id != member.member_id:
+            continue
+        end_before = looks.before.ends.get(tp) if looks.before is not None else None
+        waited = end_before is not None and end_before.offset > old.offset
+        if old.offset == new.offset and waited and stable is not None and stable.offset > new.offset:
+            found[tp] = member
+    return found
 
 
 def age_text(ms: int) -> str:

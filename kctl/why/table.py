@@ -10,12 +10,17 @@ from kctl.why.table_groups import GROUP_FINDINGS
 from kctl.why.table_partitions import PARTITION_FINDINGS
 
 REQUEST_RIGHTS: dict[str, str] = {
+    "ApiVersions": "none",
     "DescribeConfigs": "DescribeConfigs on the topic or the cluster",
     "DescribeGroups": "Describe on the group",
     "DescribeLogDirs": "Describe on the cluster",
+    "DescribeProducers": "Read on the topic",
     "DescribeQuorum": "Describe on the cluster",
+    "DescribeTransactions": "Describe on the transactional.id",
+    "Fetch": "Read on the topic",
     "ListGroups": "Describe on the groups, or on the cluster",
     "ListOffsets": "Describe on the topic",
+    "ListTransactions": "Describe on the transactional.ids",
     "Metadata": "Describe on the topic",
     "OffsetFetch": "Describe on the group and its topics",
 }

@@ -101,6 +101,20 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         cure="repair the disk of {path}, then restart broker {broker}",
     ),
     FindingKind(
+        id="producer-fenced",
+        severity=Severity.ERROR,
+        title="Two producers with one transactional.id fence each other",
+        scopes=_CLUSTER,
+        looks=2,
+        requests=("ListTransactions", "DescribeTransactions", "ApiVersions"),
+        subject="transactional.id {id}",
+        sentence="the epoch of {id} rose {rises} times within {seconds} (producer {producer}, epoch {before} to "
+        "{epoch}): two processes use this transactional.id",
+        leads_to="Each aborts the transactions of the other and fails with PRODUCER_FENCED.",
+        show="kctl transactions describe {id}",
+        cure="give every process its own transactional.id",
+    ),
+    FindingKind(
         id="leader-skew",
         severity=Severity.NOTE,
         title="One broker leads far more partitions than others",

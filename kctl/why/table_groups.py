@@ -21,6 +21,20 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         cure="restart {client} on {host}, or look at its threads: it sends heartbeats and does not process records",
     ),
     FindingKind(
+        id="poison-record",
+        severity=Severity.ERROR,
+        title="A group does not get past one record",
+        scopes=_GROUP,
+        looks=2,
+        requests=(*_OFFSETS, "Fetch"),
+        subject="group {group}",
+        sentence="{group} stops at {partition} offset {offset}, and {waiting} records wait behind it. {reason}. Its "
+        "owner is {client} ({host}){more}",
+        leads_to="Each consumer that gets the partition stops at the same record.",
+        show="kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute",
+    ),
+    FindingKind(
         id="static-ghost",
         severity=Severity.ERROR,
         title="A static member that is gone keeps its partitions",
@@ -152,10 +166,10 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         title="Retention will delete records before the group reads them",
         scopes=_GROUP,
         looks=1,
-        requests=("OffsetFetch", "ListOffsets", "DescribeConfigs"),
+        requests=("OffsetFetch", "ListOffsets", "DescribeConfigs", "Fetch"),
         subject="group {group}",
-        sentence="{group} is about to lose records of {partition}: its next record at offset {offset} is more than "
-        "{age} old, and retention.ms is {retention}; {waiting} records wait{more}",
+        sentence="{group} is about to lose records of {partition}: its next record, at offset {offset}, is {age} old, "
+        "and retention.ms is {retention}; {waiting} records wait{more}",
         leads_to="Records that were never read are deleted.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="kctl configs set topic {topic} retention.ms={longer}",

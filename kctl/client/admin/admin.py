@@ -38,7 +38,7 @@ from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
-from kctl.client.admin.record_times import RecordTime
+from kctl.client.admin.record_times import RecordShape, RecordTime
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.admin.transaction_calls import TransactionCalls
 from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
@@ -88,6 +88,7 @@ __all__ = [
     "OpenTransactions",
     "QuorumDescription",
     "QuorumReplica",
+    "RecordShape",
     "RecordTime",
     "ResourceType",
     "Results",
@@ -167,6 +168,11 @@ class Admin(OperatorCalls, TransactionCalls):
     def requests_sent(self) -> int:
         """How many requests were sent so far, those for metadata included, those that connect and log in not."""
         return self._client.network.requests_sent
+
+    @property
+    def has_requests_left(self) -> bool:
+        """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""
+        return self._client.network.requests_left != 0
 
     @contextmanager
     def request_budget(self, most: int) -> Iterator[None]:

@@ -4,9 +4,9 @@ Interpolating between offsets by time would be wrong wherever the rate changes; 
 Shown by tests/sim/admin/test_record_times.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from kctl.client.admin.at_leaders import ask_leaders
 from kctl.client.admin.call import Call, Results
@@ -17,6 +17,9 @@ from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchRe
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.items import malformed
 
+if TYPE_CHECKING:
+    from kctl.client.records import Record
+
 FIRST_BYTES: Final = 16 << 10
 """What is asked of each partition first: most batches are smaller. Those that are larger are asked for again."""
 GROWTH: Final = 8
@@ -25,6 +28,10 @@ MOST_BYTES: Final = 8 << 20
 MOST_FRUITLESS_ROUNDS: Final = 8
 """A broker that has records, and returns none so often in a row, is at fault."""
 LAST_VERSION_WITH_NAMES: Final = 12
+SCHEMA_HEADER_BYTES: Final = 5
+"""A byte 0 and the id of the schema, in front of a value that a schema registry knows."""
+
+V = TypeVar("V")
 
 
 class RecordTime(NamedTuple):
@@ -40,19 +47,54 @@ class _Further(NamedTuple):
     offset: int
 
 
+class RecordShape(NamedTuple):
+    """What a record looks like from outside.
+
+    Attributes:
+        size_bytes: of key and value.
+        schema_id: what a schema registry knows the value by; None where the value does not begin with one.
+    """
+
+    offset: int
+    size_bytes: int
+    is_null: bool
+    schema_id: int | None
+
+
 def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordTime | None]:
-    """Return the first record at or after each offset, None where there is none yet.
+    """Return place and time of the first record at or after each offset, None where there is none yet.
 
     Records of transactions count whether these were aborted or not, and markers do not.
     """
+    return _find(call, offsets, _time_of)
+
+
+def inspect_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordShape | None]:
+    """Return the same records as what they look like; a batch that cannot be read is a CorruptBatchError."""
+    return _find(call, offsets, _shape_of)
+
+
+def _time_of(record: "Record") -> RecordTime:
+    return RecordTime(record.offset, record.timestamp_ms if record.timestamp_ms >= 0 else None)
+
+
+def _shape_of(record: "Record") -> RecordShape:
+    value = record.value
+    has_schema = value is not None and len(value) > SCHEMA_HEADER_BYTES and value[0] == 0
+    schema_id = int.from_bytes(value[1:SCHEMA_HEADER_BYTES], "big") if has_schema and value is not None else None
+    return RecordShape(record.offset, len(record.key or b"") + len(value or b""), value is None, schema_id)
+
+
+def _find(
+    call: Call, offsets: Mapping[TopicPartition, int], make: Callable[["Record"], V]
+) -> Results[TopicPartition, V | None]:
     at = dict(offsets)
-    done: dict[TopicPartition, RecordTime | None] = {}
+    done: dict[TopicPartition, V | None] = {}
     failed: dict[TopicPartition, KafkaError] = {}
     max_bytes, fruitless = FIRST_BYTES, 0
     while at:
-        found = ask_leaders(
-            call, at, partial(_build, at, max_bytes), partial(_read, call, at), max_version=LAST_VERSION_WITH_NAMES
-        )
+        read = partial(_read, call, at, make)
+        found = ask_leaders(call, at, partial(_build, at, max_bytes), read, max_version=LAST_VERSION_WITH_NAMES)
         failed |= found.failed
         further: dict[TopicPartition, int] = {}
         for key, record in found.done.items():
@@ -86,8 +128,12 @@ def _build(
 
 
 def _read(
-    call: Call, offsets: Mapping[TopicPartition, int], response: FetchResponse, node_id: int
-) -> Iterator[tuple[TopicPartition, RecordTime | _Further | KafkaError | None]]:
+    call: Call,
+    offsets: Mapping[TopicPartition, int],
+    make: Callable[["Record"], V],
+    response: FetchResponse,
+    node_id: int,
+) -> Iterator[tuple[TopicPartition, V | _Further | KafkaError | None]]:
     if response.error_code:
         error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
         yield from ((key, error) for key in offsets)
@@ -98,10 +144,12 @@ def _read(
             if part.error_code:
                 yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
             elif key in offsets:
-                yield key, _first(key, offsets[key], part.records or b"", part.high_watermark)
+                yield key, _first(key, offsets[key], part.records or b"", part.high_watermark, make)
 
 
-def _first(key: TopicPartition, offset: int, data: bytes, end: int) -> RecordTime | _Further | KafkaError | None:
+def _first(
+    key: TopicPartition, offset: int, data: bytes, end: int, make: Callable[["Record"], V]
+) -> V | _Further | KafkaError | None:
     from kctl.client.records import decode_batches  # 10 ms of import, wanted only where records are read
 
     reader = decode_batches(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
@@ -112,4 +160,4 @@ def _first(key: TopicPartition, offset: int, data: bytes, end: int) -> RecordTim
     if not records:
         return None if reader.next_offset >= end else _Further(reader.next_offset)
     [record] = records
-    return RecordTime(record.offset, record.timestamp_ms if record.timestamp_ms >= 0 else None)
+    return make(record)

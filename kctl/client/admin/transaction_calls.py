@@ -11,7 +11,7 @@ from kctl.client.admin import abort, hanging, producers, record_times, transacti
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.hanging import OpenTransactions
 from kctl.client.admin.producers import ActiveProducer, Producers
-from kctl.client.admin.record_times import RecordTime
+from kctl.client.admin.record_times import RecordShape, RecordTime
 from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
 from kctl.client.cluster import TopicPartition
 
@@ -112,3 +112,12 @@ class TransactionCalls:
         The record itself is read, one batch a partition. OFFSET_OUT_OF_RANGE outside of the log.
         """
         return record_times.find_records(self._call("reading records", timeout), offsets)
+
+    def inspect_records(
+        self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, RecordShape | None]:
+        """Return what the first record at or after each offset looks like: its size, and the id of its schema.
+
+        A batch that cannot be read is a CorruptBatchError of its partition.
+        """
+        return record_times.inspect_records(self._call("reading records", timeout), offsets)

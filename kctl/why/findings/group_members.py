@@ -10,13 +10,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import GroupLook
-from kctl.why.looking import Looks, member_name, named
+from kctl.why.looking import STABLE, Looks, member_name, named
 from kctl.why.table import FINDINGS
 
 STORM_EPOCHS = 3
 """So many changes of the membership between two looks are no restart of a member any more."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
-_STABLE = "Stable"
 
 
 def group_members(looks: Looks) -> Iterator[Finding]:
@@ -95,7 +94,7 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
     members = group.description.members
-    if group.description.state != _STABLE or not members:
+    if group.description.state != STABLE or not members:
         return
     if any(member.assignment is None or member.subscribed_topics is None for member in members):
         return  # not a group of consumers, or one of its members is on its way in

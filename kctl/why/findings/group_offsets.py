@@ -85,11 +85,13 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
     if late:
         worst = max(late, key=lambda tp: looks.lag(group, tp) or 0)
         age_ms = looks.now.expiring[worst].age_ms
+        date = looks.now.next_times.get(worst)
+        age = f"more than {age_text(age_ms)}" if date is None else age_text(max(0, looks.now.wall_ms - date))
         yield FINDINGS["will-lose-data"].found(
             {
                 "group": group_id,
                 "offset": committed[worst],
-                "age": age_text(age_ms),
+                "age": age,
                 "retention": age_text(late[worst]),
                 "longer": 2 * late[worst],
                 "waiting": looks.lag(group, worst),

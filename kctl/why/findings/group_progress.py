@@ -5,21 +5,33 @@ Shown by tests/sim/why/test_group_stories.py.
 
 from collections.abc import Iterator
 
-from kctl.client.admin import MemberDescription
+from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
-from kctl.why.finding import Evidence, Finding
+from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import GroupLook
-from kctl.why.looking import Looks, age_text, by_partition, counts_text, member_name, place
+from kctl.why.looking import (
+    Looks,
+    age_text,
+    by_partition,
+    counts_text,
+    frozen_partitions,
+    member_name,
+    more_text,
+    place,
+    size_text,
+)
 from kctl.why.table import FINDINGS
 
+LARGE_BYTES, LARGE_FACTOR = 100_000, 10
+"""A record is large when it has so many bytes, and so many times as many as those before it."""
 SLOW_SHARE = 2
 """A group that commits less than this part of what arrives is too slow..."""
 SLOW_LAG_MS = 30_000
 """...once it is further behind than what arrives in this time."""
 IDLE_MS = 3_600_000
 """A topic without a record for this long is idle."""
-_STABLE = "Stable"
 
 
 def group_progress(looks: Looks) -> Iterator[Finding]:
@@ -51,29 +63,6 @@ def _no_members(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findi
 # --- stuck ------------------------------------------------------------------------------------------------------------
 
 
-def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:
-    """Return the partitions on which a stable group did not move though records wait, with their owners.
-
-    Not those at which a reader of committed records has to wait for a transaction.
-    """
-    both = looks.both(group_id)
-    if both is None or any(group.description.state != _STABLE for group in both):
-        return {}
-    before, now = both
-    owners_before, owners = before.owners, now.owners
-    found: dict[TopicPartition, MemberDescription] = {}
-    for tp, member in owners.items():
-        old, new, stable = before.committed.get(tp), now.committed.get(tp), looks.now.stable_ends.get(tp)
-        was = owners_before.get(tp)
-        if old is None or new is None or was is None or was.member_id != member.member_id:
-            continue
-        end_before = looks.before.ends.get(tp) if looks.before is not None else None
-        waited = end_before is not None and end_before.offset > old.offset
-        if old.offset == new.offset and waited and stable is not None and stable.offset > new.offset:
-            found[tp] = member
-    return found
-
-
 def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
     frozen = frozen_partitions(looks, group_id)
     group = looks.now.groups[group_id]
@@ -82,11 +71,14 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         by_member.setdefault(member.member_id, []).append(tp)
     for partitions in by_member.values():
         member = frozen[partitions[0]]
-        owned = [tp for tp in member.assignment or () if looks.lag(group, tp)]
-        moved = [tp for tp in owned if tp not in frozen]
+        moved = [tp for tp in member.assignment or () if _has_moved(looks, group_id, tp)]
         worst = max(partitions, key=lambda tp: looks.lag(group, tp) or 0)
+        poison = _poison(looks, group_id, partitions, has_others=bool(moved))
+        if poison is not None:
+            yield poison
+            continue
         replaced_by = _replacement(group, member, {each.member_id for each in frozen.values()})
-        which = f"{len(partitions)} of its {counted(len(owned), 'partition')} with records to read"
+        which = f"{counted(len(partitions), 'partition')} with records to read"
         elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
         kind = FINDINGS["group-stuck" if replaced_by is None else "static-ghost"]
         offset = group.committed[worst]
@@ -101,7 +93,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "instance": member.group_instance_id or "",
                 "other": "" if replaced_by is None else replaced_by.group_instance_id or replaced_by.member_id,
                 "host": member.host or "an unknown host",
-                "which": f"{which}{', and moves on the others' if moved else ''}{elsewhere}",
+                "which": f"{which}{f', and moves on {len(moved)} more' if moved else ''}{elsewhere}",
                 **place(worst),
             },
             [
@@ -118,6 +110,67 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 ),
             ],
         )
+
+
+def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
+    both = looks.both(group_id)
+    old, new = (None, None) if both is None else (both[0].committed.get(tp), both[1].committed.get(tp))
+    return old is not None and new is not None and new.offset > old.offset
+
+
+def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, has_others: bool) -> Finding | None:
+    """Return the finding of a record that differs from those before it, or that cannot be read at all.
+
+    A record that only differs counts where its member gets on with other partitions.
+    """
+    group = looks.now.groups[group_id]
+    reasons: dict[TopicPartition, str] = {}
+    for tp in partitions:
+        shape, earlier = looks.now.shapes.get(tp), looks.now.shapes_before.get(tp, ())
+        if isinstance(shape, KafkaError):
+            reasons[tp] = f"The batch cannot be read: {shape}"
+        elif shape is not None and earlier and has_others and (reason := _difference(shape, earlier)):
+            reasons[tp] = reason
+    if not reasons:
+        return None
+    worst = max(reasons, key=lambda tp: looks.lag(group, tp) or 0)
+    member, committed, shape = group.owners[worst], group.committed[worst], looks.now.shapes[worst]
+    assert committed is not None
+    read: dict[str, Value] = {"reason": reasons[worst]}
+    if not isinstance(shape, KafkaError):
+        read = {"size_bytes": shape.size_bytes, "is_null": shape.is_null, "schema_id": shape.schema_id}
+    return FINDINGS["poison-record"].found(
+        {
+            "group": group_id,
+            "offset": committed.offset,
+            "next": committed.offset + 1 if isinstance(shape, KafkaError) else shape.offset + 1,
+            "waiting": looks.lag(group, worst),
+            "reason": reasons[worst],
+            "client": member_name(member),
+            "host": member.host or "an unknown host",
+            "more": more_text(len(reasons) - 1),
+            **place(worst),
+        },
+        [
+            Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, [worst]))),
+            Evidence("Fetch", f"{worst} at offset {committed.offset}", read),
+        ],
+    )
+
+
+def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
+    """Return in what a record differs from all of those before it; empty where it is like them."""
+    largest = max(each.size_bytes for each in earlier)
+    if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
+        return f"The record has {size_text(shape.size_bytes)}, those before it at most {size_text(largest)}"
+    if shape.is_null and not any(each.is_null for each in earlier):
+        return "The record has no value (a tombstone), those before it have one"
+    schemas = {each.schema_id for each in earlier}
+    if shape.schema_id not in schemas and not shape.is_null:
+        before = ", ".join("none" if each is None else str(each) for each in sorted(schemas, key=str))
+        after = "no schema id" if shape.schema_id is None else f"schema id {shape.schema_id}"
+        return f"The record has {after}, those before it {before}"
+    return ""
 
 
 def _replacement(group: GroupLook, member: MemberDescription, stuck_ids: set[str]) -> MemberDescription | None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.consumer.consumer import Consumer
-from kctl.why import Diagnosis, Finding, Looks, Scope, Selection, diagnose, take_looks
+from kctl.why import Diagnosis, Finding, Gatherer, Looks, Scope, Selection, diagnose, take_looks
 from tests.sim.admin.group_world import GroupWorld, with_groups
 
 BUDGET = 200
@@ -53,8 +53,7 @@ class Scene:
         runtime.driver.wait(runtime.driver.waiter(), started_ms + APART_MS)
         timer = Timer(self.world.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
-            second = take_looks(self.admin, runtime, timer, selection, 0)
-        return Looks(second.now, first.now)
+            return Looks(Gatherer(self.admin, runtime.clock, timer, selection).look(first.now), first.now)
 
     def group(self, name: str = "g", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with a group, by id."""

@@ -57,7 +57,7 @@ def test_member_that_stops_committing_is_stuck() -> None:
         first = min(tp.partition for tp in member.assignment)
         assert f"g has not moved on t-{first} from offset 5 for 10s, and 14 records wait" in stuck.sentence
         assert "Its owner app-7 (" in stuck.sentence
-        assert "2 of its 2 partitions with records to read; other members do" in stuck.sentence
+        assert "2 partitions with records to read; other members do" in stuck.sentence
         assert stuck.show == "kctl groups members g"
 
     with_scene(story, topics={"t": 4})
@@ -117,7 +117,7 @@ def test_old_unread_records_will_be_lost() -> None:
         assert "will-lose-data" not in scene.group()
         scene.world.runtime.driver.wait(scene.world.runtime.driver.waiter(), scene.world.clock.now_ms() + 950_000)
         found = scene.group()["will-lose-data"]
-        assert "g is about to lose records of t-0: its next record at offset 2 is more than 15m old" in found.sentence
+        assert "g is about to lose records of t-0: its next record, at offset 2, is 15m50s old" in found.sentence
         assert found.cure == "kctl configs set topic t retention.ms=2000000"
 
     with_scene(story, topics={"t": 1})

@@ -1,0 +1,145 @@
+"""No finding about healthy clusters: groups of both protocols under load, brokers that restart one after the other."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from random import Random
+
+import pytest
+
+from kctl.client.admin import Admin
+from kctl.client.clock import Timer
+from kctl.client.consumer.consumer import Consumer
+from kctl.sandbox import ClusterSettings, Fault
+from kctl.why import Finding, Gatherer, Looks, Scope, Selection, diagnose
+from tests.sim.admin.group_world import GroupWorld
+from tests.sim.virtual import Hub, sim_runtime
+
+EVERYTHING = Selection(groups=None, topics=None, has_brokers=True)
+TRUE_NOTES = {"preferred-leader-away", "members-idle"}
+"""Leaders stay where a restart has moved them, and some groups have more members than partitions: both are so."""
+APART_MS, SETTLED_MS, TIMEOUT_MS, BUDGET = 10_000, 20_000, 60_000, 2_000
+QUICK = range(6)
+MANY = range(6, 200)
+
+
+class Healthy:
+    """A cluster drawn from a seed, its load, and its restarts."""
+
+    def __init__(self, world: GroupWorld, draw: Random, stack: ExitStack) -> None:
+        self.world = world
+        self.draw = draw
+        self.nodes = list(world.sandbox.cluster.nodes)
+        self.topics: dict[str, int] = {}
+        for number in range(draw.randint(1, 4)):
+            name, count = f"t{number}", draw.randint(1, 6)
+            replicas = draw.randint(1, len(self.nodes))
+            least = str(draw.randint(1, max(1, replicas - 1)))
+            world.sandbox.cluster.create_topic(name, count, replicas, {"min.insync.replicas": least})
+            self.topics[name] = count
+        self.producer = stack.enter_context(world.producer())
+        self.members: list[Consumer] = []
+        for number in range(draw.randint(1, 3)):
+            topic = draw.choice(list(self.topics))
+            join = draw.choice([world.member, world.kip_848_member])
+            for _ in range(draw.randint(1, 3)):
+                self.members.append(stack.enter_context(join(f"g{number}", topic)))
+
+    def run(self, ms: int) -> None:
+        """Produce and consume for a while; every group reads faster than records come."""
+        until_ms = self.world.clock.now_ms() + ms
+        while self.world.clock.now_ms() < until_ms:
+            for _ in range(self.draw.randint(0, 5)):
+                topic = self.draw.choice(list(self.topics))
+                self.producer.send(topic, b"x" * 20, partition=self.draw.randrange(self.topics[topic]))
+            for member in self.members:
+                member.poll(timeout=0.1)
+
+    def restart_each_broker(self) -> None:
+        """Move the leaders of each broker away, and let it be gone for two seconds."""
+        for node_id in self.nodes:
+            if len(self.nodes) == 1:
+                return
+            for topic in self.world.sandbox.cluster.topics.values():
+                for number, partition in topic.partitions.items():
+                    others = [each for each in partition.replicas if each != node_id]
+                    if partition.leader_id == node_id and others:
+                        self.world.sandbox.move_leader(topic.name, number, self.draw.choice(others))
+            for fault in (Fault.REFUSE, Fault.RESET_ON_REQUEST):
+                self.world.sandbox.start_fault(node_id, fault)
+            self.run(2_000)
+            self.world.sandbox.heal(node_id)
+            self.run(1_000)
+
+
+def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None:
+    """Run a healthy cluster; `use` gets a function that looks twice."""
+    with Hub(seed=seed) as hub:
+        draw = Random(seed)
+        settings = ClusterSettings(default_replication_factor=1)
+        world = GroupWorld(hub, topics={}, nodes=draw.randint(1, 5), settings=settings)
+
+        def app() -> None:
+            with ExitStack() as stack:
+                runtime = sim_runtime(hub, "admin", world.network)
+                admin = stack.enter_context(Admin({"bootstrap.servers": world.bootstrap}, runtime))
+                healthy = Healthy(world, draw, stack)
+
+                def look_twice() -> Looks:
+                    gatherer = Gatherer(admin, runtime.clock, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
+                    with admin.request_budget(BUDGET):
+                        first = gatherer.look()
+                        healthy.run(APART_MS)
+                        return Looks(gatherer.look(first), first)
+
+                use(healthy, look_twice)
+
+        hub.spawn("app", app)
+        hub.run()
+        assert hub.live_actors == ()
+
+
+def false_findings(looks: Looks) -> list[Finding]:
+    """Return what was found though all is well; nothing may be left unchecked either."""
+    diagnosis = diagnose(looks, tuple(Scope))
+    assert diagnosis.unchecked == ()
+    return [finding for finding in diagnosis.findings if finding.id not in TRUE_NOTES]
+
+
+def check(seed: int) -> None:
+    def use(healthy: Healthy, look_twice: Callable[[], Looks]) -> None:
+        healthy.run(SETTLED_MS)
+        assert false_findings(look_twice()) == []
+        healthy.restart_each_broker()
+        healthy.run(SETTLED_MS)
+        assert false_findings(look_twice()) == []
+
+    play(seed, use)
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_healthy_cluster_has_no_finding(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", MANY)
+def test_many_healthy_clusters_have_no_finding(seed: int) -> None:
+    check(seed)
+
+
+def test_a_member_that_stops_reading_in_such_a_cluster_is_found() -> None:
+    """The check can fail: the same clusters with one member that no longer reads."""
+    found: list[str] = []
+
+    def use(healthy: Healthy, look_twice: Callable[[], Looks]) -> None:
+        healthy.run(SETTLED_MS)
+        stopped = next(member for member in healthy.members if member.assignment)
+        assigned = list(stopped.assignment)
+        stopped.pause(assigned)
+        for tp in assigned:
+            healthy.producer.send(tp.topic, b"x", partition=tp.partition)
+        healthy.run(1_000)
+        found.extend(each.id for each in false_findings(look_twice()))
+
+    play(3, use)
+    assert "group-stuck" in found
