@@ -122,7 +122,12 @@ def create_unclean(scene: Scene) -> None:
 def look(scene: Scene, causes: list[Cause]) -> tuple[Finding, ...]:
     for cause in causes:
         cause.before(scene)
-    looks: Looks = scene.looks(EVERYTHING, meanwhile=lambda: [cause.between(scene) for cause in causes] and None)
+
+    def meanwhile() -> None:
+        for cause in causes:
+            cause.between(scene)
+
+    looks: Looks = scene.looks(EVERYTHING, meanwhile=meanwhile)
     return diagnose(looks, tuple(Scope), severity=Severity.WARNING).findings
 
 
