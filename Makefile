@@ -8,6 +8,9 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
+# Without cached bytecode every run would compile kctl and rewrite the assertions of all tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The tiers that wait more than they compute, in an order in which two at a time end together.
 LONGEST_FIRST := broker installed conformance pipeline-jobs faultlab packages pipeline-source docs loopback
 

@@ -112,6 +112,8 @@ def alternatives(name: str) -> list[str]:
 def exists(name: str) -> bool:
     """Return whether a file, a folder or a pattern of files exists; a decision is named by its number alone."""
     is_number = re.fullmatch(r"docs/decisions/\d{4}", name) is not None
+    if not is_number and not set(name) & set("*?["):
+        return (ROOT / name).exists()
     return any(ROOT.glob(f"{name}-*" if is_number else name.rstrip("/")))
 
 
