@@ -392,8 +392,10 @@ complete -c kctl -n '__kctl_at " groups describe"' -l trace-file -r -F -d 'Write
 complete -c kctl -n '__kctl_at " groups describe"' -l help -s h -d 'Show this message and exit'
 complete -c kctl -n '__kctl_argument " groups describe" -ge 0' -x -a '(__kctl_names groups)'
 
+complete -c kctl -n '__kctl_at " groups lag"' -l all -d 'Show all groups of the cluster'
 complete -c kctl -n '__kctl_at " groups lag"' -l topic -x -a '(__kctl_names topics)' -d 'Only this topic, or these partitions'
 complete -c kctl -n '__kctl_at " groups lag"' -l threshold -x -d 'Exit with 3 when a partition is more than N behind'
+complete -c kctl -n '__kctl_at " groups lag"' -l rates -d 'Look twice, --interval apart, for rates and the time to catch up'
 complete -c kctl -n '__kctl_at " groups lag"' -l watch -d 'Refresh until Ctrl-C'
 complete -c kctl -n '__kctl_at " groups lag"' -l interval -x -d 'Refresh interval (2s)'
 complete -c kctl -n '__kctl_at " groups lag"' -l count -x -d 'Stop after N looks'
@@ -434,6 +436,7 @@ complete -c kctl -n '__kctl_at " groups members"' -l help -s h -d 'Show this mes
 complete -c kctl -n '__kctl_argument " groups members" -ge 0' -x -a '(__kctl_names groups)'
 
 complete -c kctl -n '__kctl_at " groups delete"' -l execute -d 'Make the changes'
+complete -c kctl -n '__kctl_at " groups delete"' -l yes -d 'The same as --execute'
 complete -c kctl -n '__kctl_at " groups delete"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " groups delete"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " groups delete"' -l connect-timeout -x -d 'Timeout of each attempt to connect'
@@ -462,7 +465,9 @@ complete -c kctl -n '__kctl_at " groups reset-offsets"' -l to-datetime -x -d 'To
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l by-duration -x -d 'To the first record of the last 1h, 2d, PT30M ..'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l from-file -r -F -d 'To the offsets in a file'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l export -r -F -d 'Write the new offsets to a file that --from-file reads'
+complete -c kctl -n '__kctl_at " groups reset-offsets"' -l create -d 'Create the group if it does not exist'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l execute -d 'Make the changes'
+complete -c kctl -n '__kctl_at " groups reset-offsets"' -l yes -d 'The same as --execute'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " groups reset-offsets"' -l connect-timeout -x -d 'Timeout of each attempt to connect'
@@ -483,6 +488,7 @@ complete -c kctl -n '__kctl_argument " groups reset-offsets" -ge 0' -x -a '(__kc
 
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l topic -x -a '(__kctl_names topics)' -d 'Only this topic, or these partitions'
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l execute -d 'Make the changes'
+complete -c kctl -n '__kctl_at " groups delete-offsets"' -l yes -d 'The same as --execute'
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l connect-timeout -x -d 'Timeout of each attempt to connect'

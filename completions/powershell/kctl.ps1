@@ -563,8 +563,10 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
+            ,@('--all', 'Show all groups of the cluster')
             ,@('--topic', 'Only this topic, or these partitions')
             ,@('--threshold', 'Exit with 3 when a partition is more than N behind')
+            ,@('--rates', 'Look twice, --interval apart, for rates and the time to catch up')
             ,@('--watch', 'Refresh until Ctrl-C')
             ,@('--interval', 'Refresh interval (2s)')
             ,@('--count', 'Stop after N looks')
@@ -629,6 +631,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -669,7 +672,9 @@ $kctlPlaces = @{
             ,@('--by-duration', 'To the first record of the last 1h, 2d, PT30M ..')
             ,@('--from-file', 'To the offsets in a file')
             ,@('--export', 'Write the new offsets to a file that --from-file reads')
+            ,@('--create', 'Create the group if it does not exist')
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -702,6 +707,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--topic', 'Only this topic, or these partitions')
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')

@@ -133,6 +133,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl groups describe": (Example("State, members and lag", "kctl groups describe billing"),),
     "kctl groups lag": (
         Example("Exit with 3 above 1000 records", "kctl groups lag billing --threshold 1000"),
+        Example("All groups, with rates and the time to catch up", "kctl groups lag --all --rates"),
         Example("Refresh every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
     ),
     "kctl groups members": (Example("Members and their partitions", "kctl groups members billing"),),

@@ -131,7 +131,9 @@ def test_describe_a_group_of_kip_848(bootstrap: str, topic: str) -> None:
 
 def test_lag_in_each_shape(bootstrap: str, topic: str, group: str) -> None:
     heading, *rows = kctl("groups", "lag", group, "-b", bootstrap).stdout.decode().splitlines()
-    assert heading.split() == ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "CLIENT", "NOTE"]
+    assert heading.split() == [
+        "GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "AGE", "DELETED", "IN", "CLIENT", "NOTE",
+    ]  # fmt: skip
     assert [row.split()[:6] for row in rows] == [
         [group, topic, "0", "4", "10", "6"], [group, topic, "1", "3", "3", "0"],
     ]  # fmt: skip

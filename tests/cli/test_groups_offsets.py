@@ -170,3 +170,18 @@ def test_offsets_that_a_member_reads_are_not_deleted(bootstrap: str, topic: str,
     assert (ended.code, ended.stdout) == (ExitCode.NOT_ABLE_YET, b"")
     assert "worker on 127.0.0.1" in ended.stderr
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
+
+
+def test_group_that_does_not_exist_is_created_with_create_alone(bootstrap: str, topic: str) -> None:
+    fill(bootstrap, topic, {0: 5})
+    words = ("groups", "reset-offsets", f"{topic}-new", "--to-offset", "2", "--topic", f"{topic}:0", "-b", bootstrap)
+    refused = kctl(*words, "--execute")
+    assert (refused.code, "GROUP_ID_NOT_FOUND" in refused.stderr) == (ExitCode.UNKNOWN_RESOURCE, True), refused
+    dry = kctl(*words, "--create")
+    assert dry.code == 0
+    assert f"group {topic}-new would be created: 1 of 1 partition would get another offset" in dry.stderr
+    assert committed(bootstrap, f"{topic}-new") == {}
+    assert kctl(*words, "--create", "--yes").code == 0
+    assert committed(bootstrap, f"{topic}-new") == {(topic, 0): 2}
+    nothing = kctl("groups", "reset-offsets", "g", "--to-earliest", "--create", "-b", bootstrap)
+    assert (nothing.code, "--create needs --topic or --from-file" in nothing.stderr) == (ExitCode.USAGE, True)

@@ -121,7 +121,7 @@ HELP: dict[str, set[str]] = {
     "wait": {"kctl.cli.wait"},
     "why": {"kctl.cli.why"},
     "doctor": {"kctl.cli.why"},
-    "groups": {"kctl.cli.groups"},
+    "groups": {"kctl.cli.groups", "kctl.cli.changes"},
     "transactions": {"kctl.cli.transactions", "kctl.cli.changes"},
     "api": {"kctl.cli.api"},
     "profile": {"kctl.cli.profile"},

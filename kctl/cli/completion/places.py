@@ -39,6 +39,7 @@ _OF_METAVAR: dict[str, tuple[Offer, ...]] = {
     "TOPIC [FILE]...": (TOPICS, FILES),
     "GROUP": (GROUPS,),
     "GROUP...": (GROUPS,),
+    "[GROUP]...": (GROUPS,),
     "PROFILE": (PROFILES,),
     "PROFILE...": (PROFILES,),
     "[PROFILE]": (PROFILES,),

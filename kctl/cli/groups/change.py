@@ -35,6 +35,7 @@ class Reset(NamedTuple):
     flag: str
     value: object
     export: Path | None
+    creates: bool
     execute: bool
 
 
@@ -45,8 +46,9 @@ def run_reset(common: Common, reset: Reset) -> int:
     at_ms = _instant(common, reset)
     file_offsets = read_offsets(reset.value, reset.group_id) if isinstance(reset.value, Path) else {}
     with admin_of(common) as admin:
-        group = find_group(admin, reset.group_id)
-        refuse_members(group, group.members, "nothing was changed")
+        group = find_group(admin, reset.group_id, may_lack=reset.creates)
+        if group is not None:
+            refuse_members(group, group.members, "nothing was changed")
         partitions = _partitions(admin, reset.group_id, wanted, file_offsets)
         places = find_places(admin, partitions)
         aim = aim_of(reset.flag, reset.value, file_offsets)
@@ -63,7 +65,8 @@ def run_reset(common: Common, reset: Reset) -> int:
     if reset.execute:
         return report_failures(common, len(failed) < len(changes), failed.values())
     moved = sum(change.old != change.new for change in changes)
-    say_dry_run(common, f"{moved} of {counted(len(changes), 'partition')} would get another offset")
+    new_group = "" if group is not None else f"group {reset.group_id} would be created: "
+    say_dry_run(common, f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset")
     return ExitCode.OK
 
 
@@ -142,6 +145,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
     wanted = parse_topics(topics)
     with admin_of(common) as admin:
         group = find_group(admin, group_id)
+        assert group is not None
         refuse_members(group, _readers(group, wanted), "nothing was changed")
         committed = admin.list_group_offsets(group_id)
         committed.raise_first()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import Execute, Yes
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
@@ -19,7 +20,6 @@ from kctl.client.wording import counted
 
 WATCH_MS = 2000
 LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
-LAG_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "client", "note")
 DESCRIBE_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "client", "host", "member", "note")
 MEMBER_COLUMNS = (
     "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "target", "subscribed",
@@ -29,7 +29,6 @@ DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 app = Commands(no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False)]
-Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 
 
 @app.callback()
@@ -90,12 +89,16 @@ def describe(common: Common, names: Names) -> int:
 @with_common(*SHAPES)
 def lag(
     common: Common,
-    names: Names,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", show_default=False)] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show all groups of the cluster.")] = False,
     topics: groups_offsets.Topics = None,
     threshold: Annotated[
         int | None,
         typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
     ] = None,
+    rates: Annotated[
+        bool, typer.Option("--rates", help="Look twice, --interval apart, for rates and the time to catch up.")
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     interval: Annotated[
         int,
@@ -105,16 +108,22 @@ def lag(
         int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N looks; implies --watch.")
     ] = None,
 ) -> int:
-    """Show how far groups are behind, partition by partition."""
-    from kctl.cli.groups.describe import LagLook, show_lag  # the client: not wanted for --help
+    """Show how far groups are behind, partition by partition: in records, and how old the next unread record is.
+
+    On a terminal --watch repaints the table, with rates and the time to catch up.
+    """
+    from kctl.cli.groups.lag_look import LagQuery  # the client: not wanted for --help
+    from kctl.cli.groups.lag_watch import Rounds, show_lag
     from kctl.cli.groups.lookup import parse_topics
 
+    if bool(names) == show_all:
+        raise click.UsageError("Name groups, or take --all for all of them.")
     output = common.choose_output(*SHAPES)
-    rounds = 1 if count is None and not watch else count
-    if rounds != 1 and output is Output.JSON:
+    looks = 1 if count is None and not watch else count
+    if looks != 1 and output is Output.JSON:
         raise click.UsageError("--watch with --output json: take jsonl, an object a partition and look.")
-    look = LagLook(list(dict.fromkeys(names)), parse_topics(topics or ()), threshold)
-    return show_lag(common, output, look, LAG_COLUMNS, rounds=rounds, interval_ms=interval)
+    query = LagQuery(list(dict.fromkeys(names or ())) or None, parse_topics(topics or ()), threshold)
+    return show_lag(common, output, query, Rounds(looks, interval, samples_first=rates))
 
 
 @app.command()
@@ -140,12 +149,13 @@ def members(common: Common, names: Names) -> int:
 
 @app.command()
 @with_common(*SHAPES)
-def delete(common: Common, names: Names, execute: Execute = False) -> int:
+def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_groups, refuse_members, report_failures
 
     output = common.choose_output(*SHAPES)
+    execute = execute or yes
     with admin_of(common) as admin:
         found = find_groups(common, admin, list(dict.fromkeys(names)))
         if found.failed:

@@ -3,33 +3,17 @@
 Owns the fields of rows and objects, and the rounds of --watch. Shown by tests/cli/test_groups.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from kctl.cli.admin_client import admin_of, open_admin
-from kctl.cli.exit_codes import ExitCode
+from kctl.cli.admin_client import admin_of
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
-from kctl.cli.groups.lookup import find_groups, find_partitions, report_failures
+from kctl.cli.groups.lookup import find_groups, report_failures
 from kctl.cli.options import Common, Output
-from kctl.client.admin import Admin, GroupDescription, MemberDescription
+from kctl.client.admin import GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import ApiTimeout
-from kctl.client.network.system import system_runtime
 from kctl.client.wording import counted
-
-
-class LagLook(NamedTuple):
-    """What a look at the lag is about.
-
-    Attributes: topics: partition numbers by topic, None for all; empty: what the groups have.
-    """
-
-    group_ids: list[str]
-    topics: Mapping[str, list[int] | None]
-    threshold: int | None
-
 
 # --- describe -------------------------------------------------------------------------------------------------------
 
@@ -43,9 +27,9 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
     listing = Listing(
         "groups",
         columns,
-        [_describe_row(lag) for _, of_group in groups for lag in of_group],
+        [partition_row(lag) for _, of_group in groups for lag in of_group],
         shown=columns[1:],
-        sections=[Section(_facts(*each), [_describe_row(lag) for lag in each[1]]) for each in groups],
+        sections=[Section(_facts(*each), [partition_row(lag) for lag in each[1]]) for each in groups],
         objects=[_group_object(*each) for each in groups],
     )
     if groups:
@@ -75,7 +59,7 @@ def _total(lags: Iterable[PartitionLag]) -> str:
     return f"{sum(known)}" + (f" (unknown for {partitions})" if unknown else "")
 
 
-def _describe_row(lag: PartitionLag) -> Row:
+def partition_row(lag: PartitionLag) -> Row:
     member = lag.member
     return {
         "group": lag.group_id,
@@ -104,7 +88,7 @@ def _group_object(group: GroupDescription, lags: Sequence[PartitionLag]) -> dict
         "epoch": group.epoch,
         "target_epoch": group.target_epoch,
         "members": [_without(member_row(group, member), "group") for member in group.members],
-        "partition_offsets": [_without(_describe_row(lag), "group") for lag in lags],
+        "partition_offsets": [_without(partition_row(lag), "group") for lag in lags],
     }
 
 
@@ -139,88 +123,3 @@ def _shares(partitions: Sequence[TopicPartition] | None) -> Shares | None:
     for topic, index in partitions:
         found.setdefault(topic, []).append(index)
     return found
-
-
-# --- lag ------------------------------------------------------------------------------------------------------------
-
-
-def show_lag(
-    common: Common, output: Output, look: LagLook, columns: Sequence[str], *, rounds: int | None, interval_ms: int
-) -> int:
-    """Look `rounds` times, or for ever, each within the API timeout; the code is that of the last look."""
-    runtime = system_runtime()
-    waiter = runtime.driver.waiter()
-    number = 0
-    with open_admin(common) as admin:
-        while True:
-            number += 1
-            next_at_ms = runtime.clock.start_ms() + interval_ms
-            extra: dict[str, int] = {} if rounds == 1 else {"look": number, "wall_ms": runtime.clock.wall_ms()}
-            if number > 1 and output is Output.TABLE:
-                common.environment.stdout.write(memoryview(b"\n"))
-            try:
-                with admin.within():
-                    code = _look(common, admin, output, look, columns, extra)
-            except ApiTimeout as error:
-                if rounds == 1:
-                    raise
-                code = report_failures(common, (), [error])
-            if number == rounds:
-                return code
-            runtime.driver.wait(waiter, next_at_ms)
-
-
-def _look(
-    common: Common, admin: Admin, output: Output, look: LagLook, columns: Sequence[str], extra: Mapping[str, int]
-) -> int:
-    results = find_groups(common, admin, look.group_ids)
-    wanted = _wanted(admin, look, results.done.values())
-    lags = partition_lags(admin, results.done.values(), wanted)
-    rows: list[Row] = [{name: value for name, value in _describe_row(lag).items() if name in columns}
-            for of in lags.values() for lag in of]  # fmt: skip
-    if output is Output.CSV and extra:
-        rows = [{**extra, **row} for row in rows]
-        columns = [*extra, *columns]
-        extra = {}
-    if results.done:
-        write_listing(common.environment, output, Listing("partitions", columns, rows, extra))
-    errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
-    code = report_failures(common, results.done, errors)
-    behind = [lag for of in lags.values() for lag in of if lag.lag is not None and _is_above(lag.lag, look.threshold)]
-    if behind:
-        worst = max(behind, key=lambda lag: lag.lag or 0)
-        common.say(
-            f"kctl groups: {counted(len(behind), 'partition')} more than {look.threshold} behind; "
-            f"the worst is {worst.partition} of group {worst.group_id} with {worst.lag}"
-        )
-        return code or ExitCode.DEGRADED
-    return code
-
-
-def _is_above(lag: int, threshold: int | None) -> bool:
-    return threshold is not None and lag > threshold
-
-
-def _wanted(admin: Admin, look: LagLook, groups: Iterable[GroupDescription]) -> dict[str, list[int]] | None:
-    """Return the partitions that were named; a topic that is gone counts where a group has committed for it.
-
-    Raises: KafkaError: there is no such topic, and no group knows of it either.
-    """
-    if not look.topics:
-        return None
-    described = admin.describe_topics(list(look.topics))
-    wanted = find_partitions(admin, {topic: look.topics[topic] for topic in described.done}) if described.done else {}
-    for topic, error in described.failed.items():
-        known = sorted(_committed_of(admin, groups, topic))
-        if not known:
-            raise error
-        wanted[topic] = known if look.topics[topic] is None else list(look.topics[topic] or ())
-    return wanted
-
-
-def _committed_of(admin: Admin, groups: Iterable[GroupDescription], topic: str) -> list[int]:
-    found: dict[int, None] = {}
-    for group in groups:
-        offsets = admin.list_group_offsets(group.group_id)
-        found |= {tp.partition: None for tp in offsets.done if tp.topic == topic}
-    return list(found)

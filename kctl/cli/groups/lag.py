@@ -27,6 +27,7 @@ class PartitionLag(NamedTuple):
         member: who has the partition now.
         note: what is out of the ordinary; empty where nothing is.
         error: why the end (or the commit) is not known, unless the partition does not exist.
+        start: the first offset of the log, as far as it is known.
     """
 
     group_id: str
@@ -37,6 +38,7 @@ class PartitionLag(NamedTuple):
     member: MemberDescription | None
     note: str
     error: KafkaError | None
+    start: int = 0
 
 
 def partition_lags(
@@ -123,7 +125,7 @@ def partition_lag(
     if committed > end:
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
     note = f"{start - committed} of them are deleted: the log starts at {start}" if committed < start else ""
-    return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None)
+    return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None, start)
 
 
 def short(error: KafkaError) -> str:

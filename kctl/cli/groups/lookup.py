@@ -11,7 +11,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
-from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 from kctl.client.wording import counted
 from kctl.grammar.topics import parse_partitions
@@ -61,19 +62,32 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
     return found
 
 
-def find_group(admin: Admin, group_id: str) -> GroupDescription:
-    """Return a group. Raises: KafkaError: there is none, or it cannot be described."""
-    return admin.describe_groups([group_id])[group_id]
+def find_group(admin: Admin, group_id: str, *, may_lack: bool = False) -> GroupDescription | None:
+    """Return a group; None where there is none and that may be. Raises: KafkaError: it cannot be described."""
+    results = admin.describe_groups([group_id])
+    error = results.failed.get(group_id)
+    if may_lack and isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return None
+    return results[group_id]
 
 
 def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
     """Return groups that further calls are about; those have half of the API timeout where a coordinator is silent."""
-    half_s = admin.config.default_api_timeout_ms / 2000
-    results = admin.describe_groups(group_ids, partial_timeout=half_s)
-    late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
-    if late:
-        common.say(f"kctl groups: no response in time about {', '.join(late)}")
+    results = describe_in_half(admin, group_ids)
+    for line in late_lines(results):
+        common.say(f"kctl groups: {line}")
     return results
+
+
+def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
+    """Return groups; the others are waited for until half of the API timeout, which leaves time for further calls."""
+    return admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
+
+
+def late_lines(results: Results[str, GroupDescription]) -> list[str]:
+    """Return a line about the groups whose coordinators did not respond in time, if there are any."""
+    late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
+    return [f"no response in time about {', '.join(late)}"] if late else []
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import Execute, Yes
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common
 
@@ -18,7 +19,6 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Only this topic, or these partitions; repeatable."),
 ]
-Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 LARGEST_OFFSET = 2**63 - 1
 
 
@@ -55,7 +55,11 @@ def reset_offsets(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the new offsets to a file that --from-file reads."),
     ] = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the group if it does not exist; needs --topic or --from-file.")
+    ] = False,
     execute: Execute = False,
+    yes: Yes = False,
 ) -> int:
     """Set what a group has committed: shows old and new, and sets them with --execute.
 
@@ -81,11 +85,16 @@ def reset_offsets(
     if from_file is not None and topics:
         raise click.UsageError("--from-file cannot be combined with --topic: the file names the partitions.")
     flag, value = next(iter(chosen.items()))
-    return run_reset(common, Reset(group, tuple(topics or ()), flag, value, export, execute))
+    if create and not topics and from_file is None:
+        raise click.UsageError("--create needs --topic or --from-file: a new group has committed nothing.")
+    reset = Reset(group, tuple(topics or ()), flag, value, export, creates=create, execute=execute or yes)
+    return run_reset(common, reset)
 
 
 @with_common(*SHAPES)
-def delete_offsets(common: Common, group: Group, topics: Topics = None, execute: Execute = False) -> int:
+def delete_offsets(
+    common: Common, group: Group, topics: Topics = None, execute: Execute = False, yes: Yes = False
+) -> int:
     """Forget what a group has committed for topics: shows it, and deletes it with --execute.
 
     No member of the group may be subscribed to the topics.
@@ -94,4 +103,4 @@ def delete_offsets(common: Common, group: Group, topics: Topics = None, execute:
 
     if not topics:
         raise click.UsageError("Choose topics with --topic; kctl groups delete deletes the whole group.")
-    return run_delete(common, group, topics, execute=execute)
+    return run_delete(common, group, topics, execute=execute or yes)

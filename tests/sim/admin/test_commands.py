@@ -37,6 +37,7 @@ COMMANDS = (
     "groups list",
     "groups describe g",
     "groups lag g",
+    "groups lag --all",
     "groups lag g --topic t",
     "groups members g",
     "groups delete g --execute",
@@ -56,7 +57,7 @@ def with_commands(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.Mo
         admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
         with world.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions(timeout=10)
-        for module in ("kctl.client.admin.admin", "kctl.cli.groups.describe"):
+        for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
 

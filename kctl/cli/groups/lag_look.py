@@ -1,0 +1,181 @@
+"""One look at the lag of groups: rows, and what is to be reported beside them.
+
+Owns the fields of a row of `kctl groups lag`. Shown by tests/cli/test_groups_lag.py and tests/cli/test_groups.py.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.rows import Row, Value
+from kctl.cli.groups import lag_rates, lag_times
+from kctl.cli.groups.describe import partition_row
+from kctl.cli.groups.lag import PartitionLag, partition_lags
+from kctl.cli.groups.lag_rates import LagRates, LagSamples
+from kctl.cli.groups.lag_times import LagTimes
+from kctl.cli.groups.lookup import describe_in_half, find_partitions, late_lines
+from kctl.cli.groups.view import filled_columns
+from kctl.cli.options import Common
+from kctl.client.admin import Admin, GroupDescription
+from kctl.client.clock import duration_text
+from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
+
+COLUMNS = (
+    "group", "topic", "partition", "committed", "end", "lag", "lag_ms", "rate_per_s", "produced_per_s", "catch_up_ms",
+    "retention_left_ms", "client", "note",
+)  # fmt: skip
+SHOWN = (
+    "group", "topic", "partition", "committed", "end", "lag", "age", "read_per_s", "written_per_s", "caught_up_in",
+    "deleted_in", "client", "note",
+)  # fmt: skip
+WHERE_KNOWN = ("age", "read_per_s", "written_per_s", "caught_up_in", "deleted_in")
+"""Columns of a table that are left out where no row has them."""
+SOON_MS = 86_400_000
+"""A table shows how long retention leaves unread records when it is less than this."""
+
+
+class LagQuery(NamedTuple):
+    """What a look at the lag is about.
+
+    Attributes:
+        group_ids: None for all groups.
+        topics: partition numbers by topic, None for all; empty: what the groups have.
+    """
+
+    group_ids: list[str] | None
+    topics: Mapping[str, list[int] | None]
+    threshold: int | None
+
+
+class Look(NamedTuple):
+    """What was found.
+
+    Attributes:
+        rates: by group and partition, where there was a look before.
+        errors: what could not be looked at; notes: lines about it, and about the threshold.
+        has_found: whether some group was described.
+        is_above: whether a partition is above the threshold.
+    """
+
+    lags: list[PartitionLag]
+    times: Mapping[lag_times.Key, LagTimes]
+    rates: dict[lag_rates.Key, LagRates]
+    errors: list[KafkaError]
+    notes: list[str]
+    has_found: bool
+    is_above: bool
+
+    def rows(self) -> list[Row]:
+        """Return the rows as data."""
+        return [self._row(lag) for lag in self.lags]
+
+    def shown_rows(self) -> list[Row]:
+        """Return the rows as people read them."""
+        return [shown_row(self._row(lag)) for lag in self.lags]
+
+    def _row(self, lag: PartitionLag) -> Row:
+        key = lag.group_id, lag.partition
+        times, rates = self.times.get(key, lag_times.UNKNOWN), self.rates.get(key, lag_rates.UNKNOWN)
+        found = {**partition_row(lag), **times._asdict(), **rates._asdict()}
+        return {name: found[name] for name in COLUMNS}
+
+
+def shown_row(row: Row) -> Row:
+    """Return a row with durations and rates as people read them."""
+    left_ms = row["retention_left_ms"]
+    return {
+        **row,
+        "age": _duration(row["lag_ms"]),
+        "read_per_s": _rate(row["rate_per_s"]),
+        "written_per_s": _rate(row["produced_per_s"]),
+        "caught_up_in": _duration(row["catch_up_ms"]),
+        "deleted_in": _soon(left_ms) if isinstance(left_ms, int) and left_ms < SOON_MS else None,
+    }
+
+
+def shown_columns(rows: Sequence[Row]) -> list[str]:
+    """Return the columns of a table of rows that `shown_row` returned."""
+    filled = filled_columns(WHERE_KNOWN, rows)
+    return [name for name in SHOWN if name not in WHERE_KNOWN or name in filled]
+
+
+def _duration(value: Value) -> str | None:
+    return duration_text(value) if isinstance(value, int) else None
+
+
+def _soon(left_ms: int) -> str:
+    return duration_text(left_ms) if left_ms else "now"
+
+
+def _rate(value: Value) -> str | None:
+    if not isinstance(value, int | float):
+        return None
+    return f"{value:.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
+
+
+def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) -> Look:
+    """Look once, within the timeout of the calls around.
+
+    Raises: KafkaError: no broker responded; a topic that was named does not exist.
+    """
+    notes: list[str] = []
+    errors: list[KafkaError] = []
+    group_ids = query.group_ids
+    if group_ids is None:
+        listed = admin.list_groups()
+        group_ids = list(listed.groups)
+        errors += listed.failed.values()
+        notes += [f"incomplete: the groups of broker {node} are missing" for node in listed.failed]
+    results = describe_in_half(admin, group_ids)
+    notes += late_lines(results)
+    groups = list(results.done.values())
+    wanted = _wanted(admin, query, groups)
+    by_group = partition_lags(admin, groups, wanted)
+    lags = [lag for of_group in by_group.values() for lag in of_group]
+    clock = common.environment.clock
+    rates = samples.add(lags, clock.now_ms())
+    times = lag_times.lag_times(admin, lags, clock.wall_ms())
+    errors += results.failed.values()
+    errors += [lag.error for lag in lags if lag.error is not None]
+    behind = [lag for lag in lags if lag.lag is not None and query.threshold is not None and lag.lag > query.threshold]
+    if behind:
+        worst = max(behind, key=lambda lag: lag.lag or 0)
+        notes.append(
+            f"{counted(len(behind), 'partition')} more than {query.threshold} behind; "
+            f"the worst is {worst.partition} of group {worst.group_id} with {worst.lag}"
+        )
+    if query.group_ids is None and not groups and not errors:
+        notes.append("there are no groups")
+    return Look(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, bool(behind))
+
+
+def code_of(look: Look, code: int) -> int:
+    """Return the exit code of a look, given that of its errors."""
+    return code or (ExitCode.DEGRADED if look.is_above else ExitCode.OK)
+
+
+def _wanted(admin: Admin, query: LagQuery, groups: Iterable[GroupDescription]) -> dict[str, list[int]] | None:
+    """Return the partitions that were named; a topic that is gone counts where a group has committed for it.
+
+    Raises: KafkaError: there is no such topic, and no group knows of it either.
+    """
+    if not query.topics:
+        return None
+    described = admin.describe_topics(list(query.topics))
+    named = {topic: query.topics[topic] for topic in described.done}
+    wanted = find_partitions(admin, named) if named else {}
+    for topic, error in described.failed.items():
+        known = sorted(_committed_of(admin, groups, topic))
+        if not known:
+            raise error
+        wanted[topic] = known if query.topics[topic] is None else list(query.topics[topic] or ())
+    return wanted
+
+
+def _committed_of(admin: Admin, groups: Iterable[GroupDescription], topic: str) -> list[int]:
+    found: dict[int, None] = {}
+    for group in groups:
+        offsets = admin.list_group_offsets(group.group_id)
+        found |= {tp.partition: None for tp in offsets.done if tp.topic == topic}
+    return list(found)

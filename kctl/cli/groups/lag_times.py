@@ -1,0 +1,103 @@
+"""Lag in time: how old the next unread record is, and how long retention leaves it.
+
+The record at the committed offset is read for it: interpolated times are wrong wherever the rate changes. What cannot
+be read in time is not known, and fails nothing. Shown by tests/cli/test_groups_lag.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kctl.cli.groups.lag import PartitionLag
+from kctl.client.admin import Admin, ConfigEntry, ConfigResource, RecordTime, ResourceType
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout, KafkaError
+
+
+class LagTimes(NamedTuple):
+    """Times of one partition of a group; None where they are not known, or do not apply.
+
+    Attributes:
+        lag_ms: the age of the next unread record; 0 where nothing is unread.
+        retention_left_ms: until retention.ms may delete that record, at the earliest.
+    """
+
+    lag_ms: int | None = None
+    retention_left_ms: int | None = None
+
+
+UNKNOWN = LagTimes()
+Key = tuple[str, TopicPartition]
+
+
+def lag_times(admin: Admin, lags: Iterable[PartitionLag], wall_ms: int) -> dict[Key, LagTimes]:
+    """Return the times of each partition of each group whose lag is known."""
+    times: dict[Key, LagTimes] = {}
+    behind: list[PartitionLag] = []
+    for lag in lags:
+        if lag.lag == 0:
+            times[lag.group_id, lag.partition] = LagTimes(lag_ms=0)
+        elif lag.lag is not None:
+            behind.append(lag)
+    if not behind:
+        return times
+    try:
+        records = _records(admin, behind)
+        limits = _retention_ms(admin, {lag.partition.topic for lag in behind})
+    except ApiTimeout:  # what came before has used up the time
+        return times
+    except KafkaError:  # the lag itself is known all the same
+        return times
+    for lag in behind:
+        offset = _next_offset(lag)
+        if (lag.partition, offset) not in records:
+            continue
+        record = records[lag.partition, offset]
+        if record is None:  # markers of transactions are all that is left
+            times[lag.group_id, lag.partition] = LagTimes(lag_ms=0)
+        elif record.timestamp_ms is not None:
+            lag_ms = max(0, wall_ms - record.timestamp_ms)
+            limit_ms = limits.get(lag.partition.topic)
+            left_ms = None if limit_ms is None else max(0, limit_ms - lag_ms)
+            times[lag.group_id, lag.partition] = LagTimes(lag_ms, left_ms)
+    return times
+
+
+def _next_offset(lag: PartitionLag) -> int:
+    """Return where a consumer of the group would continue."""
+    assert lag.committed is not None
+    return max(lag.committed, lag.start)
+
+
+def _records(admin: Admin, behind: Iterable[PartitionLag]) -> Mapping[tuple[TopicPartition, int], RecordTime | None]:
+    """Return the record at each offset; a request can name a partition once, so groups take turns."""
+    wanted: dict[TopicPartition, list[int]] = {}
+    for lag in behind:
+        offsets = wanted.setdefault(lag.partition, [])
+        if _next_offset(lag) not in offsets:
+            offsets.append(_next_offset(lag))
+    found: dict[tuple[TopicPartition, int], RecordTime | None] = {}
+    while wanted:
+        turn = {tp: offsets.pop() for tp, offsets in wanted.items()}
+        found |= {(tp, turn[tp]): record for tp, record in admin.find_records(turn).done.items()}
+        wanted = {tp: offsets for tp, offsets in wanted.items() if offsets}
+    return found
+
+
+def _retention_ms(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
+    """Return retention.ms of the topics that have a limit and whose configs may be read."""
+    resources = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in sorted(topics)}
+    results = admin.describe_configs(list(resources))
+    limits: dict[str, int] = {}
+    for resource, configs in results.done.items():
+        limit_ms = _limit_ms(configs)
+        if limit_ms is not None:
+            limits[resources[resource]] = limit_ms
+    return limits
+
+
+def _limit_ms(configs: Mapping[str, ConfigEntry]) -> int | None:
+    policy, retention = configs.get("cleanup.policy"), configs.get("retention.ms")
+    if policy is None or retention is None or "delete" not in (policy.value or "") or retention.value is None:
+        return None
+    limit = int(retention.value) if retention.value.removeprefix("-").isdecimal() else -1
+    return limit if limit >= 0 else None

@@ -1,0 +1,135 @@
+"""The rounds of `kctl groups lag`: one look, or look after look: painted over on a terminal, else one block a round.
+
+Owns the order of a round; lag_frame.py draws. Shown by tests/cli/test_groups_lag.py, on pseudo-terminals too.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from kctl.cli.admin_client import open_admin
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import explain
+from kctl.cli.formats.listing import Listing, Section, write_listing
+from kctl.cli.groups.lag_look import COLUMNS, LagQuery, Look, code_of, look_at, shown_columns
+from kctl.cli.groups.lag_rates import LagSamples, total
+from kctl.cli.groups.lookup import report_failures
+from kctl.cli.options import Common, Output
+from kctl.client.admin import Admin
+from kctl.client.clock import duration_text
+from kctl.client.errors import ApiTimeout
+from kctl.client.network.system import system_runtime
+from kctl.client.wording import counted
+
+
+class Rounds(NamedTuple):
+    """How often to look.
+
+    Attributes: looks: how many, None for ever; samples_first: look once more before, for rates.
+    """
+
+    looks: int | None
+    interval_ms: int
+    samples_first: bool = False
+
+
+def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) -> int:
+    """Look, each time within the API timeout; the code is that of the last look."""
+    runtime = system_runtime()
+    waiter = runtime.driver.waiter()
+    samples = LagSamples()
+    number = 0
+    is_painted = rounds.looks != 1 and output is Output.TABLE and common.environment.can_redraw
+    with open_admin(common) as admin:
+        if rounds.samples_first:
+            next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
+            with admin.within():
+                look_at(common, admin, query, samples)
+            runtime.driver.wait(waiter, next_at_ms)
+        if is_painted:
+            return _paint(common, admin, query, rounds, samples)
+        while True:
+            number += 1
+            next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
+            extra: dict[str, int] = {} if rounds.looks == 1 else {"look": number, "wall_ms": runtime.clock.wall_ms()}
+            if number > 1 and output is Output.TABLE:
+                common.environment.stdout.write(memoryview(b"\n"))
+            try:
+                with admin.within():
+                    look = look_at(common, admin, query, samples)
+                code = _write(common, output, look, extra)
+            except ApiTimeout as error:
+                if rounds.looks == 1:
+                    raise
+                code = report_failures(common, (), [error])
+            if number == rounds.looks:
+                return code
+            runtime.driver.wait(waiter, next_at_ms)
+
+
+def _write(common: Common, output: Output, look: Look, extra: Mapping[str, int]) -> int:
+    rows, columns = look.rows(), list(COLUMNS)
+    facts: Mapping[str, object] = extra
+    if output is Output.CSV and extra:
+        rows = [{**extra, **row} for row in rows]
+        columns, facts = [*extra, *columns], {}
+    shown = look.shown_rows()
+    listing = Listing("partitions", columns, rows, facts, shown=shown_columns(shown), sections=[Section((), shown)])
+    if extra and output is Output.TABLE:
+        common.say(f"{common.environment.program}: {plain_summary(look, extra['wall_ms'])}")
+    if look.has_found:
+        write_listing(common.environment, output, listing)
+    for note in look.notes:
+        common.say(f"{common.environment.program}: {note}")
+    return code_of(look, report_failures(common, look.has_found, look.errors))
+
+
+def _code(look: Look) -> int:
+    """Return the exit code of the errors of a look."""
+    if not look.errors:
+        return ExitCode.OK
+    return ExitCode.DEGRADED if look.has_found else explain(look.errors[0]).code
+
+
+def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, samples: LagSamples) -> int:
+    from kctl.cli.data_out import DataOut  # wanted where something is painted
+    from kctl.cli.groups.lag_frame import draw, late_frame
+    from kctl.cli.view.painter import Line, Painter
+
+    environment = common.environment
+    runtime = system_runtime()
+    waiter = runtime.driver.waiter()
+    number = code = 0
+    frame: list[Line] = []
+    with Painter(DataOut(environment.stdout), colour=environment.colour) as painter:
+        while True:
+            number += 1
+            next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
+            columns, height = environment.size()
+            try:
+                with admin.within():
+                    look = look_at(common, admin, query, samples)
+                columns, height = environment.size()
+                frame = draw(look, plain_summary(look, runtime.clock.wall_ms()), height)
+                code = code_of(look, _code(look))
+            except ApiTimeout as error:
+                frame = late_frame(frame, error, height)
+                code = explain(error).code
+            painter.paint(frame, columns)
+            if number == rounds.looks:
+                return code
+            runtime.driver.wait(waiter, next_at_ms)
+
+
+def plain_summary(look: Look, wall_ms: int) -> str:
+    """Return clock, lag of all, rates and time to catch up in one line."""
+    lag, rates = total(look.lags, look.rates)
+    groups = len({each.group_id for each in look.lags})
+    parts = [f"{counted(groups, 'group')}, {counted(len(look.lags), 'partition')}, lag {lag}"]
+    if rates.rate_per_s is not None and rates.produced_per_s is not None:
+        parts.append(f"{rates.rate_per_s:.0f}/s read, {rates.produced_per_s:.0f}/s written")
+        if lag and rates.catch_up_ms is not None:
+            parts.append(f"caught up in {duration_text(rates.catch_up_ms)}")
+        elif lag:
+            parts.append("not catching up")
+    return f"{datetime.fromtimestamp(wall_ms / 1000, UTC):%H:%M:%S} UTC  {', '.join(parts)}"

@@ -1,0 +1,182 @@
+"""`kctl groups lag` in time: ages, rates, time to catch up, retention; all groups; on a terminal."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.clock import SystemClock
+from kctl.client.producer import Producer
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.groups_scene import commit, fill
+from tests.cli.processes import Ended, kctl
+from tests.cli.screen import Screen
+from tests.cli.terminal import Terminal
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def own() -> Iterator[ServedSandbox]:
+    with Sandbox(nodes=3, topics={"t": 3, "u": 1}).serve() as served:
+        yield served
+
+
+def lag(served: ServedSandbox, *words: str) -> Ended:
+    return kctl("groups", "lag", *words, "-b", served.bootstrap)
+
+
+def rows(served: ServedSandbox, *words: str) -> list[dict[str, Any]]:
+    ended = lag(served, *words, "--output", "jsonl")
+    assert ended.code == 0, ended
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def put_times(served: ServedSandbox, ages_ms: list[int]) -> None:
+    """Put one record a given age into partition 0 of t each."""
+    now_ms = SystemClock().wall_ms()
+    with Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 200}) as producer:
+        for age_ms in ages_ms:
+            producer.send("t", b"x", partition=0, timestamp_ms=now_ms - age_ms)
+
+
+def test_age_is_that_of_the_next_unread_record(own: ServedSandbox) -> None:
+    put_times(own, [50 * HOUR_MS, 3 * HOUR_MS, HOUR_MS, 0])
+    for committed, hours in ((0, 50), (1, 3), (2, 1)):
+        commit(own.bootstrap, "g", {("t", 0): committed})
+        [row] = rows(own, "g")
+        assert hours * HOUR_MS <= row["lag_ms"] < hours * HOUR_MS + 60_000, row
+        left_ms = row["retention_left_ms"]
+        assert left_ms == 604_800_000 - row["lag_ms"], row
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    [row] = rows(own, "g")
+    assert (row["lag"], row["lag_ms"], row["retention_left_ms"]) == (0, 0, None)
+
+
+def test_deleted_records_do_not_count(own: ServedSandbox) -> None:
+    put_times(own, [50 * HOUR_MS, 3 * HOUR_MS])
+    commit(own.bootstrap, "g", {("t", 0): 0})
+    own.sandbox.delete_records("t", 0, 1)
+    [row] = rows(own, "g")
+    assert (row["lag"], row["lag_ms"] // HOUR_MS, row["note"]) == (2, 3, "1 of them are deleted: the log starts at 1")
+
+
+def test_groups_at_different_offsets_have_their_own_ages(own: ServedSandbox) -> None:
+    put_times(own, [3 * HOUR_MS, 2 * HOUR_MS, HOUR_MS])
+    for offset in range(3):
+        commit(own.bootstrap, f"g{offset}", {("t", 0): offset})
+    found = {row["group"]: row["lag_ms"] // HOUR_MS for row in rows(own, "--all")}
+    assert found == {"g0": 3, "g1": 2, "g2": 1}
+
+
+@pytest.mark.parametrize(
+    ("configs", "expected"),
+    [("retention.ms=-1", None), ("cleanup.policy=compact", None), ("retention.ms=18000000", 2)],
+)
+def test_retention_leaves_what_the_topic_says(own: ServedSandbox, configs: str, expected: int | None) -> None:
+    put_times(own, [3 * HOUR_MS - 60_000])
+    commit(own.bootstrap, "g", {("t", 0): 0})
+    assert kctl("topics", "alter", "t", "--config", configs, "-b", own.bootstrap).code == 0
+    [row] = rows(own, "g")
+    assert row["retention_left_ms"] == (None if expected is None else pytest.approx(2 * HOUR_MS + 60_000, abs=60_000))
+    table = lag(own, "g").stdout.decode()
+    assert ("DELETED IN" in table) == (expected is not None)
+    assert " 2h" in table  # the age: 2h59m
+
+
+def test_transaction_markers_alone_are_no_unread_record(own: ServedSandbox) -> None:
+    properties = {"bootstrap.servers": own.bootstrap, "transactional.id": "x"}
+    with Producer(properties) as producer:
+        producer.init_transactions(timeout=30)
+        producer.begin_transaction()
+        producer.send("t", b"x", partition=0)
+        producer.commit_transaction(timeout=30)
+    commit(own.bootstrap, "g", {("t", 0): 1})
+    [row] = rows(own, "g")
+    assert (row["lag"], row["lag_ms"]) == (1, 0)
+
+
+def test_rates_need_two_looks(own: ServedSandbox) -> None:
+    fill(own.bootstrap, "t", {0: 10})
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    [once] = rows(own, "g")
+    assert (once["rate_per_s"], once["produced_per_s"], once["catch_up_ms"]) == (None, None, None)
+    [twice] = rows(own, "g", "--rates", "--interval", "50ms")
+    assert (twice["rate_per_s"], twice["produced_per_s"], twice["catch_up_ms"]) == (0, 0, None)
+    first, second = rows(own, "g", "--count", "2", "--interval", "50ms")
+    assert (first["look"], first["rate_per_s"], second["look"], second["rate_per_s"]) == (1, None, 2, 0)
+
+
+def test_all_groups_are_shown_and_named_ones_are_not_mixed_in(own: ServedSandbox) -> None:
+    empty = lag(own, "--all")
+    assert (empty.code, empty.stdout, empty.stderr) == (0, b"", "kctl groups: there are no groups\n")
+    commit(own.bootstrap, "one", {("t", 0): 0})
+    commit(own.bootstrap, "two", {("u", 0): 0})
+    assert [(row["group"], row["topic"]) for row in rows(own, "--all")] == [("one", "t"), ("two", "u")]
+    for words in ((), ("one", "--all")):
+        refused = lag(own, *words)
+        assert (refused.code, "Name groups, or take --all" in refused.stderr) == (ExitCode.USAGE, True)
+
+
+def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox) -> None:
+    names = [f"g{number}" for number in range(6)]
+    for name in names:
+        commit(own.bootstrap, name, {("t", 0): 0})
+    groups = own.sandbox.cluster.groups
+    down = groups.node_of("g0").node_id
+    own.sandbox.move_leader("t", 0, 1 + down % 3)
+    own.sandbox.start_fault(down, Fault.REFUSE)
+    ended = lag(own, "--all", "--output", "jsonl")
+    found = [json.loads(line)["group"] for line in ended.stdout.splitlines()]
+    assert (ended.code, found) == (
+        ExitCode.DEGRADED, [name for name in names if groups.node_of(name).node_id != down],
+    )  # fmt: skip
+    assert f"(id {down}) are missing" in ended.stderr
+
+
+def test_off_a_terminal_each_look_is_a_block_with_its_summary(own: ServedSandbox) -> None:
+    fill(own.bootstrap, "t", {0: 10})
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    ended = lag(own, "g", "--count", "2", "--interval", "20ms")
+    assert ended.code == 0, ended
+    assert b"\x1b" not in ended.stdout
+    blocks = ended.stdout.decode().strip().split("\n\n")
+    assert [block.split()[0] for block in blocks] == ["GROUP", "GROUP"]
+    assert "READ PER S" not in blocks[0]
+    assert "READ PER S" in blocks[1]
+    summaries = [line for line in ended.stderr.splitlines() if "lag 6" in line]
+    assert len(summaries) == 2
+    assert summaries[1].endswith("UTC  1 group, 1 partition, lag 6, 0/s read, 0/s written, not catching up")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_watch_repaints_the_table_on_a_terminal(own: ServedSandbox, columns: int) -> None:
+    fill(own.bootstrap, "t", {0: 10})
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    words = ("groups", "lag", "g", "--count", "3", "--interval", "50ms", "-b", own.bootstrap)
+    with Terminal(*words, columns=columns, rows=20) as terminal:
+        shown = terminal.read_all()
+        assert terminal.process.wait(10) == 0
+    lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
+    assert max(map(len, lines)) <= columns
+    assert len(lines) == 3, lines
+    assert "1 group, 1 partition" in lines[0]
+    assert lines[1].startswith("GROUP")
+    assert lines[2].startswith("g ")
+    assert shown.endswith(b"\x1b[?25h")
+
+
+def test_watch_on_a_low_terminal_shows_the_partitions_most_behind(own: ServedSandbox) -> None:
+    with Sandbox(nodes=1, topics={"many": 30}).serve() as served:
+        fill(served.bootstrap, "many", {index: index + 1 for index in range(30)})
+        commit(served.bootstrap, "g", {("many", index): 0 for index in range(30)})
+        words = ("groups", "lag", "--all", "--count", "2", "--interval", "50ms", "-b", served.bootstrap)
+        with Terminal(*words, columns=100, rows=12) as terminal:
+            shown = terminal.read_all()
+    lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
+    assert "lag 465" in lines[0]
+    assert [int(line.split()[2]) for line in lines[2:-1]] == list(range(22, 30))
+    assert lines[-1] == "and 22 partitions less behind"
