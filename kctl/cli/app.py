@@ -49,6 +49,7 @@ COMMANDS = {
     "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),
     "doctor": Entry("kctl.cli.why.doctor", "Look for everything that kctl why finds, in the whole cluster."),
     "wait": Entry("kctl.cli.wait", "Wait for topics, brokers or a group."),
+    "schemas": Entry("kctl.cli.schemas", "List, show, check, register and delete schemas of a registry."),
     "api": Entry("kctl.cli.api", "Send one request of any API of Kafka, as JSON."),
     "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),

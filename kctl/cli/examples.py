@@ -35,6 +35,21 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("The last hour, as JSON lines", "kctl consume orders -o @-1h:end --output jsonl"),
         Example("Offsets 0 to 4 of partition 0, with keys", "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'"),
         Example("New records until Ctrl-C", "kctl consume orders", _CTRL_C),
+        Example("Avro of a schema registry as JSON", "kctl consume orders --decode --output jsonl", _SPARK),
+    ),
+    "kctl schemas list": (
+        Example("Subjects and versions", "kctl schemas list -X schema.registry.url=http://registry:8081", _SPARK),
+    ),
+    "kctl schemas show": (Example("The latest schema of a subject", "kctl schemas show orders-value", _SPARK),),
+    "kctl schemas check": (
+        Example("Whether a subject takes a schema", "kctl schemas check orders-value order.avsc", _SPARK),
+    ),
+    "kctl schemas register": (
+        Example("The next version of a subject", "kctl schemas register orders-value order.avsc", _SPARK),
+    ),
+    "kctl schemas delete": (Example("What would be deleted", "kctl schemas delete orders-value", _SPARK),),
+    "kctl schemas config": (
+        Example("Set a compatibility level", "kctl schemas config orders-value --set FULL", _SPARK),
     ),
     "kctl produce": (
         Example("One record per line, key before the colon", "printf 'ann:2 apples\\n' | kctl produce orders -K :"),

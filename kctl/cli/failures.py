@@ -15,6 +15,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client import errors
 from kctl.client.wording import harmless_text
 from kctl.pipeline import job_errors
+from kctl.serdes import errors as serdes_errors
 
 _NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
 _OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
@@ -86,6 +87,16 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.FlushTimeout: ExitCode.UNDELIVERED,
     errors.DeliveryTimeout: ExitCode.UNDELIVERED,
     errors.UndeliveredError: ExitCode.UNDELIVERED,
+}
+
+SERDES_CODES: dict[type[BaseException], ExitCode] = {
+    serdes_errors.SerdesError: ExitCode.DATA,
+    serdes_errors.LibraryMissingError: ExitCode.USAGE,
+    serdes_errors.RegistryError: ExitCode.UNEXPECTED,
+    serdes_errors.SchemaNotFoundError: ExitCode.UNKNOWN_RESOURCE,
+    serdes_errors.RegistryLoginError: ExitCode.AUTHENTICATION,
+    serdes_errors.RegistryDeniedError: ExitCode.NOT_AUTHORISED,
+    serdes_errors.IncompatibleSchemaError: ExitCode.DATA,
 }
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -207,7 +218,7 @@ def exit_code(error: BaseException) -> ExitCode:
 
 def class_exit_code(kind: type[BaseException]) -> ExitCode:
     """Return the code of an error class where nothing more is known: its own, or that of its nearest base class."""
-    codes = CODES | JOB_CODES
+    codes = CODES | JOB_CODES | SERDES_CODES
     return next((codes[base] for base in kind.__mro__ if base in codes), ExitCode.UNEXPECTED)
 
 
@@ -284,7 +295,7 @@ def _details(error: BaseException) -> list[str]:
 
 
 def _hint(error: BaseException, code: ExitCode) -> str:
-    if isinstance(error, CommandError | job_errors.JobError):
+    if isinstance(error, CommandError | job_errors.JobError | serdes_errors.SerdesError):
         return error.hint
     if isinstance(error, errors.KafkaTimeoutError | errors.TransactionError) and error.cause is not None:
         return _hint(error.cause, code)

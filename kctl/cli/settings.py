@@ -5,7 +5,7 @@ Knows names and origins; the values are judged by `kctl.client.config`. Shown by
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +21,15 @@ from kctl.cli.login import (
 )
 from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.cli.suggestions import Unknown, did_you_mean
-from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls, read_input
+from kctl.client.config import (
+    KINDS,
+    AnyProperty,
+    BaseConfig,
+    RegistryConfig,
+    mask_urls,
+    passwords_in_urls,
+    read_input,
+)
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
@@ -29,16 +37,19 @@ ENVIRONMENT_PREFIX = "KCTL_"
 NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PROFILE", "KCTL_PURE", "KCTL_RUN_PORT")
 """Variables of kctl and its tests that are no Kafka property."""
 
-Config = TypeVar("Config", bound=ClientConfig)
+Config = TypeVar("Config", bound=BaseConfig)
+
+ALL_KINDS: tuple[type[BaseConfig], ...] = (*KINDS, RegistryConfig)
+"""Whatever has properties: the clients, and a schema registry."""
 
 KNOWN: dict[str, AnyProperty] = {
     name: declared
-    for kind in KINDS
+    for kind in ALL_KINDS
     for declared in kind.PROPERTIES.values()
     for name in (declared.name, declared.alias)
     if name is not None
 }
-"""Every property of any kind of client, by each of its names."""
+"""Every property of any kind of client, and of a schema registry, by each of its names."""
 
 _SOUNDS_SECRET = re.compile(r"passw|pasw|secret|token$|credential|user\.info|jaas|\bkey$|\bpem\b")
 
@@ -103,6 +114,10 @@ class Settings(NamedTuple):
         """Return settings with further flags, which win; None is a flag that was not given."""
         above = {name: setting for name, setting in flags.items() if setting is not None}
         return self._replace(by_name=dict(self.by_name) | above)
+
+    def without(self, names: Collection[str]) -> "Settings":
+        """Return settings without some properties."""
+        return self._replace(by_name={name: each for name, each in self.by_name.items() if name not in names})
 
     def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
         """Return settings in which the references of the profile's values are replaced by what `fetch` returns.

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 ALIASES = {"topic": "topics", "group": "groups", "profiles": "profile"}
 """Other names of commands."""
 SUBCOMMAND_ALIASES = {"ls": "list"}
-GROUPS = ("topics", "groups", "profile", "bench", "pipeline", "why")
+GROUPS = ("topics", "groups", "schemas", "profile", "bench", "pipeline", "why")
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
 PRINTING = (*GROUPS, "api", "consume", "doctor", "explain", "probe")
 """Commands with `--output`."""
 TWO_LOOKS = ("why", "doctor")
+OF_AUTO = ("--decode", "--encode")
+"""Options whose value is `auto` where none is given."""
 _OF_ROOT = ("-h", "--help", "-V", "--version")
 
 
@@ -28,7 +30,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
-    rest = _with_interval(name, _with_json(name, rest))
+    rest = _with_interval(name, _with_forms(_with_json(name, rest)))
     if name not in GROUPS:
         return [name, *shared, *rest]
     more, behind = _take_shared(rest)
@@ -62,6 +64,16 @@ def _with_interval(name: str, words: Sequence[str]) -> list[str]:
             found += ["--watch", "--interval", *([value] if equals else [])]
         else:
             found.append(word)
+    return found
+
+
+def _with_forms(words: Sequence[str]) -> list[str]:
+    """Return the words with `auto` behind a --decode or --encode that has no value of its own."""
+    found: list[str] = []
+    for word, following in zip(words, [*words, "-"][1:], strict=True):
+        found.append(word)
+        if word in OF_AUTO and following.startswith("-"):
+            found.append("auto")
     return found
 
 

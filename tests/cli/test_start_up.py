@@ -88,7 +88,7 @@ ROOT = {
     "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
     "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts", "kctl.cli.spellings",
     "kctl.client", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error", "kctl.client.wording",
-    "kctl.pipeline", "kctl.pipeline.job_errors",
+    "kctl.pipeline", "kctl.pipeline.job_errors", "kctl.serdes", "kctl.serdes.errors",
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
@@ -111,11 +111,12 @@ PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
 CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 
 HELP: dict[str, set[str]] = {
-    "consume": {"kctl.cli.consume"},
-    "produce": {"kctl.cli.produce", "kctl.cli.input"},
+    "consume": {"kctl.cli.consume", "kctl.cli.decode"},
+    "produce": {"kctl.cli.produce", "kctl.cli.decode", "kctl.cli.input"},
     "probe": {"kctl.cli.probe"},
     "topics": {"kctl.cli.topics", "kctl.cli.changes"},
     "configs": {"kctl.cli.configs", "kctl.cli.changes"},
+    "schemas": {"kctl.cli.schemas", "kctl.cli.changes"},
     "cluster": {"kctl.cli.cluster"},
     "brokers": {"kctl.cli.brokers", "kctl.cli.changes"},
     "wait": {"kctl.cli.wait"},

@@ -11,6 +11,7 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.commands import Commands
+from kctl.cli.decode.options import NO_DECODING, DecodeRequest, decode_options
 from kctl.cli.formats.record_options import (
     SHAPES,
     CsvSafeOption,
@@ -20,7 +21,7 @@ from kctl.cli.formats.record_options import (
     NullOption,
     PrintOffsetsOption,
 )
-from kctl.cli.options import Common, duration_ms, with_common
+from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
@@ -40,6 +41,7 @@ class ReadRequest(NamedTuple):
         tail: the newest so many; None: by `specs`.
         follow: go on after them.
         records, idle_ms, prefetch_bytes: limits, where they were given.
+        decodes: keys or values are decoded, so that a schema registry may be wanted.
     """
 
     topics: TopicWords
@@ -53,6 +55,7 @@ class ReadRequest(NamedTuple):
     records: int | None
     idle_ms: int | None
     prefetch_bytes: int | None
+    decodes: bool = False
 
     @property
     def ends_by_itself(self) -> bool:
@@ -72,6 +75,7 @@ app = Commands()
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(decoding=decode_options)
 def consume(
     common: Common,
     topics: Annotated[
@@ -141,6 +145,7 @@ def consume(
             "where to start without a commit.",
         ),
     ] = None,
+    decoding: DecodeRequest = NO_DECODING,
 ) -> int:
     """Print the records of topics.
 
@@ -166,6 +171,7 @@ def consume(
         null=null,
         greps=grep or (),
         is_csv_safe=csv_safe,
+        decoding=decoding,
     )
     request = ReadRequest(
         topics=words,
@@ -179,6 +185,7 @@ def consume(
         records=limit,
         idle_ms=idle_timeout,
         prefetch_bytes=memory_bytes,
+        decodes=decoding.decodes,
     )
     from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
 

@@ -219,10 +219,9 @@ class Reading:
         self._note_reset(tp, chunk.fetch_offset)
         end = self._ends.get(tp, FOREVER)
         reader = chunk.reader(end)
-        plan = self._output.plan_for(chunk)
         reader.count = already = self.written  # so that %i goes on counting
         while not reader.exhausted and self.written < self._limits.records:
-            self._out.write(reader.output(plan, min(WRITE_RECORDS, self._limits.records - self.written)))
+            self._out.write(self._output.read(reader, chunk, min(WRITE_RECORDS, self._limits.records - self.written)))
             self.written = max(already, reader.count)
         self._filtered = 0 if self.written > already else self._filtered + reader.filtered_records
         if self.written > already:

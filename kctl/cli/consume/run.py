@@ -17,7 +17,7 @@ from kctl.cli.options import Common
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.clock import FOREVER_MS, Timer
-from kctl.client.config import ConsumerConfig
+from kctl.client.config import ConsumerConfig, RegistryConfig
 from kctl.client.consumer import PREFETCH_BYTES, Consumer
 from kctl.client.wording import counted
 from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_of
@@ -61,6 +61,8 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
         if request.exit_at_end:
             reading.report_end()
     finally:
+        for note in output.end():
+            reading.note(note)
         closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
         code = report_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
         if interrupted is not None:  # the exit code is that of the signal, whatever ended the reading
@@ -114,6 +116,8 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     elif request.records is not None and request.records <= FEW_RECORDS:
         defaults = defaults | SMALL_FETCH
     settings = common.fail_fast_settings if request.ends_by_itself else common.settings
+    if request.decodes:
+        settings = settings.without(RegistryConfig.names())
     config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:
         raise click.UsageError("enable.auto.commit=true would commit what is not written yet; kctl commits by itself.")

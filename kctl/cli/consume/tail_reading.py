@@ -193,7 +193,7 @@ class TailReading(Reading):
                 stop = offset + 1 if self._output.conditions else FOREVER
                 reader = chunk._replace(fetch_offset=offset).reader(stop)
             reader.count = self.written
-            self._out.write(reader.output(self._output.plan_for(chunk), 1))
+            self._out.write(self._output.read(reader, chunk, 1))
             self.written = max(self.written, reader.count)
             if held_bytes + reader.held_bytes > MOST_HELD_BYTES:
                 readers.clear()  # opened again when they are needed

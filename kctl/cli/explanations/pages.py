@@ -13,7 +13,7 @@ from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS, Limit
 from kctl.cli.explanations.page import Page
 from kctl.cli.failures import BROKER_HINTS, broker_exit_code, class_exit_code
-from kctl.cli.settings import ENVIRONMENT_PREFIX
+from kctl.cli.settings import ALL_KINDS, ENVIRONMENT_PREFIX
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS, AnyProperty
 from kctl.client.errors import KafkaError
@@ -123,7 +123,7 @@ def finding_page(kind: FindingKind) -> Page:
 
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
     """Return what is known of a property: its bounds, its defaults, and who has it."""
-    having = [kind for kind in KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
+    having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
     clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
     defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}
     if len(set(defaults.values())) <= 1:

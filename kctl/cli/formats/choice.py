@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from kctl.cli import click
+from kctl.cli.decode.options import NO_DECODING, DecodeRequest
+from kctl.cli.formats.decoded import NOT_DECODED, Sides
 from kctl.cli.formats.escapes import parse_literal
 from kctl.cli.formats.grep import parse_greps
 from kctl.cli.formats.output import Part, RecordOutput
@@ -28,31 +30,62 @@ def choose_record_output(
     null: str | None,
     greps: Sequence[str],
     is_csv_safe: bool = False,
+    decoding: DecodeRequest = NO_DECODING,
 ) -> RecordOutput:
     """Return what to write of which records.
 
     Raises: click.UsageError: something that is not understood, or options that cannot hold together.
     """
     _refuse_contradictions(common, template, kcat_format, null, print_offsets=print_offsets)
+    if decoding.decodes or decoding.jq is not None:
+        _refuse_undecodable(common, decoding, [template, kcat_format])
     if is_csv_safe and common.output is not Output.CSV:
         raise click.UsageError("--csv-safe is for --output csv.")
     for_terminal = common.environment.stdout_is_tty
-    conditions = click.parsed(parse_greps, greps, "'--grep'")
+    sides = NOT_DECODED
+    if decoding.decodes:
+        from kctl.cli.decode.decoding import open_sides  # the formats of values: wanted for --decode alone
+
+        sides = open_sides(common, decoding, for_terminal=for_terminal and decoding.jq is None)
+    conditions = click.parsed(partial(parse_greps, sides=sides), greps, "'--grep'")
+    for side in (sides.key, sides.value):
+        conditions = [*([] if side is None else side.conditions()), *conditions]
     word = b"" if null is None else click.parsed(parse_literal, null, "'--null'")
     if kcat_format is not None:
         parse = partial(kcat_parts_of, null=word, for_terminal=for_terminal)
         parts = click.parsed(parse, kcat_format, "'--kcat-format'")
     elif common.output is not None:
-        parts = _shape(common.output, word, for_terminal=for_terminal, is_csv_safe=is_csv_safe)
+        parts = _shape(common.output, word, sides, for_terminal=for_terminal, is_csv_safe=is_csv_safe)
+    elif decoding.jq is not None:
+        parts = jsonl_parts(for_terminal=False, sides=sides)
     else:
         text = DEFAULT_TEMPLATE if template is None else template
         parts = template_parts(
-            click.parsed(parse_template, text, "'--format' / '-f'"), null=word, for_terminal=for_terminal
+            click.parsed(parse_template, text, "'--format' / '-f'"), null=word, for_terminal=for_terminal, sides=sides
         )
     if print_offsets:
         parts = [*PRINTED_OFFSETS, *parts]
     head = CSV_HEAD if common.output is Output.CSV else b""
+    if decoding.jq is not None:
+        from kctl.cli.decode.jq_output import JqOutput
+
+        return JqOutput(decoding.jq, parts, conditions, sides, for_terminal=for_terminal)
+    if sides.decodes:
+        from kctl.cli.decode.decoding import DecodedOutput
+
+        return DecodedOutput(parts, sides, head=head, null=word, conditions=conditions)
     return RecordOutput(parts, head=head, null=word, conditions=conditions)
+
+
+def _refuse_undecodable(common: Common, decoding: DecodeRequest, templates: Sequence[str | None]) -> None:
+    """Raise the click.UsageError of shapes that have no place for what is decoded, or for what jq prints."""
+    option = "--jq" if decoding.jq is not None else "--decode"
+    if decoding.jq is not None and (common.output not in (None, Output.JSONL) or any(templates)):
+        raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")
+    if common.output in (Output.RAW, Output.HEX, Output.BASE64):
+        raise click.UsageError(f"{option} with --output {common.output.value}: that is the bytes as they are.")
+    if templates[1] is not None:
+        raise click.UsageError(f"{option} with --kcat-format: use --format.")
 
 
 def kcat_parts_of(text: str, null: bytes, *, for_terminal: bool) -> list[Part]:
@@ -84,11 +117,11 @@ def _refuse_contradictions(
         raise click.UsageError("--print-offsets with --output raw: raw is the values' bytes and nothing else.")
 
 
-def _shape(output: Output, null: bytes, *, for_terminal: bool, is_csv_safe: bool) -> list[Part]:
+def _shape(output: Output, null: bytes, sides: Sides, *, for_terminal: bool, is_csv_safe: bool) -> list[Part]:
     if output is Output.JSONL:
-        return jsonl_parts(for_terminal=for_terminal)
+        return jsonl_parts(for_terminal=for_terminal, sides=sides)
     if output is Output.CSV:
-        return csv_parts(for_terminal=for_terminal, is_safe=is_csv_safe)
+        return csv_parts(for_terminal=for_terminal, is_safe=is_csv_safe, sides=sides)
     if output is Output.RAW:
         return raw_parts(null=null, for_terminal=for_terminal)
     return hex_parts(null=null) if output is Output.HEX else base64_parts(null=null)

@@ -6,8 +6,9 @@ byte. Owns the grammar; records judges by the conditions. Shown by tests/unit/cl
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from kctl.cli.formats.decoded import NOT_DECODED, Sides, decoded_texts
 from kctl.cli.formats.escapes import check_length
 from kctl.cli.formats.template_error import TemplateError
 from kctl.client.records import Condition
@@ -23,15 +24,15 @@ _SUBJECTS = {
 """By prefix; none is the start of another."""
 
 
-def parse_greps(texts: Iterable[str]) -> list[Condition]:
-    """Return the conditions; a record has to meet all of them.
+def parse_greps(texts: Iterable[str], sides: Sides = NOT_DECODED) -> list[Condition]:
+    """Return the conditions; a record has to meet all of them. What is decoded is searched as JSON.
 
     Raises: TemplateError: a pattern that is none, or h: without a name.
     """
-    return [_parse_grep(text) for text in texts]
+    return [_parse_grep(text, sides) for text in texts]
 
 
-def _parse_grep(text: str) -> Condition:
+def _parse_grep(text: str, sides: Sides) -> Condition:
     check_length(text)
     start = 1 if text.startswith("!") else 0
     subject, name = "key_or_value", ""
@@ -44,7 +45,18 @@ def _parse_grep(text: str) -> Condition:
         if not equals:
             raise TemplateError("h: needs a header's name and a pattern: h:NAME=REGEX", text, start, 1)
         start += len(name) + 1
-    return Condition(subject, _compile(text, start).search, text.startswith("!"), name)
+    search = _compile(text, start).search
+    if sides.decodes and subject in ("key", "value", "key_or_value"):
+        return Condition(subject, _searching_decoded(search, sides, subject), text.startswith("!"))
+    return Condition(subject, search, text.startswith("!"), name)
+
+
+def _searching_decoded(search: Callable[[bytes], object], sides: Sides, subject: str) -> Callable[[bytes], object]:
+    def find(data: bytes) -> object:
+        found = (search(text) for text in decoded_texts(sides, subject, data))
+        return next((each for each in found if each is not None), None)
+
+    return find
 
 
 def _compile(text: str, start: int) -> re.Pattern[bytes]:

@@ -5,6 +5,7 @@ The grammar is template.py's, the loop over records is not here. Shown by tests/
 
 from collections.abc import Callable, Sequence
 
+from kctl.cli.formats.decoded import NOT_DECODED, Sides, decoded_or
 from kctl.cli.formats.numbers import ascii_number
 from kctl.cli.formats.output import ChunkField, Part
 from kctl.cli.formats.template import Attribute, Convert, Field, Template, Verb
@@ -45,23 +46,26 @@ PRINTED_OFFSETS: tuple[Part, ...] = (
 HeaderStep = Callable[[bytes, bytes | None], bytes]
 
 
-def template_parts(template: Template, *, null: bytes, for_terminal: bool) -> list[Part]:
+def template_parts(template: Template, *, null: bytes, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return what to write for each record.
 
     Args:
         null: what a null key, value or header value is written as.
         for_terminal: write what comes from records so that it cannot steer a terminal; the template's own bytes are
             the user's and stay as they are.
+        sides: what decodes keys and values. %k and %v are then the decoded JSON; with a modifier, such as {hex}, the
+            bytes of the record.
     """
-    forms = _Forms(null, for_terminal=for_terminal)
+    forms = _Forms(null, sides, for_terminal=for_terminal)
     return [part if isinstance(part, bytes) else forms.part(part) for part in template]
 
 
 class _Forms:
     """How fields are written, on a terminal or elsewhere."""
 
-    def __init__(self, null: bytes, *, for_terminal: bool) -> None:
+    def __init__(self, null: bytes, sides: Sides, *, for_terminal: bool) -> None:
         self._null = null
+        self._sides = sides
         self._for_terminal = for_terminal
         self._json = JsonForm(is_ascii=for_terminal)
 
@@ -80,8 +84,13 @@ class _Forms:
         write = self._text(field)
         if verb is Verb.TOPIC:
             return OutputField("topic", None if write is None else _of_text(write))
+        name, side = ("key", self._sides.key) if verb is Verb.KEY else ("value", self._sides.value)
+        if field.is_schema:
+            return b"" if side is None else OutputField(name, side.schema_id, b"")
+        if side is not None and field.convert is None:
+            write = decoded_or(side, write)
         null = b"null" if field.is_json else self._null
-        return OutputField("key" if verb is Verb.KEY else "value", write, None if write is None else null)
+        return OutputField(name, write, None if write is None else null)
 
     def _safe(self, convert: Convert | None) -> Convert | None:
         """Return a form whose bytes are harmless where they are for a terminal."""
@@ -92,7 +101,7 @@ class _Forms:
     def _text(self, field: Field) -> Convert | None:
         """Return what writes bytes that are not null; None for as they are."""
         if field.is_json:
-            return self._json.value
+            return self._json.text
         if field.convert is None:
             return harmless_bytes if self._for_terminal else None
         return self._safe(field.convert)

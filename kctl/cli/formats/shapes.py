@@ -5,7 +5,9 @@ Owns their fields and quoting. Shown by tests/unit/cli/formats/test_shapes.py.
 
 from base64 import b64encode
 from binascii import hexlify
+from collections.abc import Callable
 
+from kctl.cli.formats.decoded import NOT_DECODED, DecodedForm, DecodedSide, Sides
 from kctl.cli.formats.output import Part
 from kctl.cli.formats.texts import JsonForm
 from kctl.client.records import OutputField
@@ -29,16 +31,23 @@ def base64_parts(*, null: bytes) -> list[Part]:
     return [OutputField("value", b64encode, null), b"\n"]
 
 
-def jsonl_parts(*, for_terminal: bool) -> list[Part]:
+def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return one object a record, from which the record can be made again.
 
     `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`; null is null; bytes that
-    are not UTF-8 are `{"base64":"..."}`.
+    are not UTF-8 are `{"base64":"..."}`. A decoded key or value is its JSON, and `key_schema` or `value_schema` says by
+    which schema: `{"id":7,"type":"AVRO"}`, null where the bytes name none.
     """
-    form = JsonForm(is_ascii=for_terminal)
+    form = DecodedForm(sides, is_ascii=for_terminal) if sides.decodes else JsonForm(is_ascii=for_terminal)
+    schemas = [
+        part
+        for name, side in (("key", sides.key), ("value", sides.value))
+        if side is not None
+        for part in (f',"{name}_schema":'.encode(), OutputField(name, side.schema, b"null"))
+    ]
     return [
         b'{"topic":',
-        OutputField("topic", lambda topic: form.value(topic.encode())),
+        OutputField("topic", lambda topic: form.text(topic.encode())),
         b',"partition":',
         OutputField("partition"),
         b',"offset":',
@@ -46,11 +55,12 @@ def jsonl_parts(*, for_terminal: bool) -> list[Part]:
         b',"timestamp":',
         OutputField("timestamp"),
         b',"key":',
-        OutputField("key", form.value, b"null"),
+        OutputField("key", form.key, b"null"),
         b',"value":',
         OutputField("value", form.value, b"null"),
         b',"headers":',
         OutputField("headers", form.headers),
+        *schemas,
         b"}\n",
     ]
 
@@ -59,11 +69,11 @@ FORMULA_STARTS = b"=+-@\t\r"
 """What makes a spreadsheet take a cell for a formula, also behind the quotes."""
 
 
-def csv_parts(*, for_terminal: bool, is_safe: bool = False) -> list[Part]:
+def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return one line of CSV_HEAD's columns a record (RFC 4180: CRLF, quotes doubled).
 
-    An encoding is `utf-8`, `base64` for bytes that are not UTF-8, or `null`; a null is also the only field without
-    quotes, so that either tells it from an empty one. Headers are as in jsonl.
+    An encoding is `utf-8`, `base64` for bytes that are not UTF-8, `json` for what was decoded, or `null`; a null is
+    also the only field without quotes, so that either distinguishes it from an empty one. Headers are as in jsonl.
     Args: is_safe: write an apostrophe before a key or value that a spreadsheet would take for a formula.
     """
     form = JsonForm(is_ascii=for_terminal)
@@ -79,6 +89,16 @@ def csv_parts(*, for_terminal: bool, is_safe: bool = False) -> list[Part]:
             return b'"\'%b",utf-8' % quoted
         return b'"%b",utf-8' % quoted
 
+    def cell_of(side: DecodedSide | None) -> Callable[[bytes], bytes]:
+        if side is None:
+            return cell
+
+        def decoded(data: bytes) -> bytes:
+            json = side.json(data)
+            return cell(data) if json is None else b'"%b",json' % json.replace(b'"', b'""')
+
+        return decoded
+
     return [
         OutputField("topic", lambda topic: b'"%b"' % topic.encode().replace(b'"', b'""')),
         b",",
@@ -88,9 +108,9 @@ def csv_parts(*, for_terminal: bool, is_safe: bool = False) -> list[Part]:
         b",",
         OutputField("timestamp"),
         b",",
-        OutputField("key", cell, b",null"),
+        OutputField("key", cell_of(sides.key), b",null"),
         b",",
-        OutputField("value", cell, b",null"),
+        OutputField("value", cell_of(sides.value), b",null"),
         b",",
         OutputField("headers", lambda headers: b'"%b"' % form.headers(headers).replace(b'"', b'""')),
         b"\r\n",

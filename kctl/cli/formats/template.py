@@ -56,6 +56,7 @@ class Field(NamedTuple):
     Attributes:
         convert: what writes it, asked for a number or for bytes; None: plainly.
         is_json: written as JSON, null too.
+        is_schema: its schema's id instead, of a key or value that is decoded.
         attribute: which, of %a.
         parts: what to write for each header, of %h.
         form: the modifier's word; empty for none.
@@ -64,6 +65,7 @@ class Field(NamedTuple):
     verb: Verb
     convert: Convert | None = None
     is_json: bool = False
+    is_schema: bool = False
     attribute: Attribute | None = None
     parts: "Template" = ()
     form: str = ""
@@ -198,9 +200,11 @@ class _Parser:
             return Field(verb, self._compile(compile_unpack), form=word)
         if word == "json":
             return Field(verb, is_json=True)
+        if word == "schema" and verb is not Verb.TOPIC:
+            return Field(verb, is_schema=True, form=word)
         if word in TEXT_FORMS:
             return Field(verb, TEXT_FORMS[word], form=word)
-        known = (*TEXT_FORMS, "unpack[...]", "json")
+        known = (*TEXT_FORMS, "unpack[...]", "json", "schema")
         raise self._fail(f"unknown modifier {word} of %{verb.value}{nearest(word, known)}", at, max(1, len(word)))
 
     def _read_number_form(self, at: int, word: str, *besides: str) -> Convert:

@@ -32,8 +32,8 @@ class JsonForm:
     def __init__(self, *, is_ascii: bool) -> None:
         self._quote = encode_basestring_ascii if is_ascii else encode_basestring
 
-    def value(self, data: bytes | None) -> bytes:
-        """Return the value of a key, a value or a header."""
+    def text(self, data: bytes | None) -> bytes:
+        """Return bytes that are a text, such as a header's."""
         if data is None:
             return b"null"
         try:
@@ -42,12 +42,20 @@ class JsonForm:
             return b'{"base64":"%b"}' % b64encode(data)
         return quoted.encode()
 
+    def key(self, data: bytes | None) -> bytes:
+        """Return a record's key."""
+        return self.text(data)
+
+    def value(self, data: bytes | None) -> bytes:
+        """Return a record's value."""
+        return self.text(data)
+
     def headers(self, headers: Sequence[Header]) -> bytes:
         """Return all headers as an array of arrays of two."""
         if not headers:
             return b"[]"
-        value = self.value
-        return b"[%b]" % b",".join(b"[%b,%b]" % (value(header_name_bytes(name)), value(data)) for name, data in headers)
+        text = self.text
+        return b"[%b]" % b",".join(b"[%b,%b]" % (text(header_name_bytes(name)), text(data)) for name, data in headers)
 
 
 TEXT_FORMS: dict[str, TextForm] = {"hex": hexlify, "base64": b64encode, "base64raw": base64_raw}

@@ -4,6 +4,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kctl.cli.input.template_reader import InputTemplate
     from kctl.client.records import Header
 
@@ -16,6 +18,7 @@ class InputRecord(NamedTuple):
 
     Attributes:
         place: for messages, such as `orders.txt line 3`.
+        key_schema, value_schema: the schema that the key or value was decoded by, which then is a JSON text.
     """
 
     place: str
@@ -25,6 +28,8 @@ class InputRecord(NamedTuple):
     topic: str | None = None
     partition: int | None = None
     timestamp_ms: int | None = None
+    key_schema: "int | UUID | None" = None
+    value_schema: "int | UUID | None" = None
 
 
 LINE_FEED = b"\n"
@@ -44,6 +49,8 @@ class Form(NamedTuple):
         template: read by it.
         is_whole: a file is one record.
         key: of the records that have none of their own.
+        encoded: `key` and `value`, as far as they are encoded by a schema: of jsonl they may be any JSON.
+        by_record: those of them of which only what names its schema in the record is encoded.
     """
 
     form: InputForm = InputForm.LINES
@@ -52,3 +59,5 @@ class Form(NamedTuple):
     template: "InputTemplate | None" = None
     is_whole: bool = False
     key: bytes | None = None
+    encoded: frozenset[str] = frozenset()
+    by_record: frozenset[str] = frozenset()

@@ -49,8 +49,9 @@ class Inputs:
 
     @property
     def are_lines(self) -> bool:
-        """Whether there are only lines, or what other delimiters end, so that `read_blocks` reads them."""
-        return self._form.form is InputForm.LINES and self._form.template is None and not self._form.is_whole
+        """Whether there are only lines to send as they are, or what other delimiters end: `read_blocks` reads them."""
+        form = self._form
+        return form.form is InputForm.LINES and form.template is None and not form.is_whole and not form.encoded
 
     def read(self) -> Iterator[InputRecord]:
         """Return all records, read as they are asked for.
@@ -94,7 +95,7 @@ class Inputs:
         elif form.form is InputForm.JSONL:
             from kctl.cli.input.jsonl import read_jsonl  # json is wanted only here
 
-            yield from read_jsonl(source, name, longest_bytes, self.progress)
+            yield from read_jsonl(source, name, longest_bytes, self.progress, form)
         else:
             yield from read_lines(source, name, longest_bytes, form.delimiter, form.key_separator, self.progress)
 

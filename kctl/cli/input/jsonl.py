@@ -3,18 +3,24 @@
 Owns which fields there are and what they may hold. Shown by tests/unit/cli/input/test_jsonl.py.
 """
 
+import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.template_error import nearest
-from kctl.cli.input.form import InputRecord
+from kctl.cli.input.form import Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import Progress, Source, bad_input
 from kctl.cli.input.json_values import JsonError, bytes_of, parse_json, show_json
 from kctl.cli.input.lines import read_lines
 from kctl.client.records import Header
 
-FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+if TYPE_CHECKING:
+    from uuid import UUID
+
+JSONL = Form(InputForm.JSONL)
+
+FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "key_schema", "value_schema")
 OF_THE_UNDELIVERED = ("cause", "perhaps_written")
 """Further fields that `--undelivered` writes; they are not read."""
 ROOM = 8
@@ -26,9 +32,11 @@ _NO_TIMESTAMP = -1
 
 
 def read_jsonl(
-    source: Source, name: str, longest_bytes: int, progress: Progress | None = None
+    source: Source, name: str, longest_bytes: int, progress: Progress | None = None, form: Form = JSONL
 ) -> Iterator[InputRecord]:
     """Yield the records of one stream; empty lines are passed over.
+
+    Args: form: says which of key and value are encoded.
 
     Raises: CommandError: a line that is no such record, with its number and the byte that is wrong.
     """
@@ -37,7 +45,7 @@ def read_jsonl(
         if not line.value.strip():
             continue
         try:
-            yield _record(line.place, parse_json(line.value))
+            yield _record(line.place, parse_json(line.value), form)
         except JsonError as e:
             raise _bad(line, e) from None
 
@@ -47,7 +55,7 @@ def _bad(line: InputRecord, error: JsonError) -> CommandError:
     return bad_input(f"{line.place}, column {error.at + 1}: {error}", line.value, error.at)
 
 
-def _record(place: str, given: Any) -> InputRecord:
+def _record(place: str, given: Any, form: Form) -> InputRecord:
     if not isinstance(given, dict):
         raise JsonError(f"a record is an object, not {show_json(given)}")
     for field in given:
@@ -57,20 +65,39 @@ def _record(place: str, given: Any) -> InputRecord:
         raise JsonError('"value" is missing: null is a tombstone, "" is empty')
     return InputRecord(
         place,
-        _data(given, "value"),
-        _data(given, "key"),
+        _data(given, "value", form),
+        _data(given, "key", form),
         _headers(given.get("headers")),
         _topic(given.get("topic")),
         _number(given, "partition", _MOST_PARTITION),
         None if given.get("timestamp") == _NO_TIMESTAMP else _number(given, "timestamp", _MOST_TIMESTAMP),
+        _schema(given, "key", form),
+        _schema(given, "value", form),
     )
 
 
-def _data(given: dict[str, Any], field: str) -> bytes | None:
+def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
+    if field in form.encoded and given.get(field) is not None:
+        if field not in form.by_record or given.get(f"{field}_schema") is not None:
+            return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    elif given.get(f"{field}_schema") is not None:
+        raise JsonError(f'"{field}" is decoded: --encode {field}=auto encodes it by the schema of "{field}_schema"')
     try:
         return bytes_of(given.get(field))
     except JsonError as e:
         raise JsonError(f'"{field}": {e}') from None
+
+
+def _schema(given: dict[str, Any], field: str, form: Form) -> "int | UUID | None":
+    if field not in form.encoded:
+        return None
+    from kctl.serdes.encoder import check_schema_of  # wanted where something is encoded
+    from kctl.serdes.errors import EncodeError
+
+    try:
+        return check_schema_of(given.get(f"{field}_schema"))
+    except EncodeError as e:
+        raise JsonError(f'"{field}_schema": {e}') from None
 
 
 def _topic(topic: Any) -> str | None:

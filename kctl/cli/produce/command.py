@@ -11,9 +11,10 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.commands import Commands
+from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest, encode_options
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
 from kctl.cli.input.form import LINE_FEED, Form, InputForm
-from kctl.cli.options import Common, duration_ms, with_common
+from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate
 
@@ -37,6 +38,7 @@ class ProduceRequest(NamedTuple):
         undelivered: the file for what could not be delivered.
         is_transaction: all or nothing; without a transactional.id one is made up.
         flags: properties that have an option of their own.
+        encoding: what keys and values are encoded by.
     """
 
     topic: str | None
@@ -50,6 +52,7 @@ class ProduceRequest(NamedTuple):
     undelivered: str | None = None
     is_transaction: bool = False
     flags: Mapping[str, Setting | None] = {}
+    encoding: EncodeRequest = NO_ENCODING
 
 
 T = TypeVar("T")
@@ -60,6 +63,7 @@ app = Commands()
 
 @app.command()
 @with_common()
+@with_options(encoding=encode_options)
 def produce(
     common: Common,
     words: Annotated[
@@ -177,6 +181,7 @@ def produce(
             help="Timeout of one record from reading it to its acknowledgement (120s).",
         ),
     ] = None,
+    encoding: EncodeRequest = NO_ENCODING,
 ) -> int:
     """Send records to a topic: lines, files, templates or jsonl.
 
@@ -194,7 +199,10 @@ def produce(
             parsed_template,
             file_per_message,
             None if key is None else key.encode("utf-8", "surrogateescape"),
+            encoding.sides,
+            encoding.by_record,
         ),
+        encoding=encoding,
         headers=tuple(click.parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
         partition=partition,
         keeps_partition=keep_partition or parsed_template is not None,

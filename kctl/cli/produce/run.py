@@ -6,6 +6,7 @@ Shown by tests/unit/cli/produce/test_run.py, tests/cli/test_produce_consume.py a
 """
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
@@ -24,7 +25,7 @@ from kctl.cli.produce.record_sender import RecordSender
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.cluster import TopicPartition
-from kctl.client.config import ProducerConfig
+from kctl.client.config import ProducerConfig, RegistryConfig
 from kctl.client.errors import (
     FlushTimeout,
     KafkaError,
@@ -35,6 +36,9 @@ from kctl.client.errors import (
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, Producer
 from kctl.client.wording import counted
+
+if TYPE_CHECKING:
+    from kctl.cli.decode.encoding import Encoding
 
 BATCH_BYTES = 256 * 1024
 """batch.size unless it is given: large batches cost broker and client less."""
@@ -57,6 +61,8 @@ def run_producing(common: Common, request: ProduceRequest) -> int:
 def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
     reads_pipe = not request.files or STDIN in request.files
     settings = common.settings if reads_pipe else common.fail_fast_settings
+    if request.encoding.sides:
+        settings = settings.without(RegistryConfig.names())
     settings = bound_delivery(settings.with_flags(request.flags))
     if request.is_transaction:
         made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
@@ -94,6 +100,11 @@ class _Producing:
         self._transactional_id = config.transactional_id
         self._is_open = self._is_committed = False
         self._total_bytes = self._inputs.total_bytes
+        self._encoding: Encoding | None = None
+        if request.encoding.sides:
+            from kctl.cli.decode.encoding import open_encoding  # the formats of values: wanted for --encode alone
+
+            self._encoding = open_encoding(common, request.encoding)
         self._producer = Producer(config, self._runtime, events=common.events)
         self._sender = RecordSender(self._producer, self._outcomes, self._runtime.clock, config)
         self._status = SendStatus(
@@ -180,6 +191,8 @@ class _Producing:
         partition = request.partition
         if partition is None and request.keeps_partition:
             partition = record.partition
+        if self._encoding is not None:
+            record = self._encoding.encode(record, topic)
         value = None if request.empty_is_null and not record.value else record.value
         headers = record.headers + request.headers
         try:

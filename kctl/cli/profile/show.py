@@ -13,8 +13,8 @@ from kctl.cli.profiles.files import ProfileFile
 from kctl.cli.profiles.foreign.transfer import is_reference
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.cli.profiles.trust import is_trusted
-from kctl.cli.settings import KNOWN, Setting, is_secret
-from kctl.client.config import KINDS, mask_urls
+from kctl.cli.settings import ALL_KINDS, KNOWN, Setting, is_secret
+from kctl.client.config import mask_urls
 
 HIDDEN = "***"
 LIST_COLUMNS = ("profile", "current", "bootstrap_servers", "security_protocol", "file")
@@ -104,7 +104,7 @@ def _defaults() -> dict[str, str]:
     names = sorted({declared.name for declared in KNOWN.values()})
     found: dict[str, str] = {}
     for name in names:
-        declared = next(kind.PROPERTIES[name] for kind in KINDS if name in kind.PROPERTIES)
+        declared = next(kind.PROPERTIES[name] for kind in ALL_KINDS if name in kind.PROPERTIES)
         found[name] = declared.kind.write(declared.default)
     return found
 

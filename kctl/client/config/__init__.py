@@ -9,6 +9,7 @@ Nothing here reads the environment or the clock; input_file.py reads the files t
 Shown by tests/unit/config/.
 """
 
+from kctl.client.config.base import BaseConfig
 from kctl.client.config.common import AdminConfig, ClientConfig
 from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
 from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
@@ -26,6 +27,7 @@ from kctl.client.config.property import (
     passwords_in_urls,
     shown,
 )
+from kctl.client.config.registry import RegistryConfig
 
 KINDS: tuple[type[ClientConfig], ...] = (ConsumerConfig, ProducerConfig, AdminConfig)
 """Every kind of client that a user can configure."""
@@ -41,12 +43,14 @@ __all__ = [
     "Acks",
     "AdminConfig",
     "AnyProperty",
+    "BaseConfig",
     "Choice",
     "ClientConfig",
     "ConsumerConfig",
     "Endpoint",
     "ProducerConfig",
     "Property",
+    "RegistryConfig",
     "has_no_port",
     "is_harmless",
     "iso_duration_ms",

@@ -1,0 +1,108 @@
+"""The options of encoding. Imports no format: `--help` and mistakes do without.
+
+Shown by tests/cli/test_decode.py.
+"""
+
+from typing import Annotated, NamedTuple
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.decode.options import KEY, VALUE, LocalSchemas, check_local, parse_sides
+
+LOCAL = ("avro", "protobuf", "json", "msgpack")
+"""Formats without a registry."""
+
+
+class EncodeRequest(NamedTuple):
+    """What to encode keys and values by, None as they are.
+
+    Attributes:
+        local: files with schemas.
+        json_schema: a file with a JSON Schema, to register.
+        registers: register the schema of the file first.
+    """
+
+    key: str | None = None
+    value: str | None = None
+    local: LocalSchemas = LocalSchemas()
+    json_schema: str | None = None
+    registers: bool = False
+
+    @property
+    def sides(self) -> frozenset[str]:
+        """KEY and VALUE, as far as they are encoded."""
+        return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given is not None)
+
+    @property
+    def by_record(self) -> frozenset[str]:
+        """Those of them that are encoded by the schema which the record names."""
+        return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given == "auto")
+
+
+NO_ENCODING = EncodeRequest()
+
+
+def encode_options(
+    encode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--encode",
+            metavar="SCHEMA",
+            help="Encode JSON keys and values, or with key= or value= before it only these, by a schema of the "
+            "registry: SUBJECT[@VERSION], id:N, topic (TOPIC-value), record:NAME, topic-record:NAME, or auto: the one "
+            "that each jsonl record names. Or without a registry: avro, protobuf, json, msgpack. Repeatable.",
+        ),
+    ] = None,
+    avsc: Annotated[
+        str | None, typer.Option("--avsc", metavar="FILE", help="Avro schema, of --encode avro or to --register.")
+    ] = None,
+    protoset: Annotated[
+        str | None, typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of --encode protobuf.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
+    ] = None,
+    json_schema: Annotated[
+        str | None, typer.Option("--json-schema", metavar="FILE", help="JSON Schema to --register.")
+    ] = None,
+    register: Annotated[
+        bool,
+        typer.Option("--register", help="Register the schema of --avsc or --json-schema under the subject first."),
+    ] = False,
+) -> EncodeRequest:
+    """Return what to encode by.
+
+    Raises: click.UsageError: a schema that is malformed, or options that do not belong together.
+    """
+    found: dict[str, str] = parse_sides(encode or (), "'--encode'", _problem)
+    local = LocalSchemas(avsc, protoset, message)
+    request = EncodeRequest(found.get(KEY), found.get(VALUE), local, json_schema, register)
+    if register:
+        _check_registration(request)
+    else:
+        check_local(local, set(found.values()), "--encode")
+        if json_schema is not None:
+            raise click.UsageError("--json-schema needs --register.")
+    return request
+
+
+def _check_registration(request: EncodeRequest) -> None:
+    files = [each for each in (request.local.avsc, request.json_schema) if each is not None]
+    if len(files) != 1 or request.local.protoset is not None:
+        raise click.UsageError("--register needs --avsc or --json-schema, the schema to register.")
+    targets = [each for each in (request.key, request.value) if each is not None]
+    if len(targets) != 1 or targets[0] in ("auto", *LOCAL) or "@" in targets[0] or targets[0].startswith("id:"):
+        raise click.UsageError("--register needs one --encode with a subject, such as --encode value=topic.")
+
+
+def _problem(text: str) -> str:
+    if text in LOCAL:
+        return ""
+    from kctl.serdes.encoder import parse_target  # wanted where something is encoded
+
+    try:
+        parse_target(text, VALUE)
+    except ValueError as e:
+        return f"{e}."
+    return ""

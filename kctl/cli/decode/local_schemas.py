@@ -1,0 +1,67 @@
+"""Schemas in files: --avsc and --protoset. Shown by tests/cli/test_decode.py."""
+
+from kctl.cli.decode.options import LocalSchemas
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.client.config import read_input
+from kctl.client.errors import ConfigError
+from kctl.serdes.codecs import Codec
+from kctl.serdes.decoder import Form
+from kctl.serdes.errors import SchemaError
+from kctl.serdes.registry import MOST_SCHEMA_CHARS
+
+
+def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
+    """Return the codec of data of a form without a schema id; None where no file has its schema.
+
+    Raises: CommandError: the file has no such schema; ConfigError: it cannot be read; LibraryMissingError.
+    """
+    if form is Form.MSGPACK:
+        from kctl.serdes.message_pack import MessagePackCodec
+
+        return MessagePackCodec()
+    if form is Form.JSON:
+        from kctl.serdes.json_schema import JsonSchemaCodec
+
+        return JsonSchemaCodec("")
+    try:
+        if form is Form.AVRO and local.avsc is not None:
+            from kctl.serdes.avro import AvroCodec
+
+            return AvroCodec(avsc_text(local.avsc))
+        if form is Form.PROTOBUF and local.protoset is not None and local.message is not None:
+            from kctl.serdes.protobuf import ProtobufCodec
+
+            return ProtobufCodec.of_set(_read(local.protoset, "--protoset"), local.message)
+    except SchemaError as e:
+        name = f"--avsc {local.avsc}" if form is Form.AVRO else f"--protoset {local.protoset}"
+        raise CommandError(ExitCode.USAGE, f"{name}: {e}", e.hint) from None
+    return None
+
+
+def avsc_text(path: str) -> str:
+    """Return the Avro schema in a file. Raises: ConfigError: it cannot be read, or is not UTF-8."""
+    return schema_text(path, "--avsc")
+
+
+def json_schema_text(path: str) -> str:
+    """Return the JSON Schema in a file. Raises: as avsc_text."""
+    return schema_text(path, "--json-schema")
+
+
+def schema_text(path: str, option: str) -> str:
+    """Return the text of a file that an option names. Raises: ConfigError: it cannot be read, or is not UTF-8."""
+    try:
+        return _read(path, option).decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{option} {path}: it is not UTF-8") from None
+
+
+def _read(path: str, option: str) -> bytes:
+    try:
+        content, _ = read_input(path, MOST_SCHEMA_CHARS + 1)
+    except OSError as e:
+        raise ConfigError(f"{option} {path}: {e.strerror}") from None
+    if len(content) > MOST_SCHEMA_CHARS:
+        raise ConfigError(f"{option} {path}: larger than {MOST_SCHEMA_CHARS} bytes")
+    return content

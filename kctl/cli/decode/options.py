@@ -1,0 +1,124 @@
+"""The options of decoding and encoding, and the grammar of their values.
+
+Imports no format: `--help` and mistakes do without. Shown by tests/cli/test_decode.py.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from kctl.cli import click
+
+KEY, VALUE = "key", "value"
+FORMS = ("auto", "avro", "protobuf", "json-schema", "json", "msgpack")
+LOCAL_FORMS = {"avro": "--avsc", "protobuf": "--protoset"}
+"""Forms of which a schema can be in a file, and the option that names it."""
+
+
+class LocalSchemas(NamedTuple):
+    """Files with schemas, and the message of a Protobuf file."""
+
+    avsc: str | None = None
+    protoset: str | None = None
+    message: str | None = None
+
+
+class DecodeRequest(NamedTuple):
+    """What to decode: the forms of keys and values, None as they are.
+
+    Attributes:
+        local: files with schemas.
+        is_strict: end at the first that cannot be decoded.
+        jq: a program to run over each record.
+    """
+
+    key: str | None = None
+    value: str | None = None
+    local: LocalSchemas = LocalSchemas()
+    is_strict: bool = False
+    jq: str | None = None
+
+    @property
+    def decodes(self) -> bool:
+        """Whether anything is decoded."""
+        return self.key is not None or self.value is not None
+
+
+NO_DECODING = DecodeRequest()
+
+
+def decode_options(
+    decode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decode",
+            metavar="FORM",
+            help="Decode keys and values, or with key= or value= before it only these: auto (by the schema id before "
+            "them), avro, protobuf, json-schema, json or msgpack; the registry is -X schema.registry.url=URL. "
+            "Repeatable; --decode alone is auto.",
+        ),
+    ] = None,
+    avsc: Annotated[
+        str | None,
+        typer.Option("--avsc", metavar="FILE", help="Avro schema of data without a schema id, and reader's schema."),
+    ] = None,
+    protoset: Annotated[
+        str | None,
+        typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of data without a schema id."),
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 24 at the first key or value that cannot be decoded, instead of printing it raw.",
+        ),
+    ] = False,
+    jq: Annotated[
+        str | None,
+        typer.Option("--jq", metavar="PROGRAM", help="Print what a jq program makes of each record, as in jsonl."),
+    ] = None,
+) -> DecodeRequest:
+    """Return what to decode.
+
+    Raises: click.UsageError: an unknown form, or options that do not belong together.
+    """
+    forms = parse_sides(decode or (), "'--decode'", _form)
+    local = LocalSchemas(avsc, protoset, message)
+    if strict and not forms:
+        raise click.UsageError("--strict needs --decode.")
+    check_local(local, set(forms.values()), "--decode")
+    return DecodeRequest(forms.get(KEY), forms.get(VALUE), local, strict, jq)
+
+
+def parse_sides(texts: Sequence[str], option: str, check: Callable[[str], str]) -> dict[str, str]:
+    """Return by KEY and VALUE what `[key=|value=]TEXT` says of them; without a prefix it is for both.
+
+    Args: check: returns what is wrong with a text, or "".
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        side, equals, rest = text.partition("=")
+        sides, given = ((side,), rest) if equals and side in (KEY, VALUE) else ((KEY, VALUE), text)
+        problem = check(given)
+        if problem:
+            raise click.BadParameter(problem, param_hint=option)
+        found |= dict.fromkeys(sides, given)
+    return found
+
+
+def _form(text: str) -> str:
+    return "" if text in FORMS else f"{text!r} is not one of {', '.join(FORMS)}."
+
+
+def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
+    """Raise the click.UsageError of schema files that no form uses."""
+    if (local.protoset is None) != (local.message is None):
+        raise click.UsageError("--protoset and --message need each other: the file, and the message in it.")
+    for form, name in LOCAL_FORMS.items():
+        given = local.avsc if form == "avro" else local.protoset
+        if given is not None and form not in forms:
+            raise click.UsageError(f"{name} needs {option} {form}.")

@@ -1,0 +1,56 @@
+"""The schema registry of a command line: its client, under the timeouts of the command, and the schemas kept on disk.
+
+Shown by tests/cli/test_schemas.py and tests/cli/test_decode.py.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli.options import Common
+from kctl.client.config import AdminConfig, RegistryConfig
+from kctl.serdes.registry import SchemaRegistry
+from kctl.serdes.schema_store import SchemaStore
+from kctl.serdes.system_registry import open_system_registry
+
+NO_CLUSTER = {"bootstrap.servers": "unused:9092"}
+"""The registry needs no broker, but its timeouts are those of the client's properties."""
+
+
+class RegistryAccess(NamedTuple):
+    """A registry, and the store of its schemas."""
+
+    registry: SchemaRegistry
+    store: SchemaStore
+
+
+def has_registry(common: Common) -> bool:
+    """Return whether the command line, the environment or the profile names a registry."""
+    return RegistryConfig.schema_registry_url.name in common.settings.by_name
+
+
+def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAccess:
+    """Return the registry that the settings name.
+
+    Args: one_timeout: all calls share the API timeout; else each has its own.
+    Raises: ConfigError: they name none, or a setting is invalid.
+    """
+    clock = common.environment.clock
+    known = RegistryConfig.names()
+    of_registry = {name: each for name, each in common.settings.by_name.items() if name in known}
+    config = common.settings._replace(by_name=of_registry).parse(RegistryConfig)
+    limits = common.settings.with_defaults(NO_CLUSTER).parse(AdminConfig)
+    registry = open_system_registry(config, limits, clock, one_timeout=one_timeout)
+    return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ)))
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return where schemas are kept between commands; None for a user without a home.
+
+    Source: XDG Base Directory Specification: a relative $XDG_CACHE_HOME is to be ignored.
+    """
+    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
+    if os.path.isabs(base):
+        return Path(base, "kctl", "schemas")
+    return Path(home, ".cache", "kctl", "schemas") if home else None

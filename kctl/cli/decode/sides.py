@@ -1,0 +1,112 @@
+"""The keys, or the values, of records while they are printed: decoded once a record, and counted where that fails.
+
+Shown by tests/cli/test_decode.py.
+"""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.client.errors import KafkaError
+from kctl.client.records import Condition
+from kctl.serdes.decoder import Decoded, Decoder
+from kctl.serdes.errors import SerdesError
+from kctl.serdes.json_text import show_json
+
+Warn = Callable[[str], None]
+
+
+class Side:
+    """The keys or the values.
+
+    Args:
+        name: `key` or `value`.
+        header: the name of the header that may have the schema.
+        is_ascii: write everything but ASCII as escapes, for a terminal.
+        is_strict: raise the first failure.
+        warn: prints the first failure of each cause.
+    Attributes: `failed`, how many could not be decoded.
+    """
+
+    def __init__(
+        self, name: str, header: str, decoder: Decoder, warn: Warn, *, is_ascii: bool, is_strict: bool
+    ) -> None:
+        self.failed = 0
+        self._name = name
+        self._header = header
+        self._decoder = decoder
+        self._warn = warn
+        self._is_ascii = is_ascii
+        self._is_strict = is_strict
+        self._headers: list[tuple[str, bytes | None]] = []
+        self._data: bytes | None = None
+        self._decoded: Decoded | None = None
+        self._warned: set[str] = set()
+
+    def conditions(self) -> list[Condition]:
+        """Return conditions that always hold, and by which the side hears of each record and of its schema's header."""
+
+        def begin(_topic: bytes) -> None:
+            self._headers.clear()
+            self._data = None
+
+        def remember(value: bytes) -> None:
+            self._headers.append((self._header, value))
+
+        # A search that finds nothing, turned round, holds for every record.
+        return [Condition("topic", begin, True), Condition("named_header", remember, True, self._header)]
+
+    def json(self, data: bytes) -> bytes | None:
+        """Return the decoded value as JSON; None where it is not decoded."""
+        decoded = self._decode(data)
+        return None if decoded is None else show_json(decoded.value, is_ascii=self._is_ascii).encode()
+
+    def peek(self, data: bytes) -> bytes | None:
+        """Return the same of data that may be of the other side; a failure does not count."""
+        try:
+            decoded = self._decoder.decode(data, self._headers)
+        except KafkaError:
+            return None
+        return None if decoded is None else show_json(decoded.value, is_ascii=self._is_ascii).encode()
+
+    def schema(self, data: bytes) -> bytes:
+        """Return the schema's id or GUID and its type as JSON: `{"id":7,"type":"AVRO"}`, or null."""
+        decoded = self._decode(data)
+        if decoded is None or decoded.schema is None:
+            return b"null"
+        found = {"guid": str(decoded.schema)} if isinstance(decoded.schema, UUID) else {"id": decoded.schema}
+        return show_json({**found, "type": decoded.type}).encode()
+
+    def schema_id(self, data: bytes) -> bytes:
+        """Return the schema's id or GUID alone, nothing where there is none."""
+        decoded = self._decode(data)
+        return b"" if decoded is None or decoded.schema is None else str(decoded.schema).encode()
+
+    def _decode(self, data: bytes) -> Decoded | None:
+        if self._data is not data and self._data != data:
+            self._decoded = self._read(data)
+            self._data = data
+        return self._decoded
+
+    def _read(self, data: bytes) -> Decoded | None:
+        try:
+            return self._decoder.decode(data, self._headers)
+        except KafkaError as e:
+            self._fail(e)
+            return None
+
+    def _fail(self, error: KafkaError) -> None:
+        failure = explain(error)
+        if self._is_strict:
+            code = (
+                ExitCode.DATA
+                if isinstance(error, SerdesError) and failure.code is ExitCode.UNEXPECTED
+                else failure.code
+            )
+            raise CommandError(code, f"a {self._name} cannot be decoded: {failure.message}", failure.hint)
+        self.failed += 1
+        cause = failure.message
+        if cause not in self._warned and len(self._warned) < 5:
+            self._warned.add(cause)
+            self._warn(f"a {self._name} cannot be decoded and is printed raw: {cause}")

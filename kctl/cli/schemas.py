@@ -1,0 +1,270 @@
+"""`kctl schemas`: the schemas of a registry.
+
+Needs no broker: the registry is named by schema.registry.url, in -X, $KCTL_SCHEMA_REGISTRY_URL, a file or a profile.
+Shown by tests/cli/test_schemas.py and tests/broker/test_schemas.py.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded, is_confirmed, say_dry_run
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.options import Common, Words, with_common
+
+if TYPE_CHECKING:
+    from kctl.cli.formats.rows import Row
+    from kctl.serdes.registry import Reference, Registered, Schema, SchemaRegistry
+
+LIST_COLUMNS = ("subject", "versions", "latest_version")
+SHOW_COLUMNS = ("subject", "version", "schema_id", "schema_type", "references", "schema")
+CHECK_COLUMNS = ("subject", "version", "compatible", "messages")
+RESULT_COLUMNS = ("subject", "version", "schema_id", "result")
+CONFIG_COLUMNS = ("subject", "compatibility", "result")
+LEVELS = Words(("BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE", "NONE"))
+TYPES = Words(("avro", "protobuf", "json"))
+LATEST = "latest"
+
+app = Commands(no_args_is_help=True)
+
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Name of the subject, such as orders-value.")]
+SchemaFile = Annotated[str, typer.Argument(metavar="FILE", help="The schema; - is stdin.")]
+Type = Annotated[
+    str | None,
+    typer.Option("--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema (by the file's ending)."),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reference",
+        metavar="REFERENCE",
+        help="NAME=SUBJECT@VERSION: a schema that this one refers to as NAME. Repeatable.",
+    ),
+]
+Version = Annotated[
+    str | None, typer.Option("--version", metavar="N", help="Version of the subject (latest).", show_default=False)
+]
+
+
+@app.callback()
+def schemas() -> None:
+    """List, show, check, register and delete the schemas of a registry."""
+
+
+@app.command("list")
+@with_common(*SHAPES)
+def list_(
+    common: Common,
+    prefix: Annotated[
+        str, typer.Argument(metavar="[PREFIX]", help="Only subjects that begin with it.", show_default=False)
+    ] = "",
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Also subjects that are deleted, not permanently.")
+    ] = False,
+) -> int:
+    """List the subjects of the registry, with their versions."""
+    output = common.choose_output(*SHAPES)
+    registry = _registry(common)
+    rows: list[Row] = []
+    for subject in registry.subjects(prefix=prefix, deleted=deleted):
+        versions = registry.versions(subject, deleted=deleted)
+        rows.append({"subject": subject, "versions": versions, "latest_version": versions[-1] if versions else None})
+    write_listing(common.environment, output, Listing("schemas", LIST_COLUMNS, rows))
+    if not rows:
+        common.say(f"{common.environment.program}: note: no subjects")
+    return ExitCode.OK
+
+
+@app.command()
+@with_common(*SHAPES)
+def show(
+    common: Common,
+    name: Annotated[str, typer.Argument(metavar="SUBJECT|ID", help="Name of the subject, or the id of a schema.")],
+    version: Version = None,
+) -> int:
+    """Show a schema: the latest of a subject, another version, or the schema with an id."""
+    output = common.choose_output(*SHAPES)
+    registry = _registry(common)
+    row: Row
+    if name.isdecimal() and version is None:
+        schema = registry.schema(_number(name, "'SUBJECT|ID'"))
+        row = _shown(schema, subject=None, version=None, schema_id=int(name))
+    else:
+        found = registry.version(name, _version(version))
+        row = _shown(found.schema, subject=found.subject, version=found.version, schema_id=found.id)
+    write_listing(common.environment, output, Listing("schemas", SHOW_COLUMNS, [row]))
+    return ExitCode.OK
+
+
+@app.command()
+@with_common(*SHAPES)
+def check(
+    common: Common,
+    subject: Subject,
+    file: SchemaFile,
+    version: Version = None,
+    kind: Type = None,
+    references: References = None,
+) -> int:
+    """Check whether a schema is compatible with a version of a subject. Exits with 24 where it is not."""
+    output = common.choose_output(*SHAPES)
+    schema = _schema(common, file, kind, references)
+    compatible, messages = _registry(common).check(subject, schema, _version(version))
+    row: Row = {
+        "subject": subject,
+        "version": version or LATEST,
+        "compatible": compatible,
+        "messages": "; ".join(messages) or None,
+    }
+    write_listing(common.environment, output, Listing("schemas", CHECK_COLUMNS, [row]))
+    return ExitCode.OK if compatible else ExitCode.DATA
+
+
+@app.command()
+@with_common(*SHAPES)
+def register(
+    common: Common,
+    subject: Subject,
+    file: SchemaFile,
+    kind: Type = None,
+    references: References = None,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
+) -> int:
+    """Register a schema as the next version of a subject. One that the subject has already keeps its id."""
+    output = common.choose_output(*SHAPES)
+    schema = _schema(common, file, kind, references)
+    registry = _registry(common)
+    if dry_run:
+        return _check_registration(common, registry, subject, schema)
+    number = registry.register(subject, schema)
+    row: Row = {"subject": subject, "version": None, "schema_id": number, "result": "registered"}
+    found = _version_with(registry, subject, number)
+    write_listing(common.environment, output, Listing("schemas", RESULT_COLUMNS, [{**row, "version": found}]))
+    return ExitCode.OK
+
+
+@app.command()
+@with_common(*SHAPES)
+def delete(
+    common: Common,
+    subject: Subject,
+    version: Version = None,
+    permanent: Annotated[
+        bool, typer.Option("--permanent", help="Delete for good what was deleted before; its ids are lost.")
+    ] = False,
+    execute: Execute = False,
+    yes: Yes = False,
+) -> int:
+    """Delete a subject, or one version of it. Records with its schema id stay readable until --permanent."""
+    output = common.choose_output(*SHAPES)
+    registry = _registry(common)
+    versions = registry.versions(subject, deleted=permanent) if version is None else [_number(version, "'--version'")]
+    how = "permanently deleted" if permanent else "deleted"
+    what = f"{subject}, version{'' if len(versions) == 1 else 's'} {', '.join(map(str, versions))}"
+    execute = execute or yes
+    if not execute:
+        execute = is_confirmed(common, [what], f"{'Permanently delete' if permanent else 'Delete'} it?")
+    if execute:
+        versions = registry.delete(subject, None if version is None else versions[0], permanent=permanent)
+    result = how if execute else f"would be {how}"
+    rows: list[Row] = [{"subject": subject, "version": each, "schema_id": None, "result": result} for each in versions]
+    write_listing(common.environment, output, Listing("schemas", RESULT_COLUMNS, rows, shown=_shown_results(rows)))
+    if not execute:
+        say_dry_run(common, f"{what} would be {how}")
+    return ExitCode.OK
+
+
+@app.command()
+@with_common(*SHAPES)
+def config(
+    common: Common,
+    subject: Annotated[
+        str | None, typer.Argument(metavar="[SUBJECT]", help="Name of the subject; without, the registry's own level.")
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option("--set", parser=LEVELS, metavar="LEVEL", help=f"Compatibility level: {', '.join(LEVELS.words)}."),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
+) -> int:
+    """Show or set the compatibility level of a subject, or of the registry."""
+    output = common.choose_output(*SHAPES)
+    registry = _registry(common)
+    row: Row = {"subject": subject, "compatibility": registry.compatibility(subject), "result": "unchanged"}
+    if level is not None:
+        if not dry_run:
+            registry.set_compatibility(level, subject)
+        row = {"subject": subject, "compatibility": level, "result": "would be set" if dry_run else "set"}
+    write_listing(common.environment, output, Listing("schemas", CONFIG_COLUMNS, [row]))
+    return ExitCode.OK
+
+
+def _registry(common: Common) -> "SchemaRegistry":
+    from kctl.cli.decode.registry_access import open_registry  # the client: not wanted for --help
+
+    return open_registry(common, one_timeout=True).registry
+
+
+def _shown(schema: "Schema", *, subject: str | None, version: int | None, schema_id: int) -> "Row":
+    references = ", ".join(f"{each.name}={each.subject}@{each.version}" for each in schema.references)
+    return {
+        "subject": subject,
+        "version": version,
+        "schema_id": schema_id,
+        "schema_type": schema.type,
+        "references": references or None,
+        "schema": schema.text,
+    }
+
+
+def _shown_results(rows: "list[Row]") -> tuple[str, ...]:
+    return tuple(name for name in RESULT_COLUMNS if any(row[name] is not None for row in rows))
+
+
+def _check_registration(common: Common, registry: "SchemaRegistry", subject: str, schema: "Schema") -> int:
+    from kctl.serdes.errors import SchemaNotFoundError  # the client: not wanted for --help
+
+    try:
+        compatible, messages = registry.check(subject, schema)
+    except SchemaNotFoundError:
+        compatible, messages = True, ()
+    result = "would be registered" if compatible else "would be refused"
+    row: Row = {"subject": subject, "version": None, "schema_id": None, "result": result}
+    output = common.choose_output(*SHAPES)
+    write_listing(common.environment, output, Listing("schemas", RESULT_COLUMNS, [row], shown=("subject", "result")))
+    for message in messages:
+        common.say(f"{common.environment.program}: {message}")
+    return ExitCode.OK if compatible else ExitCode.DATA
+
+
+def _version_with(registry: "SchemaRegistry", subject: str, number: int) -> int | None:
+    found: Registered = registry.version(subject)
+    return found.version if found.id == number else None
+
+
+def _schema(common: Common, file: str, kind: str | None, references: list[str] | None) -> "Schema":
+    from kctl.serdes.schema_file import read_reference, schema_of  # not wanted for --help
+
+    if file == "-":
+        text = common.environment.stdin.read().decode("utf-8", "replace")
+    else:
+        from kctl.cli.decode.local_schemas import schema_text
+
+        text = schema_text(file, "FILE")
+    found: list[Reference] = [click.parsed(read_reference, each, "'--reference'") for each in references or ()]
+    return schema_of(text, file, kind, found)
+
+
+def _version(version: str | None) -> int | str:
+    return LATEST if version in (None, LATEST) else _number(version or "", "'--version'")
+
+
+def _number(text: str, where: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:11]) < 2**31:
+        raise click.BadParameter(f"{text!r} is not a number from 1 to {2**31 - 1}.", param_hint=where)
+    return int(text)

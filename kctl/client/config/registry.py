@@ -1,0 +1,95 @@
+"""RegistryConfig: where schemas come from, by the property names of Confluent's serializers.
+
+Beside the configs of Kafka clients, whose files and variables it shares. Shown by tests/unit/serdes/test_registry.py.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kctl.client.config.base import BaseConfig
+from kctl.client.config.common import ClientConfig
+from kctl.client.config.property import AnyProperty, Property, Text, Words, optional_text, secret
+from kctl.client.errors import ConfigError
+
+_PREFIX = "schema.registry."
+_SSL = tuple(name for name in ClientConfig.PROPERTIES if name.startswith("ssl."))
+
+
+def _secret(name: str, doc: str) -> Property[str | None]:
+    declared = secret(_PREFIX + name, doc)
+    return Property(declared.name, declared.kind, None, doc, secret=True, alias=name)
+
+
+def _text(name: str, doc: str) -> Property[str | None]:
+    declared = optional_text(_PREFIX + name, doc)
+    return Property(declared.name, declared.kind, None, doc, alias=name)
+
+
+class RegistryConfig(BaseConfig):
+    """A schema registry and how to log in there.
+
+    Attributes: `tls`, the properties of its TLS as those of a Kafka client, without the prefix.
+    """
+
+    __slots__ = ("tls",)
+    KIND: ClassVar[str] = "schema registry"
+    tls: dict[str, object]
+
+    schema_registry_url: Property[tuple[str, ...]] = Property(
+        _PREFIX + "url", Words(Text(filled=True)), (), "URLs of the schema registry; the next where one fails."
+    )
+    schema_registry_basic_auth_user_info = _secret("basic.auth.user.info", "User and password, as user:password.")
+    schema_registry_basic_auth_credentials_source = _text(
+        "basic.auth.credentials.source", "USER_INFO, or URL: user and password are in the URL."
+    )
+    schema_registry_bearer_auth_token = _secret("bearer.auth.token", "A bearer token.")
+    schema_registry_bearer_auth_credentials_source = _text(
+        "bearer.auth.credentials.source", "STATIC_TOKEN, or OAUTHBEARER: a token of the issuer."
+    )
+    schema_registry_bearer_auth_issuer_endpoint_url = _text(
+        "bearer.auth.issuer.endpoint.url", "Token endpoint of the OAuth issuer (client credentials)."
+    )
+    schema_registry_bearer_auth_client_id = _text("bearer.auth.client.id", "Client id for the issuer.")
+    schema_registry_bearer_auth_client_secret = _secret("bearer.auth.client.secret", "Client secret for the issuer.")
+    schema_registry_bearer_auth_scope = _text("bearer.auth.scope", "Scope of the token.")
+    schema_registry_bearer_auth_logical_cluster = _text(
+        "bearer.auth.logical.cluster", "Sent as the header target-sr-cluster."
+    )
+    schema_registry_bearer_auth_identity_pool_id = _text(
+        "bearer.auth.identity.pool.id", "Sent as the header Confluent-Identity-Pool-Id."
+    )
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        """Return every name under which a property of the registry may be written."""
+        return _NAMES
+
+    def _take(self, name: object, raw: object, aliases: Mapping[str, AnyProperty]) -> None:
+        if isinstance(name, str) and name.removeprefix(_PREFIX) in _SSL and name.startswith(_PREFIX):
+            self._tls()[name.removeprefix(_PREFIX)] = raw
+            return
+        super()._take(name, raw, aliases)
+
+    def _tls(self) -> dict[str, object]:
+        if not hasattr(self, "tls"):
+            self.tls = {}
+        return self.tls
+
+    def _settle(self) -> None:
+        self._tls()
+        for name, known in (
+            ("basic.auth.credentials.source", ("USER_INFO", "URL")),
+            ("bearer.auth.credentials.source", ("STATIC_TOKEN", "OAUTHBEARER")),
+        ):
+            given = self.values[_PREFIX + name]
+            if given is not None and given not in known:
+                raise ConfigError(f"{name} is {' or '.join(known)} here, not {given!r}", key=_PREFIX + name)
+
+
+_NAMES = frozenset(
+    {
+        *RegistryConfig.PROPERTIES,
+        *(declared.alias for declared in RegistryConfig.PROPERTIES.values() if declared.alias is not None),
+        *(_PREFIX + name for name in _SSL),
+    }
+)

@@ -1,0 +1,322 @@
+"""HttpClient: one HTTP request at a time, under the connect, request and API timeouts of a Kafka client.
+
+For what stands beside a cluster and speaks HTTP: schema registries and token endpoints. Parsing is http.client's; this
+module owns deadlines (a server that sends one byte a second is bounded too), the size of a response, and errors with
+phase and address as those of a broker. Blocks its caller, so the network thread never calls it.
+Shown by tests/loopback/test_http.py.
+"""
+
+import errno
+import http.client
+import io
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from kctl.client.clock import Clock, Timer, duration_text
+from kctl.client.errors import (
+    ApiTimeout,
+    ConfigError,
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    DnsError,
+    KafkaError,
+    RequestTimeout,
+    TlsError,
+    TransportError,
+    WrongPeerError,
+)
+from kctl.client.runtime import Address, Resolver
+from kctl.client.wording import one_line
+
+MOST_RESPONSE_BYTES = 32 * 1024 * 1024
+_PORTS = {"http": 80, "https": 443}
+_PIECE_BYTES = 64 * 1024
+_UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
+
+
+class HttpResponse(NamedTuple):
+    """What a server answered; names of headers in small letters."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpLimits(NamedTuple):
+    """The timeouts of a request, and how large a response may be."""
+
+    connect_timeout_ms: int
+    request_timeout_ms: int
+    response_bytes: int = MOST_RESPONSE_BYTES
+
+
+class HttpClient:
+    """Requests to HTTP servers; keeps one connection open between requests to the same server. Not thread-safe.
+
+    Args: context: makes the TLS context, asked for at the first https URL.
+    """
+
+    def __init__(
+        self, clock: Clock, resolver: Resolver, limits: HttpLimits, context: Callable[[], ssl.SSLContext]
+    ) -> None:
+        self._clock = clock
+        self._resolver = resolver
+        self._limits = limits
+        self._make_context = context
+        self._context: ssl.SSLContext | None = None
+        self._idle: dict[tuple[str, str, int], socket.socket] = {}
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        timer: Timer,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpResponse:
+        """Send one request and return the response, whatever its status.
+
+        Args: url: http or https, without user and password, which belong into `headers`.
+        Raises:
+            ConfigError: the URL is none of HTTP.
+            TransportError: no connection (DNS, refused, TLS, connect timeout), or lost, or no HTTP server there.
+            RequestTimeout, ApiTimeout: no whole response in time.
+        """
+        parts = http_url(url)
+        exchange = _Exchange(self._clock, self._limits, timer, parts)
+        place = parts.scheme, exchange.host, exchange.port
+        used = self._idle.pop(place, None)
+        if used is not None:
+            try:
+                return self._exchange(exchange, used, method, body, headers or {})
+            except ConnectionLost:  # closed by the server while it was idle, as it may
+                pass
+        return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
+
+    def close(self) -> None:
+        """Close the connections that are open."""
+        for connection in self._idle.values():
+            connection.close()
+        self._idle.clear()
+
+    def _exchange(
+        self,
+        exchange: "_Exchange",
+        connection: socket.socket,
+        method: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+    ) -> HttpResponse:
+        is_reusable = False
+        try:
+            response, is_reusable = exchange.run(connection, method, body, headers)
+            return response
+        finally:
+            if is_reusable:
+                self._idle[exchange.parts.scheme, exchange.host, exchange.port] = connection
+            else:
+                connection.close()
+
+    # --- connections ------------------------------------------------------------------------------------------------
+
+    def _connect(self, exchange: "_Exchange") -> socket.socket:
+        """Return a connection to one of the addresses of the host, ready for a request."""
+        timer = exchange.timer.sub(self._limits.connect_timeout_ms)
+        addresses = self._look_up(exchange, timer)
+        failed: KafkaError | None = None
+        for number, address in enumerate(addresses):
+            timer.update()
+            share = Timer.until(self._clock, timer.now_ms + timer.remaining_ms // (len(addresses) - number))
+            try:
+                return self._dial(exchange, address, share)
+            except TransportError as e:
+                failed = e
+        assert failed is not None
+        raise failed
+
+    def _look_up(self, exchange: "_Exchange", timer: Timer) -> list[Address]:
+        done = threading.Event()
+        lookup = self._resolver.lookup(exchange.host, exchange.port, done.set)
+        done.wait(timer.remaining_ms / 1000)
+        if not lookup.done:
+            raise exchange.located("dns", "", self._too_slow("no DNS answer", timer))
+        if lookup.error is not None:
+            raise exchange.located("dns", "", DnsError(lookup.error, hint="check the name"))
+        return lookup.addresses
+
+    def _dial(self, exchange: "_Exchange", address: Address, timer: Timer) -> socket.socket:
+        family = socket.AF_INET6 if address.is_ipv6 else socket.AF_INET
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        phase = "tcp"
+        try:
+            connection.settimeout(_seconds(timer))
+            connection.connect((address.ip, address.port))
+            if exchange.parts.scheme == "http":
+                return connection
+            phase = "tls"
+            timer.update()
+            connection.settimeout(_seconds(timer))
+            return self._tls().wrap_socket(connection, server_hostname=exchange.host)
+        except OSError as e:
+            connection.close()
+            raise exchange.located(phase, str(address), self._refused(phase, e, timer)) from None
+        except BaseException:
+            connection.close()
+            raise
+
+    def _tls(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = self._make_context()
+        return self._context
+
+    def _too_slow(self, what: str, timer: Timer) -> ConnectTimeout:
+        timer.update()
+        limit_ms = self._limits.connect_timeout_ms
+        text = f"{what} within {duration_text(limit_ms)} (--connect-timeout)"
+        return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms)
+
+    def _refused(self, phase: str, error: OSError, timer: Timer) -> TransportError:
+        if isinstance(error, TimeoutError):
+            return self._too_slow("no TCP connection" if phase == "tcp" else "the TLS handshake did not finish", timer)
+        if isinstance(error, ssl.SSLError):
+            return TlsError(
+                f"TLS handshake failed: {_reason_of(error)}", hint="check ssl.truststore.location and the name"
+            )
+        if isinstance(error, ConnectionRefusedError):
+            return ConnectionRefused("connection refused", hint="nothing listens on that port")
+        if phase == "tls" or isinstance(error, ConnectionResetError | BrokenPipeError):
+            return ConnectionLost("the server closed the connection")
+        return ConnectionRefused(_UNREACHABLE.get(error.errno or 0, error.strerror or str(error)))
+
+
+class _Exchange:
+    """One request and its response on a connection."""
+
+    def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult) -> None:
+        self.timer = timer
+        self.parts = parts
+        self.host = parts.hostname or ""
+        self.port = parts.port or _PORTS[parts.scheme]
+        self._clock = clock
+        self._limits = limits
+
+    def located(self, phase: str, address: str, error: TransportError) -> TransportError:
+        """Return the error with where it happened."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        error.args = (f"{host}:{self.port}: {error}",)
+        error.phase, error.host, error.port, error.address = phase, self.host, self.port, address
+        return error
+
+    def run(
+        self, connection: socket.socket, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[HttpResponse, bool]:
+        """Send the request, read the response; return it and whether the connection can be used again."""
+        self.timer.update()
+        limit = self.timer.sub(self._limits.request_timeout_ms)
+        try:
+            connection.settimeout(_seconds(limit))
+            connection.sendall(self._head(method, body, headers) + (body or b""))
+            response = http.client.HTTPResponse(_Reading(connection, limit), method=method)  # type: ignore[arg-type]  # reads from makefile() alone
+            response.begin()
+            content = self._body(response)
+        except TimeoutError:
+            raise self._timeout(limit, method) from None
+        except http.client.IncompleteRead:
+            raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
+        except http.client.RemoteDisconnected:
+            raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
+        except (http.client.HTTPException, ValueError) as e:
+            what = one_line(str(e) or type(e).__name__)[:80]
+            raise self.located("ready", "", WrongPeerError(f"not an HTTP server ({what})")) from None
+        except OSError:
+            raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
+        named = {name.lower(): value for name, value in response.getheaders()}
+        return HttpResponse(response.status, response.reason, named, content), not response.will_close
+
+    def _head(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
+        path = self.parts.path or "/"
+        target = f"{path}?{self.parts.query}" if self.parts.query else path
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{self.port}", "User-Agent: kctl"]
+        if body is not None:
+            lines.append(f"Content-Length: {len(body)}")
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        if any("\r" in line or "\n" in line for line in lines):
+            raise ConfigError("a URL or a credential for HTTP has a line feed in it")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+
+    def _body(self, response: http.client.HTTPResponse) -> bytes:
+        most = self._limits.response_bytes
+        if response.length is not None and response.length > most:
+            raise self.located("ready", "", WrongPeerError(f"a response of {response.length} bytes is above {most}"))
+        content = bytearray()
+        while piece := response.read(_PIECE_BYTES):
+            content += piece
+            if len(content) > most:
+                raise self.located("ready", "", WrongPeerError(f"the response is larger than {most} bytes"))
+        if response.length:  # which read() does not mind
+            raise self.located("ready", "", ConnectionLost("the server closed the connection"))
+        return bytes(content)
+
+    def _timeout(self, limit: Timer, method: str) -> KafkaError:
+        self.timer.update()
+        limit.update()
+        what = f"waiting for the response of {self.host}:{self.port} to {method} {one_line(self.parts.path)[:200]}"
+        if limit.deadline_at_ms >= self.timer.deadline_at_ms:
+            return ApiTimeout(what, timeout_ms=self.timer.timeout_ms, elapsed_ms=self.timer.elapsed_ms)
+        return RequestTimeout(what, timeout_ms=self._limits.request_timeout_ms, elapsed_ms=limit.elapsed_ms)
+
+
+class _Reading(io.RawIOBase):
+    """The receiving side of a connection as a file; each read ends by the deadline of the whole response."""
+
+    def __init__(self, connection: socket.socket, timer: Timer) -> None:
+        self._connection = connection
+        self._timer = timer
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """Return the file that http.client reads from."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # BufferedReader gives a memoryview
+        self._timer.update()
+        if self._timer.is_expired:
+            raise TimeoutError
+        self._connection.settimeout(_seconds(self._timer))
+        return self._connection.recv_into(buffer)
+
+
+def http_url(url: str) -> SplitResult:
+    """Return the parts of a URL.
+
+    Raises: ConfigError: it is not one of http or https, or has no host or no valid port.
+    """
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid or any(ord(char) <= 0x20 for char in url):
+        raise ConfigError("not a URL of http or https with a host and a port, such as http://registry:8081")
+    return parts
+
+
+def _seconds(timer: Timer) -> float:
+    """Return what is left as a timeout of a socket, which never blocks for ever at 0."""
+    return max(0.001, timer.remaining_ms / 1000)
+
+
+def _reason_of(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message.lower()
+    return (error.reason or str(error)).lower().replace("_", " ")

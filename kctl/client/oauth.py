@@ -1,0 +1,79 @@
+"""Client credentials: an access token of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768).
+
+Shown by tests/loopback/test_oauth.py.
+"""
+
+import json
+from base64 import b64encode
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from kctl.client.clock import Timer
+from kctl.client.errors import AuthenticationError, WrongPeerError
+from kctl.client.http import HttpClient, http_url
+from kctl.client.wording import one_line
+
+MOST_TOKEN_CHARS = 64 * 1024
+
+
+class ClientCredentials(NamedTuple):
+    """Who asks for a token, and where."""
+
+    url: str
+    client_id: str
+    client_secret: str
+    scope: str | None = None
+    is_url_encoded: bool = False
+
+    def __repr__(self) -> str:
+        return f"ClientCredentials({self.url}, {self.client_id}, ***)"
+
+
+class AccessToken(NamedTuple):
+    """A token, and for how long it is valid; None where the endpoint does not say."""
+
+    value: str
+    lifetime_ms: int | None
+
+    def __repr__(self) -> str:
+        return f"AccessToken(***, {self.lifetime_ms})"
+
+
+def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> AccessToken:
+    """Return a token of the endpoint.
+
+    Raises:
+        AuthenticationError: the endpoint refuses the client, in its own words.
+        WrongPeerError: the response is not that of a token endpoint.
+        KafkaError: no response, as HttpClient.request.
+    """
+    user, password = wanted.client_id, wanted.client_secret
+    if wanted.is_url_encoded:
+        user, password = quote(user, safe=""), quote(password, safe="")
+    form = {"grant_type": "client_credentials", **({} if wanted.scope is None else {"scope": wanted.scope})}
+    response = http.request(
+        "POST",
+        wanted.url,
+        timer,
+        body=urlencode(form).encode(),
+        headers={
+            "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}",
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+        },
+    )
+    place = http_url(wanted.url).netloc.rpartition("@")[2]
+    try:
+        found = json.loads(response.body)
+    except (ValueError, RecursionError):
+        found = None
+    answered = found if isinstance(found, dict) else {}
+    if response.status != 200:
+        reason = answered.get("error_description") or answered.get("error") or response.reason
+        raise AuthenticationError(f"{place} gave no token: {one_line(str(reason))[:300]} (HTTP {response.status})")
+    value, lifetime_s = answered.get("access_token"), answered.get("expires_in")
+    if not isinstance(value, str) or not 0 < len(value) <= MOST_TOKEN_CHARS:
+        raise WrongPeerError(f"{place}: the response of the token endpoint has no access_token")
+    if not isinstance(lifetime_s, int | float) or isinstance(lifetime_s, bool) or not 0 < lifetime_s < 2**40:
+        return AccessToken(value, None)
+    return AccessToken(value, int(lifetime_s * 1000))

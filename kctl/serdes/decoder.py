@@ -1,0 +1,73 @@
+"""Decoder: keys or values as JSON, by the schema that each names or by one that is given.
+
+Shown by tests/unit/serdes/test_decoder.py.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kctl.serdes.codecs import Codec, Codecs
+from kctl.serdes.errors import DecodeError
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF
+from kctl.serdes.wire import Header, read_frame
+
+
+class Form(Enum):
+    """How bytes are to be read."""
+
+    AUTO = "auto"
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+    JSON_SCHEMA = "json-schema"
+    JSON = "json"
+    MSGPACK = "msgpack"
+
+
+_TYPES = {Form.AVRO: AVRO, Form.PROTOBUF: PROTOBUF, Form.JSON_SCHEMA: JSON}
+
+
+class Decoded(NamedTuple):
+    """A value as JSON, and the schema that its bytes name, with the schema's type; None where they name none."""
+
+    value: Any
+    schema: int | UUID | None = None
+    type: str | None = None
+
+
+class Decoder:
+    """The keys, or the values, of records.
+
+    Args:
+        form: how to read them.
+        header: the name of the header that may have the schema.
+        codecs: of the schemas in the registry; None: there is none.
+        local: the codec of bytes that name no schema.
+    """
+
+    def __init__(self, form: Form, header: str, codecs: Codecs | None, local: Codec | None = None) -> None:
+        self._form = form
+        self._header = header
+        self._codecs = codecs
+        self._local = local
+
+    def decode(self, data: bytes, headers: Sequence[Header] = ()) -> Decoded | None:
+        """Return the value; None where the form is AUTO and the bytes name no schema.
+
+        Raises: DecodeError: the bytes are not as their schema says; KafkaError: the schema is not to be had.
+        """
+        if self._codecs is None:
+            return None if self._local is None else Decoded(self._local.decode(data))
+        framed = read_frame(data, headers, self._header)
+        if framed is None:
+            if self._local is not None:
+                return Decoded(self._local.decode(data))
+            if self._form is Form.AUTO:
+                return None
+            raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+        kind, codec = self._codecs.codec(framed.schema)
+        wanted = _TYPES.get(self._form)
+        if wanted is not None and kind != wanted:
+            raise DecodeError(f"schema {framed.schema} is {kind}, not {wanted}")
+        return Decoded(codec.decode(framed.payload), framed.schema, kind)

@@ -1,0 +1,52 @@
+"""Errors of schemas, registries and values. Each has an exit code in kctl/cli/failures.py."""
+
+from kctl.client.errors import KafkaError
+
+
+class SerdesError(KafkaError):
+    """A value, a schema or a registry is not usable; `hint` is one thing to try."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class DecodeError(SerdesError):
+    """Bytes are not what their schema says."""
+
+
+class EncodeError(SerdesError):
+    """A value does not fit its schema."""
+
+
+class SchemaError(SerdesError):
+    """A schema is invalid, too large, or of a type that is not known."""
+
+
+class LibraryMissingError(SerdesError):
+    """The library of a format is not installed."""
+
+
+class RegistryError(SerdesError):
+    """The registry answered with an error: `status` of HTTP, and its own `code`, 0 where it has none."""
+
+    def __init__(self, message: str, *, status: int, code: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.code = code
+
+
+class SchemaNotFoundError(RegistryError):
+    """The registry does not know the subject, version or schema."""
+
+
+class RegistryLoginError(RegistryError):
+    """The registry wants credentials, or other ones (401)."""
+
+
+class RegistryDeniedError(RegistryError):
+    """The registry does not allow that (403)."""
+
+
+class IncompatibleSchemaError(RegistryError):
+    """A schema cannot be registered: it is not compatible with the versions before it (409)."""

@@ -1,0 +1,62 @@
+"""JsonSchemaCodec: JSON, checked against its schema where it is written; by jsonschema-rs.
+
+Values that are read are not checked: whoever wrote them did, and a reader wants to see those that are wrong.
+Shown by tests/unit/serdes/test_json_schema.py.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.json_text import show_json
+from kctl.serdes.libraries import import_library
+
+
+class JsonSchemaCodec:
+    """One schema.
+
+    Args:
+        text: the schema; "" checks nothing.
+        dependencies: texts of the schemas that it refers to, by the names that it has for them.
+    """
+
+    def __init__(self, text: str, dependencies: Mapping[str, str] | None = None) -> None:
+        self._text = text
+        self._dependencies = dependencies or {}
+        self._validator: Any = None
+
+    def decode(self, data: bytes) -> Any:
+        """Return the value. Raises: DecodeError: it is not JSON."""
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as e:
+            raise DecodeError(f"not JSON: {e}"[:300]) from None
+
+    def encode(self, value: Any) -> bytes:
+        """Return the JSON of a value. Raises: EncodeError: the schema does not allow it."""
+        if self._text:
+            self._check(value)
+        return show_json(value).encode()
+
+    def _check(self, value: Any) -> None:
+        library = import_library("jsonschema_rs", "json-schema")
+        if self._validator is None:
+            try:
+                self._validator = library.validator_for(json.loads(self._text), retriever=self._retrieve)
+            except Exception as e:  # noqa: BLE001 - what the library raises for hostile schemas is not documented
+                raise SchemaError(
+                    f"not a valid JSON Schema: {str(e).splitlines()[0] if str(e) else e!r}"[:300]
+                ) from None
+        error = next(iter(self._validator.iter_errors(value)), None)
+        if error is not None:
+            place = "/".join(str(each) for each in error.instance_path)
+            where = f" at /{place}" if place else ""
+            raise EncodeError(f"the value does not fit the JSON Schema{where}: {error.message}"[:300])
+
+    def _retrieve(self, uri: str) -> Any:
+        """Return a schema that is referred to; nothing is ever fetched from the network."""
+        for name in (uri, uri.rpartition("/")[2]):
+            if name in self._dependencies:
+                return json.loads(self._dependencies[name])
+        raise ValueError(f"{uri} is not among the references of the schema")

@@ -1,0 +1,34 @@
+"""Decoded values as JSON text. Shown by tests/unit/serdes/test_json_text.py."""
+
+import json
+import math
+from typing import Any
+
+from kctl.serdes.errors import EncodeError
+
+
+def show_json(value: Any, *, is_ascii: bool = False) -> str:
+    """Return a value as compact JSON; NaN and infinities, which JSON has not, as the texts that Protobuf and Avro use.
+
+    Args: is_ascii: write everything but ASCII as escapes, for a terminal.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=is_ascii, separators=(",", ":"))
+
+
+def read_json(data: bytes) -> Any:
+    """Return the value of a JSON text. Raises: EncodeError: it is none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise EncodeError(f"not JSON: {e}") from None
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value

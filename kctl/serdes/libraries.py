@@ -1,0 +1,23 @@
+"""Import of the libraries that formats need: only when a value of that format is met, and with a clear error.
+
+Shown by tests/unit/serdes/test_libraries.py.
+"""
+
+import importlib
+from typing import Any
+
+from kctl.serdes.errors import LibraryMissingError
+
+
+def import_library(module: str, extra: str) -> Any:
+    """Return a module of an optional library.
+
+    Args: extra: the extra of the distribution that installs it.
+    Raises: LibraryMissingError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        name = module.partition(".")[0]
+        hint = f"install it: pip install 'kctl-kafka[{extra}]'"
+        raise LibraryMissingError(f"the Python package {name} is not installed ({e})", hint=hint) from None

@@ -1,0 +1,166 @@
+"""ProtobufCodec: Protobuf messages to and from their JSON form, by the protobuf package; no compiler is run.
+
+Files come as FileDescriptorProto: from the registry in its serialized form, or as a FileDescriptorSet of
+`protoc --descriptor_set_out --include_imports` or `buf build`. The JSON is Protobuf's own (64-bit numbers are texts,
+bytes are base64), with the names of fields as in the file, and fields without presence are always written.
+Source: protobuf.dev, "ProtoJSON Format". Shown by tests/unit/serdes/test_protobuf.py.
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Sequence
+from typing import Any
+
+from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.libraries import import_library
+from kctl.serdes.wire import read_indexes, write_indexes
+
+EXTRA = "protobuf"
+MOST_DEPTH = 100
+_WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]{1,40})\.proto")
+_WELL_KNOWN_FILES = (
+    "any",
+    "api",
+    "descriptor",
+    "duration",
+    "empty",
+    "field_mask",
+    "source_context",
+    "struct",
+    "timestamp",
+    "type",
+    "wrappers",
+)
+
+
+class ProtobufCodec:
+    """The messages of a file.
+
+    Args:
+        files: serialized FileDescriptorProtos with the names under which others import them, each after those that it
+            imports; the last one is the file itself. Well-known types may be left out.
+        message: the full name of the message; None: the message indexes before each payload say which.
+        is_framed: whether message indexes stand before the payload.
+    Raises: SchemaError: they are not valid, or there is no such message; LibraryMissingError.
+    """
+
+    def __init__(self, files: Sequence[tuple[str, bytes]], message: str | None = None, *, is_framed: bool) -> None:
+        self._json = import_library("google.protobuf.json_format", EXTRA)
+        self._factory = import_library("google.protobuf.message_factory", EXTRA)
+        descriptors = import_library("google.protobuf.descriptor_pb2", EXTRA)
+        self._pool = import_library("google.protobuf.descriptor_pool", EXTRA).DescriptorPool()
+        self._is_framed = is_framed
+        self._file: Any = None
+        added: set[str] = set()
+        for name, content in files:
+            self._file = self._add(descriptors, name, content, added)
+        self._message = None if message is None else self._named(message)
+        if self._file is None:
+            raise SchemaError("there is no Protobuf file")
+
+    @classmethod
+    def of_set(cls, content: bytes, message: str) -> "ProtobufCodec":
+        """Return the codec of a message in a FileDescriptorSet. Raises: SchemaError, LibraryMissingError."""
+        descriptors = import_library("google.protobuf.descriptor_pb2", EXTRA)
+        try:
+            files = descriptors.FileDescriptorSet.FromString(content).file
+        except Exception:  # noqa: BLE001 - DecodeError of the library, which has several
+            raise SchemaError(
+                "not a FileDescriptorSet",
+                hint="protoc --include_imports --descriptor_set_out=FILE NAME.proto, or buf build -o FILE",
+            ) from None
+        return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
+
+    def _add(self, descriptors: Any, name: str, content: bytes, added: set[str]) -> Any:
+        try:
+            file = descriptors.FileDescriptorProto.FromString(content)
+            if name:
+                file.name = name
+            for imported in file.dependency:
+                self._add_well_known(imported, added)
+            added.add(file.name)
+            self._pool.AddSerializedFile(file.SerializeToString())
+            return self._pool.FindFileByName(file.name)
+        except Exception as e:  # noqa: BLE001 - what the library raises for hostile files is not documented
+            raise SchemaError(f"not a valid Protobuf schema: {str(e) or type(e).__name__}"[:300]) from None
+
+    def _add_well_known(self, name: str, added: set[str]) -> None:
+        found = _WELL_KNOWN.fullmatch(name)
+        if found is None or name in added or found[1] not in _WELL_KNOWN_FILES:
+            return
+        added.add(name)
+        module = import_library(f"google.protobuf.{found[1]}_pb2", EXTRA)
+        for imported in module.DESCRIPTOR.dependencies:
+            self._add_well_known(imported.name, added)
+        self._pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+
+    def _named(self, name: str) -> Any:
+        try:
+            return self._pool.FindMessageTypeByName(name)
+        except KeyError:
+            known = ", ".join(sorted(self._file.message_types_by_name))[:200] if self._file is not None else ""
+            raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=f"it has {known}") from None
+
+    def _indexed(self, indexes: Sequence[int]) -> Any:
+        found: Any = None
+        for index in indexes:
+            messages = list(
+                (self._file.message_types_by_name if found is None else found.nested_types_by_name).values()
+            )
+            if index >= len(messages):
+                raise DecodeError(f"there is no message {'.'.join(map(str, indexes))} in the Protobuf schema")
+            found = messages[index]
+        return found
+
+    def decode(self, data: bytes) -> Any:
+        """Return the message as JSON. Raises: DecodeError: the bytes are not such a message."""
+        descriptor = self._message
+        if self._is_framed:
+            indexes, data = read_indexes(data)
+            descriptor = descriptor or self._indexed(indexes)
+        try:
+            message = self._factory.GetMessageClass(descriptor).FromString(data)
+            return self._json.MessageToDict(
+                message,
+                preserving_proto_field_name=True,
+                always_print_fields_with_no_presence=True,
+                descriptor_pool=self._pool,
+            )
+        except Exception as e:  # noqa: BLE001 - as above, for hostile messages
+            raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
+
+    def encode(self, value: Any) -> bytes:
+        """Return a JSON value as a message. Raises: EncodeError: it does not fit."""
+        descriptor = self._message or self._indexed((0,))
+        if isinstance(value, list):  # taken for an empty message by the library
+            raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is no message")
+        try:
+            message = self._factory.GetMessageClass(descriptor)()
+            self._json.ParseDict(value, message, descriptor_pool=self._pool, max_recursion_depth=MOST_DEPTH)
+            payload: bytes = message.SerializeToString(deterministic=True)
+        except Exception as e:  # noqa: BLE001 - as above, for wrong values
+            text = str(e) or type(e).__name__
+            raise EncodeError(f"the value does not fit message {descriptor.full_name}: {text}"[:300]) from None
+        return write_indexes(_indexes_of(descriptor)) + payload if self._is_framed else payload
+
+
+def file_of(text: str) -> bytes:
+    """Return the FileDescriptorProto of a registry's serialized form.
+
+    Raises: SchemaError: it is the text of a .proto file, which kctl does not compile.
+    """
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        raise SchemaError(
+            "the registry sends this Protobuf schema as text only",
+            hint="use --protoset FILE --message NAME, of protoc --include_imports --descriptor_set_out=FILE",
+        ) from None
+
+
+def _indexes_of(descriptor: Any) -> tuple[int, ...]:
+    above = descriptor.containing_type
+    siblings = descriptor.file.message_types_by_name if above is None else above.nested_types_by_name
+    index = list(siblings).index(descriptor.name)
+    return (index,) if above is None else (*_indexes_of(above), index)

@@ -1,0 +1,316 @@
+"""SchemaRegistry: the REST interface of a schema registry, one method a request, under our timeouts.
+
+Speaks what Confluent's registry, Apicurio (`/apis/ccompat/v7`), Karapace and Redpanda have in common. Of several URLs
+the next is asked where one does not respond. Owns URLs, logins and what a response may hold; schema_store.py keeps
+schemas. Shown by tests/unit/serdes/test_registry.py and tests/broker/test_schemas.py.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
+from uuid import UUID
+
+from kctl.client.clock import Timer
+from kctl.client.config import RegistryConfig
+from kctl.client.errors import ConfigError, KafkaError, RequestTimeout, TransportError, WrongPeerError
+from kctl.client.http import HttpClient, HttpResponse, http_url
+from kctl.client.wording import one_line
+from kctl.serdes.errors import (
+    IncompatibleSchemaError,
+    RegistryDeniedError,
+    RegistryError,
+    RegistryLoginError,
+    SchemaError,
+    SchemaNotFoundError,
+)
+
+AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
+LATEST = "latest"
+MOST_SCHEMA_CHARS = 10_000_000
+MOST_REFERENCES = 100
+CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
+T = TypeVar("T")
+
+
+class Reference(NamedTuple):
+    """Another schema that one refers to: by which name, and where it is registered."""
+
+    name: str
+    subject: str
+    version: int
+
+
+class Schema(NamedTuple):
+    """A schema: its type (AVRO, PROTOBUF or JSON), its text, and the schemas that it refers to."""
+
+    type: str
+    text: str
+    references: tuple[Reference, ...] = ()
+
+
+class Registered(NamedTuple):
+    """A version of a subject."""
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+
+
+class SchemaRegistry:
+    """A schema registry.
+
+    Args:
+        config: names it and its login.
+        http: sends the requests.
+        timer: makes the timer of one call, all its requests together.
+    Raises: ConfigError: no URL, or one that is none.
+    """
+
+    def __init__(self, config: RegistryConfig, http: HttpClient, timer: Callable[[], Timer]) -> None:
+        if not config.schema_registry_url:
+            name = RegistryConfig.schema_registry_url.name
+            raise ConfigError(f"{name} is not set: -X {name}=URL, or in a profile", key=name)
+        self._http = http
+        self._timer = timer
+        self._config = config
+        self._servers = [_server_of(url, config) for url in config.schema_registry_url]
+        self._token: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The first URL, without a user."""
+        return self._servers[0].url
+
+    # --- schemas ----------------------------------------------------------------------------------------------------
+
+    def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
+        """Return a schema by its id or GUID.
+
+        Args: serialized: of Protobuf, as the base64 of a FileDescriptorProto, not as text.
+        """
+        place = f"/schemas/guids/{schema}" if isinstance(schema, UUID) else f"/schemas/ids/{schema}"
+        return _schema_of(self._get(place + ("?format=serialized" if serialized else "")))
+
+    def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
+        """Return the subjects that begin with `prefix`, in order; those that are deleted softly too where wanted."""
+        query = "?deleted=true" if deleted else ""
+        return sorted(name for name in _list_of(self._get(f"/subjects{query}"), str) if name.startswith(prefix))
+
+    def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
+        """Return the versions of a subject, in order; those that are deleted softly too where wanted."""
+        query = "?deleted=true" if deleted else ""
+        return sorted(_list_of(self._get(f"/subjects/{_quoted(subject)}/versions{query}"), int))
+
+    def version(self, subject: str, version: int | str = LATEST, *, serialized: bool = False) -> Registered:
+        """Return a version of a subject."""
+        query = "?format=serialized" if serialized else ""
+        found = self._get(f"/subjects/{_quoted(subject)}/versions/{version}{query}")
+        return Registered(subject, _number(found, "version"), _number(found, "id"), _schema_of(found))
+
+    def register(self, subject: str, schema: Schema) -> int:
+        """Register a schema, and return its id; where the subject has it already, its id.
+
+        Raises: IncompatibleSchemaError: the subject's compatibility level forbids it.
+        """
+        return _number(self._call("POST", f"/subjects/{_quoted(subject)}/versions", _body_of(schema)), "id")
+
+    def check(self, subject: str, schema: Schema, version: int | str = LATEST) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a schema is compatible with a version of a subject, and what is not."""
+        place = f"/compatibility/subjects/{_quoted(subject)}/versions/{version}?verbose=true"
+        found = self._call("POST", place, _body_of(schema))
+        messages = found.get("messages") if isinstance(found, dict) else None
+        texts = tuple(str(each) for each in messages) if isinstance(messages, list) else ()
+        return _field(found, "is_compatible", bool), texts
+
+    def delete(self, subject: str, version: int | str | None = None, *, permanent: bool = False) -> list[int]:
+        """Delete a subject or one version of it, softly or for good; return the versions that are deleted."""
+        place = f"/subjects/{_quoted(subject)}" + ("" if version is None else f"/versions/{version}")
+        found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None)
+        return [found] if isinstance(found, int) else _list_of(found, int)
+
+    def compatibility(self, subject: str | None = None) -> str:
+        """Return the compatibility level of a subject, or the one that holds where a subject has none."""
+        place = "/config" if subject is None else f"/config/{_quoted(subject)}?defaultToGlobal=true"
+        found = self._get(place)
+        return _field(found, "compatibilityLevel", str)
+
+    def set_compatibility(self, level: str, subject: str | None = None) -> None:
+        """Set the compatibility level."""
+        self._call("PUT", "/config" if subject is None else f"/config/{_quoted(subject)}", {"compatibility": level})
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def _get(self, place: str) -> Any:
+        return self._call("GET", place, None)
+
+    def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
+        """Send a request to the first server that responds, and return the JSON of its response."""
+        timer = self._timer()
+        failed: KafkaError | None = None
+        for server in list(self._servers):
+            try:
+                response = self._ask(server, method, place, body, timer)
+            except (TransportError, RequestTimeout) as e:
+                failed = e
+                continue
+            if response.status >= 500 and server is not self._servers[-1]:
+                failed = _refusal(response, server.url, place)
+                continue
+            if server is not self._servers[0]:  # the next call begins where this one ended
+                self._servers.remove(server)
+                self._servers.insert(0, server)
+            return _json_of(response, server.url, place)
+        assert failed is not None
+        raise failed
+
+    def _ask(
+        self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
+    ) -> HttpResponse:
+        headers = {"Accept": f"{CONTENT_TYPE}, application/json", **server.headers, **self._bearer(timer)}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = CONTENT_TYPE
+            content = json.dumps(body).encode()
+        return self._http.request(method, server.url + place, timer, body=content, headers=headers)
+
+    def _bearer(self, timer: Timer) -> dict[str, str]:
+        config = self._config
+        headers: dict[str, str] = {}
+        if config.schema_registry_bearer_auth_logical_cluster is not None:
+            headers["target-sr-cluster"] = config.schema_registry_bearer_auth_logical_cluster
+        if config.schema_registry_bearer_auth_identity_pool_id is not None:
+            headers["Confluent-Identity-Pool-Id"] = config.schema_registry_bearer_auth_identity_pool_id
+        if config.schema_registry_bearer_auth_credentials_source == "OAUTHBEARER":
+            if self._token is None:
+                self._token = self._fetch_token(timer)
+            headers["Authorization"] = f"Bearer {self._token}"
+        elif config.schema_registry_bearer_auth_token is not None:
+            headers["Authorization"] = f"Bearer {config.schema_registry_bearer_auth_token}"
+        return headers
+
+    def _fetch_token(self, timer: Timer) -> str:
+        from kctl.client.oauth import ClientCredentials, fetch_token  # wanted for this login alone
+
+        config = self._config
+        url = config.schema_registry_bearer_auth_issuer_endpoint_url
+        client_id = config.schema_registry_bearer_auth_client_id
+        client_secret = config.schema_registry_bearer_auth_client_secret
+        if url is None or client_id is None or client_secret is None:
+            raise ConfigError(
+                "bearer.auth.credentials.source=OAUTHBEARER needs bearer.auth.issuer.endpoint.url, "
+                "bearer.auth.client.id and bearer.auth.client.secret",
+                key=RegistryConfig.schema_registry_bearer_auth_credentials_source.name,
+            )
+        wanted = ClientCredentials(url, client_id, client_secret, config.schema_registry_bearer_auth_scope)
+        return fetch_token(self._http, wanted, timer).value
+
+
+class _Server(NamedTuple):
+    """One URL of the registry, without a slash at its end, and the headers of its login."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def _server_of(url: str, config: RegistryConfig) -> _Server:
+    name = RegistryConfig.schema_registry_url.name
+    try:
+        parts = http_url(url)
+    except ConfigError as e:
+        raise ConfigError(f"{name}: {e}", key=name) from None
+    if parts.query or parts.fragment:
+        raise ConfigError(f"{name}: a URL with ? or # is not supported", key=name)
+    user_info = config.schema_registry_basic_auth_user_info
+    if parts.username is not None:
+        user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    headers = {} if user_info is None else {"Authorization": f"Basic {b64encode(user_info.encode()).decode()}"}
+    return _Server(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/"), headers)
+
+
+# --- what a response may hold ----------------------------------------------------------------------------------------
+
+
+def _json_of(response: HttpResponse, url: str, place: str) -> Any:
+    if not 200 <= response.status < 300:
+        raise _refusal(response, url, place)
+    try:
+        return json.loads(response.body)
+    except (ValueError, RecursionError):
+        raise WrongPeerError(f"{url}: the response to {place} is not JSON", hint="is this a schema registry?") from None
+
+
+def _refusal(response: HttpResponse, url: str, place: str) -> RegistryError:
+    code, text = 0, response.reason
+    try:
+        found = json.loads(response.body)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        code = found["error_code"] if isinstance(found.get("error_code"), int) else 0
+        text = str(found.get("message") or text)
+    what = f"{url}: {one_line(text)[:500]} (HTTP {response.status}{f', {code}' if code > 999 else ''})"
+    kinds: dict[int, type[RegistryError]] = {
+        401: RegistryLoginError,
+        403: RegistryDeniedError,
+        404: SchemaNotFoundError,
+        409: IncompatibleSchemaError,
+    }
+    hints = {
+        401: "set schema.registry.basic.auth.user.info or schema.registry.bearer.auth.token in a file or profile",
+        404: "" if code else f"there is no {place.partition('?')[0]} below that URL: is it the one of the registry?",
+    }
+    kind = kinds.get(response.status, RegistryError)
+    return kind(what, status=response.status, code=code, hint=hints.get(response.status, ""))
+
+
+def _field(found: object, name: str, kind: type[T]) -> T:
+    value = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(value, kind):
+        raise WrongPeerError(f"the schema registry's response has no valid {name}")
+    return value
+
+
+def _number(found: object, name: str) -> int:
+    number = _field(found, name, int)
+    if not 0 <= number < 2**31:
+        raise WrongPeerError(f"the schema registry's response has no valid {name}")
+    return number
+
+
+def _list_of(found: object, kind: type[T]) -> list[T]:
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        raise WrongPeerError("the schema registry's response is not a list of the expected values")
+    return found
+
+
+def _schema_of(found: object) -> Schema:
+    text = _field(found, "schema", str)
+    if len(text) > MOST_SCHEMA_CHARS:
+        raise SchemaError(f"a schema of {len(text)} characters is above {MOST_SCHEMA_CHARS}")
+    assert isinstance(found, dict)
+    kind = found.get("schemaType")
+    kind = AVRO if kind is None else kind
+    references = found.get("references") or []
+    if not isinstance(kind, str) or not isinstance(references, list) or len(references) > MOST_REFERENCES:
+        raise WrongPeerError("the schema registry's response has no valid schema")
+    return Schema(kind, text, tuple(_reference_of(each) for each in references))
+
+
+def _reference_of(found: object) -> Reference:
+    return Reference(_field(found, "name", str), _field(found, "subject", str), _number(found, "version"))
+
+
+def _body_of(schema: Schema) -> dict[str, object]:
+    body: dict[str, object] = {"schema": schema.text}
+    if schema.type != AVRO:
+        body["schemaType"] = schema.type
+    if schema.references:
+        body["references"] = [reference._asdict() for reference in schema.references]
+    return body
+
+
+def _quoted(subject: str) -> str:
+    return quote(subject, safe="")

@@ -1,0 +1,36 @@
+"""Schemas in files: which type a file has, and the references that go with it.
+
+Shown by tests/unit/serdes/test_schema_file.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.serdes.errors import EncodeError, SchemaError
+from kctl.serdes.json_text import read_json
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF, Reference, Schema
+
+TYPES = {"avro": AVRO, "protobuf": PROTOBUF, "json": JSON}
+ENDINGS = {".avsc": AVRO, ".proto": PROTOBUF, ".json": JSON}
+
+
+def schema_of(text: str, name: str, kind: str | None, references: Sequence[Reference]) -> Schema:
+    """Return the schema in a file: of the type that is given, else by the ending of its name, else Avro.
+
+    Raises: SchemaError: Avro or JSON Schema that is not JSON.
+    """
+    found = TYPES[kind] if kind is not None else next((ENDINGS[end] for end in ENDINGS if name.endswith(end)), AVRO)
+    if found != PROTOBUF:
+        try:
+            read_json(text.encode())
+        except EncodeError as e:
+            raise SchemaError(f"{name}: {e}") from None
+    return Schema(found, text.strip(), tuple(references))
+
+
+def read_reference(text: str) -> Reference:
+    """Return the reference that `NAME=SUBJECT@VERSION` means. Raises: ValueError: it is malformed."""
+    name, equals, place = text.partition("=")
+    subject, at, version = place.rpartition("@")
+    if not (name and equals and subject and at and version.isdecimal()) or not 0 < int(version[:11]) < 2**31:
+        raise ValueError(f"{text!r} is not NAME=SUBJECT@VERSION")
+    return Reference(name, subject, int(version))

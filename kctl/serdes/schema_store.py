@@ -1,0 +1,142 @@
+"""SchemaStore: each schema is asked for once; then it is in memory, and on disk for the next command.
+
+A schema id never changes its meaning, so what is cached needs no expiry. What failed is not asked for again for
+RETRY_MS, so that a registry that is down delays a command once and not at each record.
+Shown by tests/unit/serdes/test_schema_store.py.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from kctl.client.clock import Clock
+from kctl.client.config import read_input
+from kctl.client.errors import KafkaError
+from kctl.serdes.errors import SchemaError
+from kctl.serdes.registry import MOST_SCHEMA_CHARS, PROTOBUF, Reference, Registered, Schema
+
+RETRY_MS = 30_000
+MOST_SCHEMAS = 200
+"""Schemas that one may refer to, over all levels."""
+_MOST_FILE_BYTES = 8 * MOST_SCHEMA_CHARS
+
+
+class Resolved(NamedTuple):
+    """A schema, and before it those that it refers to, in the order in which they can be parsed, by their names."""
+
+    schema: Schema
+    dependencies: tuple[tuple[str, Schema], ...] = ()
+
+
+class Registry(Protocol):
+    """What is used of a schema registry."""
+
+    @property
+    def url(self) -> str: ...
+
+    def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
+        """Return a schema by its id."""
+        ...
+
+    def version(self, subject: str, version: int | str = "latest", *, serialized: bool = False) -> Registered:
+        """Return a version of a subject."""
+        ...
+
+
+class SchemaStore:
+    """The schemas of one registry.
+
+    Args: folder: where they are kept between commands; None: nowhere.
+    """
+
+    def __init__(self, registry: Registry, clock: Clock, folder: Path | None) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._folder = None if folder is None else folder / sha256(registry.url.encode()).hexdigest()[:16]
+        self._schemas: dict[str, Schema] = {}
+        self._failed: dict[str, tuple[int, KafkaError]] = {}
+
+    def resolve(self, schema: int | UUID) -> Resolved:
+        """Return a schema by its id or GUID, with all that it refers to; Protobuf in its serialized form.
+
+        Raises: KafkaError: the registry's, also the one of a look-up that failed a short while ago.
+        """
+        found = self._kept(f"id-{schema}", lambda: self._registry.schema(schema))
+        if found.type == PROTOBUF:
+            found = self._kept(f"id-{schema}-serialized", lambda: self._registry.schema(schema, serialized=True))
+        return self.with_references(found)
+
+    def with_references(self, schema: Schema) -> Resolved:
+        """Return a schema with all that it refers to.
+
+        Raises: SchemaError: too many, or one refers to itself; KafkaError: the registry's.
+        """
+        found: dict[str, Schema] = {}
+        self._collect(schema, found, ())
+        return Resolved(schema, tuple(found.items()))
+
+    def _collect(self, schema: Schema, found: dict[str, Schema], above: tuple[Reference, ...]) -> None:
+        for reference in schema.references:
+            if reference in above:
+                raise SchemaError(f"schema {reference.subject} version {reference.version} refers to itself")
+            if reference.name in found:
+                continue
+            if len(found) >= MOST_SCHEMAS:
+                raise SchemaError(f"a schema refers to more than {MOST_SCHEMAS} others")
+            referred = self._referred(reference, serialized=schema.type == PROTOBUF)
+            self._collect(referred, found, (*above, reference))
+            found[reference.name] = referred
+
+    def _referred(self, reference: Reference, *, serialized: bool) -> Schema:
+        subject, version = reference.subject, reference.version
+        name = f"version-{sha256(subject.encode()).hexdigest()[:32]}-{version}{'-serialized' if serialized else ''}"
+        return self._kept(name, lambda: self._registry.version(subject, version, serialized=serialized).schema)
+
+    def _kept(self, name: str, fetch: Callable[[], Schema]) -> Schema:
+        found = self._schemas.get(name) or self._read(name)
+        if found is None:
+            now_ms = self._clock.now_ms()
+            failed = self._failed.get(name)
+            if failed is not None and now_ms < failed[0]:
+                raise failed[1]
+            try:
+                found = fetch()
+            except KafkaError as e:
+                self._failed[name] = self._clock.now_ms() + RETRY_MS, e
+                raise
+            self._write(name, found)
+        self._schemas[name] = found
+        return found
+
+    # --- on disk ----------------------------------------------------------------------------------------------------
+
+    def _read(self, name: str) -> Schema | None:
+        """Return what another command kept; None where there is nothing, or nothing usable."""
+        if self._folder is None:
+            return None
+        try:
+            content, _ = read_input(self._folder / f"{name}.json", _MOST_FILE_BYTES)
+            kept = json.loads(content)
+            references = tuple(Reference(str(n), str(s), int(v)) for n, s, v in kept["references"])
+            return Schema(str(kept["type"]), str(kept["text"]), references)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+
+    def _write(self, name: str, schema: Schema) -> None:
+        """Keep a schema for other commands; one that cannot be kept is fetched again by them."""
+        if self._folder is None:
+            return
+        content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=self._folder)
+            with os.fdopen(handle, "w") as file:
+                file.write(content)
+            os.replace(draft, self._folder / f"{name}.json")
+        except OSError:
+            return

@@ -1,0 +1,205 @@
+"""HttpClient against real sockets: responses, reused connections, and slow, silent, wrong or hostile servers."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kctl.client.clock import SystemClock, Timer
+from kctl.client.errors import (
+    ApiTimeout,
+    ConfigError,
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    DnsError,
+    KafkaError,
+    RequestTimeout,
+    WrongPeerError,
+)
+from kctl.client.http import HttpClient, HttpLimits
+from kctl.client.network.resolver import ThreadResolver
+
+CLOCK = SystemClock()
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@contextmanager
+def server(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[tuple[int, list[bytes]]]:
+    """Serve one connection after the other; each request gets the next answer. Yields the port and the requests."""
+    requests: list[bytes] = []
+    left = list(answers)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while left:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                while left and (data := connection.recv(65536)):
+                    requests.append(data)
+                    answer = left.pop(0)
+                    try:
+                        if callable(answer):
+                            answer(connection)
+                            break
+                        connection.sendall(answer)
+                    except OSError:
+                        break
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1], requests
+    finally:
+        left.clear()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+OPEN: list[HttpClient] = []
+
+
+@pytest.fixture(autouse=True)
+def closing() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def client(*, connect_ms: int = 5000, request_ms: int = 5000, most_bytes: int = 1000) -> HttpClient:
+    limits = HttpLimits(connect_ms, request_ms, most_bytes)
+    http = HttpClient(CLOCK, ThreadResolver(), limits, ssl.create_default_context)
+    OPEN.append(http)
+    return http
+
+
+def ask(http: HttpClient, port: int, *, host: str = "127.0.0.1", timeout_ms: int = 10_000, path: str = "/a") -> bytes:
+    return http.request("GET", f"http://{host}:{port}{path}", Timer(CLOCK, timeout_ms)).body
+
+
+def test_request_and_response() -> None:
+    with server(b"HTTP/1.1 404 Not here\r\nX-A: b\r\nContent-Length: 3\r\n\r\nabc") as (port, requests):
+        http = client()
+        url = f"http://localhost:{port}/a?b=c"
+        response = http.request("POST", url, Timer(CLOCK, 5000), body=b"x", headers={"X-B": "d"})
+        http.close()
+    assert response == (404, "Not here", {"x-a": "b", "content-length": "3"}, b"abc")
+    assert requests[0].startswith(b"POST /a?b=c HTTP/1.1\r\nHost: localhost:")
+    assert b"X-B: d\r\n" in requests[0]
+    assert requests[0].endswith(b"\r\n\r\nx")
+
+
+def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> None:
+    def answer_and_close(connection: socket.socket) -> None:
+        connection.sendall(OK)
+
+    with server(OK, answer_and_close, OK) as (port, requests):
+        http = client()
+        assert [ask(http, port) for _ in range(3)] == [b"ok"] * 3
+        http.close()
+    assert len(requests) == 3
+
+
+def test_chunked_response_is_read_whole() -> None:
+    with server(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n") as (port, _):
+        assert ask(client(), port) == b"abcd"
+
+
+def drip(connection: socket.socket) -> None:
+    """Send a header a byte at a time, without end."""
+    try:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        stop = threading.Event()
+        while not stop.wait(0.02):
+            connection.sendall(b"x")
+    except OSError:
+        return
+
+
+def silent(connection: socket.socket) -> None:
+    """Send nothing until the client leaves."""
+    connection.recv(1)
+
+
+@pytest.mark.parametrize("answer", [drip, silent])
+def test_slow_or_silent_server_ends_by_the_request_timeout(answer: Callable[[socket.socket], None]) -> None:
+    with server(answer) as (port, _), pytest.raises(RequestTimeout, match=r"--request-timeout.*127\.0\.0\.1"):
+        ask(client(request_ms=200), port)
+
+
+def test_api_timeout_ends_a_request_before_its_own() -> None:
+    with server(silent) as (port, _), pytest.raises(ApiTimeout, match="--api-timeout"):
+        ask(client(), port, timeout_ms=200)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (b"SSH-2.0-x\r\n", WrongPeerError),
+        (b"\x15\x03\x01\x00\x02\x02\x46", WrongPeerError),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", WrongPeerError),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", WrongPeerError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n", WrongPeerError),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * 5000, WrongPeerError),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", ConnectionLost),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", ConnectionLost),
+        (b"", ConnectionLost),
+    ],
+)
+def test_hostile_response_is_an_error_with_the_address(answer: bytes, kind: type[KafkaError]) -> None:
+    def send_and_close(connection: socket.socket) -> None:
+        connection.sendall(answer)
+
+    with server(send_and_close) as (port, _), pytest.raises(kind, match=rf"127\.0\.0\.1:{port}: "):
+        ask(client(), port)
+
+
+def test_nothing_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ConnectionRefused, match=rf"127\.0\.0\.1:{port}: connection refused") as raised:
+        ask(client(), port)
+    assert (raised.value.phase, raised.value.address) == ("tcp", f"127.0.0.1:{port}")
+
+
+def test_name_that_does_not_exist() -> None:
+    with pytest.raises(DnsError, match=r"nothing\.invalid:80: ") as raised:
+        ask(client(), 80, host="nothing.invalid")
+    assert raised.value.phase == "dns"
+
+
+def test_connection_that_hangs_ends_by_the_connect_timeout() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = listener.getsockname()[1]
+        plugs = [socket.socket() for _ in range(3)]
+        try:
+            for plug in plugs:
+                plug.setblocking(False)
+                plug.connect_ex(("127.0.0.1", port))
+            with pytest.raises(ConnectTimeout, match="within 300ms") as raised:
+                ask(client(connect_ms=300), port)
+        finally:
+            for plug in plugs:
+                plug.close()
+    assert raised.value.phase == "tcp"
+
+
+def test_line_feed_in_a_header_is_refused() -> None:
+    with server(OK) as (port, requests), pytest.raises(ConfigError, match="line feed"):
+        client().request("GET", f"http://127.0.0.1:{port}/", Timer(CLOCK, 1000), headers={"A": "b\r\nC: d"})
+    assert requests == []
+
+
+def test_plaintext_server_of_an_https_url() -> None:
+    with server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as (port, _), pytest.raises(KafkaError) as raised:
+        client().request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, 5000))
+    assert type(raised.value).__name__ == "TlsError"

@@ -1,0 +1,88 @@
+"""Client credentials: the token endpoint's responses, good and bad."""
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from kctl.client.clock import SystemClock, Timer
+from kctl.client.errors import AuthenticationError, KafkaError, WrongPeerError
+from kctl.client.http import HttpClient, HttpLimits
+from kctl.client.network.resolver import ThreadResolver
+from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
+
+CLOCK = SystemClock()
+
+
+@contextmanager
+def endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """Serve one response; yields the URL, and of each request its Authorization and body."""
+    seen: list[tuple[str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append((self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.handle_request, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/token", seen
+    finally:
+        thread.join(10)
+        server.server_close()
+
+
+def token(url: str, *, scope: str | None = None, is_url_encoded: bool = False) -> AccessToken:
+    http = HttpClient(CLOCK, ThreadResolver(), HttpLimits(5000, 5000), ssl.create_default_context)
+    wanted = ClientCredentials(url, "me:", "s&cret", scope, is_url_encoded)
+    try:
+        return fetch_token(http, wanted, Timer(CLOCK, 10_000))
+    finally:
+        http.close()
+
+
+def test_token_is_fetched_by_id_and_secret() -> None:
+    with endpoint(200, b'{"access_token":"abc","expires_in":3600,"token_type":"Bearer"}') as (url, seen):
+        assert token(url, scope="a b") == AccessToken("abc", 3_600_000)
+    assert seen == [("Basic bWU6OnMmY3JldA==", b"grant_type=client_credentials&scope=a+b")]
+    assert "abc" not in repr(AccessToken("abc", 1))
+    assert "s&cret" not in repr(ClientCredentials(url, "me", "s&cret"))
+
+
+def test_id_and_secret_are_url_encoded_where_wanted() -> None:
+    with endpoint(200, b'{"access_token":"abc"}') as (url, seen):
+        assert token(url, is_url_encoded=True).lifetime_ms is None
+    assert seen[0][0] == "Basic bWUlM0E6cyUyNmNyZXQ="
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "text"),
+    [
+        (
+            401,
+            b'{"error":"invalid_client","error_description":"no\\nsuch client"}',
+            AuthenticationError,
+            "no.x0asuch client",
+        ),
+        (400, b'{"error":"invalid_scope"}', AuthenticationError, "invalid_scope"),
+        (500, b"<html>", AuthenticationError, "HTTP 500"),
+        (200, b"<html>", WrongPeerError, "no access_token"),
+        (200, b'{"access_token":5}', WrongPeerError, "no access_token"),
+        (200, b'{"access_token":""}', WrongPeerError, "no access_token"),
+    ],
+)
+def test_refusal_or_wrong_response_is_an_error(status: int, body: bytes, kind: type[KafkaError], text: str) -> None:
+    with endpoint(status, body) as (url, _), pytest.raises(kind, match=text) as raised:
+        token(url)
+    assert "s&cret" not in str(raised.value)

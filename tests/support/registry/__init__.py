@@ -1,0 +1,1 @@
+"""A schema registry for tests, with faults."""

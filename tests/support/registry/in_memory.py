@@ -1,0 +1,52 @@
+"""A FakeRegistry without sockets: what HttpClient would return."""
+
+import json
+from collections.abc import Mapping
+
+from kctl.client.clock import ManualClock, Timer
+from kctl.client.config import RegistryConfig
+from kctl.client.errors import KafkaError
+from kctl.client.http import HttpResponse
+from kctl.serdes.registry import SchemaRegistry
+from tests.support.registry.server import FakeRegistry
+
+
+class InMemoryHttp:
+    """Sends requests to registries by host name.
+
+    Attributes: failures: by host, what a request there raises, or the response it gets.
+    """
+
+    def __init__(self, registries: Mapping[str, FakeRegistry]) -> None:
+        self.registries = registries
+        self.failures: dict[str, KafkaError | HttpResponse] = {}
+        self.asked: list[str] = []
+        self.headers: Mapping[str, str] = {}
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        timer: Timer,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpResponse:
+        """As HttpClient.request."""
+        host, _, path = url.removeprefix("http://").partition("/")
+        self.asked.append(f"{method} {host} /{path}")
+        self.headers = headers or {}
+        failure = self.failures.get(host)
+        if isinstance(failure, KafkaError):
+            raise failure
+        if failure is not None:
+            return failure
+        status, content = self.registries[host].answer(method, f"/{path}", None if body is None else json.loads(body))
+        return HttpResponse(status, "", {}, json.dumps(content).encode())
+
+
+def registry_of(http: InMemoryHttp, clock: ManualClock, **properties: str) -> SchemaRegistry:
+    """Return a registry client on it; the names of properties have _ for the dots."""
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    config = RegistryConfig.parse({"schema.registry.url": "http://one", **given})
+    return SchemaRegistry(config, http, lambda: Timer(clock, 60_000))  # type: ignore[arg-type]  # request() alone is used

@@ -1,0 +1,180 @@
+"""AvroCodec: JSON that reads well and gives the same bytes again."""
+
+import json
+import math
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kctl.serdes.avro import AvroCodec
+from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.json_text import show_json
+
+ORDER = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "namespace": "shop",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "note", "type": ["null", "string"], "default": None},
+            {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+            {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "tags", "type": {"type": "map", "values": {"type": "array", "items": "bytes"}}},
+            {
+                "name": "how",
+                "type": [
+                    "null",
+                    "int",
+                    "string",
+                    {"type": "record", "name": "Card", "fields": [{"name": "last", "type": ["null", "State"]}]},
+                    "State",
+                ],
+            },
+            {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 2}},
+            {"name": "next", "type": ["null", "Order"], "default": None},
+        ],
+    }
+)
+VALUE = {
+    "id": 2**60,
+    "note": "grüß",
+    "price": "-12.50",
+    "state": "PAID",
+    "at": 1700000000000,
+    "tags": {"a": ["\x00ÿ"]},
+    "how": {"shop.Card": {"last": "NEW"}},
+    "hash": "\x01\x02",
+    "next": None,
+}
+
+
+def written(schema: str, value: Any) -> bytes:
+    """The bytes that a foreign serializer writes."""
+    out = BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(schema)), value)
+    return out.getvalue()
+
+
+def test_record_of_every_type_is_read_as_it_was_written() -> None:
+    codec = AvroCodec(ORDER)
+    nested = {**VALUE, "next": {**VALUE, "how": {"string": "cash"}, "note": None}}
+    assert codec.decode(codec.encode(nested)) == nested
+    assert json.loads(show_json(codec.decode(codec.encode(nested)))) == nested
+
+
+def test_foreign_bytes_with_logical_types_are_read() -> None:
+    from datetime import UTC, datetime
+    from decimal import Decimal
+
+    foreign: dict[str, Any] = {
+        "id": 7,
+        "note": None,
+        "price": Decimal("3.10"),
+        "state": "NEW",
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "tags": {},
+        "how": 5,
+        "hash": b"ab",
+        "next": None,
+    }
+    read = AvroCodec(ORDER).decode(written(ORDER, foreign))
+    assert (read["price"], read["at"], read["how"]) == ("3.10", 1767312000000, {"int": 5})
+
+
+def test_plain_schema_needs_no_conversion() -> None:
+    plain = {
+        "type": "record",
+        "name": "P",
+        "fields": [
+            {"name": "a", "type": ["null", "string"]},
+            {
+                "name": "b",
+                "type": {
+                    "type": "array",
+                    "items": {"type": "record", "name": "Q", "fields": [{"name": "c", "type": "double"}]},
+                },
+            },
+            {"name": "d", "type": "Q"},
+        ],
+    }
+    codec = AvroCodec(json.dumps(plain))
+    assert codec._to_json is None
+    value = {"a": "x", "b": [{"c": 1.5}], "d": {"c": math.inf}}
+    assert codec.decode(written(json.dumps(plain), value)) == value
+    assert show_json(value) == '{"a":"x","b":[{"c":1.5}],"d":{"c":"Infinity"}}'
+    assert codec.encode(json.loads(show_json(value))) == written(json.dumps(plain), value)
+
+
+def test_reader_schema_fills_fields_that_the_writer_had_not() -> None:
+    old = json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
+    new = json.dumps(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string", "default": "none"}],
+        }
+    )
+    assert AvroCodec(old, reader=new).decode(AvroCodec(old).encode({"a": 1})) == {"a": 1, "b": "none"}
+
+
+def test_references_are_named_types_of_other_schemas() -> None:
+    item = json.dumps({"type": "record", "name": "shop.Item", "fields": [{"name": "sku", "type": "bytes"}]})
+    cart = json.dumps(
+        {
+            "type": "record",
+            "name": "shop.Cart",
+            "fields": [{"name": "items", "type": {"type": "array", "items": "shop.Item"}}],
+        }
+    )
+    codec = AvroCodec(cart, [item])
+    assert codec.decode(codec.encode({"items": [{"sku": "é"}]})) == {"items": [{"sku": "é"}]}
+
+
+@pytest.mark.parametrize("damage", [slice(None, -1), b"\0", slice(0), b"\xff" * 30])
+def test_damaged_bytes_are_decode_errors(damage: slice | bytes) -> None:
+    codec = AvroCodec(ORDER)
+    data = codec.encode(VALUE)
+    with pytest.raises(DecodeError):
+        codec.decode(data[damage] if isinstance(damage, slice) else data + damage)
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=200)
+def test_no_bytes_raise_anything_but_decode_errors(data: bytes) -> None:
+    with suppress(DecodeError):
+        AvroCodec(ORDER).decode(data)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**VALUE, "id": "1"},
+        {**VALUE, "price": "1.005"},
+        {**VALUE, "price": "12345678.90"},
+        {**VALUE, "hash": "abc"},
+        {**VALUE, "extra": 1},
+        {name: value for name, value in VALUE.items() if name != "id"},
+        {**VALUE, "tags": []},
+        {**VALUE, "tags": {"a": ["€"]}},
+        [],
+        None,
+    ],
+)
+def test_value_that_does_not_fit_is_an_encode_error(wrong: Any) -> None:
+    with pytest.raises(EncodeError):
+        AvroCodec(ORDER).encode(wrong)
+
+
+@pytest.mark.parametrize(
+    "schema", ["", "[", '"nothing"', '{"type":"record"}', "[" * 100_000, '{"type":"enum","name":"a"}']
+)
+def test_invalid_schema_is_a_schema_error(schema: str) -> None:
+    with pytest.raises(SchemaError):
+        AvroCodec(schema)

@@ -1,0 +1,85 @@
+"""Decoder: which schema decides, and what is refused."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.serdes.avro import AvroCodec
+from kctl.serdes.codecs import Codec, Codecs, codec_of
+from kctl.serdes.decoder import Decoded, Decoder, Form
+from kctl.serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from kctl.serdes.registry import Schema
+from kctl.serdes.schema_store import Resolved, SchemaStore
+from kctl.serdes.wire import VALUE_HEADER, Header, write_frame
+from tests.support.registry.in_memory import InMemoryHttp, registry_of
+from tests.support.registry.server import FakeRegistry
+
+INT = AvroCodec('"int"')
+
+
+class Scene:
+    """A registry with one Avro and one JSON schema."""
+
+    def __init__(self) -> None:
+        self.fake = FakeRegistry()
+        self.avro = self.fake.add("a", '"int"')
+        self.json = self.fake.add("j", '{"type":"object"}', "JSON")
+        clock = ManualClock()
+        self.http = InMemoryHttp({"one": self.fake})
+        self.codecs = Codecs(SchemaStore(registry_of(self.http, clock), clock, None))
+
+    def decode(
+        self, form: Form, data: bytes, headers: Sequence[Header] = (), local: Codec | None = None
+    ) -> Decoded | None:
+        return Decoder(form, VALUE_HEADER, self.codecs, local).decode(data, headers)
+
+
+def test_schema_id_decides_in_auto() -> None:
+    scene = Scene()
+    assert scene.decode(Form.AUTO, write_frame(scene.avro, INT.encode(5))) == Decoded(5, scene.avro, "AVRO")
+    assert scene.decode(Form.AUTO, write_frame(scene.json, b'{"a":1}')) == Decoded({"a": 1}, scene.json, "JSON")
+    assert scene.decode(Form.AUTO, b"plain") is None
+    guid = scene.fake.guid(scene.avro)
+    in_header = ((VALUE_HEADER, b"\x01" + guid.bytes),)
+    assert scene.decode(Form.AUTO, INT.encode(5), in_header) == Decoded(5, guid, "AVRO")
+    assert isinstance(guid, UUID)
+
+
+def test_form_that_is_named_must_be_that_of_the_schema() -> None:
+    scene = Scene()
+    with pytest.raises(DecodeError, match="schema 2 is JSON, not AVRO"):
+        scene.decode(Form.AVRO, write_frame(scene.json, b"{}"))
+    with pytest.raises(DecodeError, match="names no schema"):
+        scene.decode(Form.AVRO, b"plain")
+    assert scene.decode(Form.AVRO, INT.encode(7), local=INT) == Decoded(7)
+
+
+def test_unknown_schema_is_the_registrys_error() -> None:
+    with pytest.raises(SchemaNotFoundError, match="Schema 99 not found"):
+        Scene().decode(Form.AUTO, write_frame(99, b""))
+
+
+def test_codec_is_made_once_a_schema() -> None:
+    scene = Scene()
+    for _ in range(3):
+        scene.decode(Form.AUTO, write_frame(scene.avro, INT.encode(5)))
+    assert scene.http.asked == ["GET one /schemas/ids/1"]
+
+
+def test_schema_of_another_type_is_refused() -> None:
+    with pytest.raises(SchemaError, match="'THRIFT' are not supported"):
+        codec_of(Resolved(Schema("THRIFT", "")))
+
+
+def test_avro_with_references_and_a_readers_schema() -> None:
+    item = {"type": "record", "name": "Item", "fields": [{"name": "a", "type": "int"}]}
+    text = json.dumps({"type": "array", "items": "Item"})
+    codec: Any = codec_of(Resolved(Schema("AVRO", text), (("Item", Schema("AVRO", json.dumps(item))),)))
+    assert codec.decode(codec.encode([{"a": 1}])) == [{"a": 1}]
+    new = json.dumps({"type": "record", "name": "Item", "fields": [{"name": "b", "type": "int", "default": 9}]})
+    reading: Any = codec_of(Resolved(Schema("AVRO", json.dumps(item))), new)
+    assert reading.decode(b"\x02") == {"b": 9}

@@ -1,0 +1,22 @@
+"""JSON text of decoded values."""
+
+import math
+
+import pytest
+
+from kctl.serdes.errors import EncodeError
+from kctl.serdes.json_text import read_json, show_json
+
+
+def test_numbers_that_json_has_not_are_texts() -> None:
+    assert show_json({"a": [math.nan, math.inf, -math.inf, 1.5]}) == '{"a":["NaN","Infinity","-Infinity",1.5]}'
+
+
+def test_terminal_gets_ascii() -> None:
+    assert show_json("é\x1b\x9b", is_ascii=True) == '"\\u00e9\\u001b\\u009b"'
+
+
+@pytest.mark.parametrize("data", [b"", b"nothing", b"\xff", b"[" * 100_000])
+def test_malformed_json_is_an_encode_error(data: bytes) -> None:
+    with pytest.raises(EncodeError):
+        read_json(data)

@@ -1,0 +1,135 @@
+"""ProtobufCodec: oneof, maps, well-known types, nested messages, imports."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from google.protobuf import descriptor_pb2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.protobuf import ProtobufCodec, file_of
+
+Field = descriptor_pb2.FieldDescriptorProto
+
+
+def _field(message: Any, name: str, number: int, kind: int, **more: Any) -> None:
+    message.field.add(name=name, number=number, type=kind, label=more.pop("label", Field.LABEL_OPTIONAL), **more)
+
+
+def money() -> bytes:
+    """A file that another imports."""
+    file = descriptor_pb2.FileDescriptorProto(name="money.proto", package="shop", syntax="proto3")
+    message = file.message_type.add(name="Money")
+    _field(message, "cents", 1, Field.TYPE_INT64)
+    return file.SerializeToString()
+
+
+def order() -> bytes:
+    """A file with oneof, map, enum, nested messages and well-known types."""
+    file = descriptor_pb2.FileDescriptorProto(name="default", package="shop", syntax="proto3")
+    file.dependency.extend(["money.proto", "google/protobuf/timestamp.proto", "google/protobuf/struct.proto"])
+    file.message_type.add(name="Empty")
+    message = file.message_type.add(name="Order")
+    _field(message, "id", 1, Field.TYPE_INT64)
+    _field(message, "price", 2, Field.TYPE_MESSAGE, type_name=".shop.Money")
+    message.oneof_decl.add(name="how")
+    _field(message, "card", 3, Field.TYPE_STRING, oneof_index=0)
+    _field(message, "cash", 4, Field.TYPE_BOOL, oneof_index=0)
+    entry = message.nested_type.add(name="CountsEntry")
+    entry.options.map_entry = True
+    _field(entry, "key", 1, Field.TYPE_INT32)
+    _field(entry, "value", 2, Field.TYPE_BYTES)
+    _field(message, "counts", 5, Field.TYPE_MESSAGE, type_name=".shop.Order.CountsEntry", label=Field.LABEL_REPEATED)
+    _field(message, "at", 6, Field.TYPE_MESSAGE, type_name=".google.protobuf.Timestamp")
+    _field(message, "extra", 7, Field.TYPE_MESSAGE, type_name=".google.protobuf.Struct")
+    line = message.nested_type.add(name="Line")
+    _field(line, "sku", 1, Field.TYPE_STRING)
+    _field(message, "lines", 8, Field.TYPE_MESSAGE, type_name=".shop.Order.Line", label=Field.LABEL_REPEATED)
+    _field(message, "weight", 9, Field.TYPE_DOUBLE)
+    return file.SerializeToString()
+
+
+FILES = [("money.proto", money()), ("", order())]
+VALUE = {
+    "id": "9007199254740993",
+    "price": {"cents": "150"},
+    "cash": True,
+    "counts": {"-3": "AP8="},
+    "at": "2026-01-02T03:04:05.000000006Z",
+    "extra": {"a": [1.0, None, {"b": "c"}]},
+    "lines": [{"sku": "x"}, {"sku": ""}],
+    "weight": "NaN",
+}
+
+
+def test_message_of_every_kind_is_read_as_it_was_written() -> None:
+    codec = ProtobufCodec(FILES, "shop.Order", is_framed=True)
+    data = codec.encode(VALUE)
+    assert data[:2] == b"\x02\x02"  # one index: the second message
+    assert ProtobufCodec(FILES, is_framed=True).decode(data) == VALUE
+
+
+def test_nested_message_has_two_indexes() -> None:
+    codec = ProtobufCodec(FILES, "shop.Order.Line", is_framed=True)
+    data = codec.encode({"sku": "a"})
+    assert data == b"\x04\x02\x02\x0a\x01a"
+    assert ProtobufCodec(FILES, is_framed=True).decode(data) == {"sku": "a"}
+
+
+def test_fields_without_presence_are_written_with_their_default() -> None:
+    decoded = ProtobufCodec(FILES, is_framed=True).decode(b"\x02\x02")
+    assert decoded == {"id": "0", "counts": {}, "lines": [], "weight": 0.0}
+
+
+def test_descriptor_set_needs_no_frame() -> None:
+    both = descriptor_pb2.FileDescriptorSet()
+    for _, content in FILES:
+        both.file.append(descriptor_pb2.FileDescriptorProto.FromString(content))
+    codec = ProtobufCodec.of_set(both.SerializeToString(), "shop.Order")
+    assert codec.decode(codec.encode(VALUE)) == VALUE
+    with pytest.raises(SchemaError, match=r"no message shop\.Nothing"):
+        ProtobufCodec.of_set(both.SerializeToString(), "shop.Nothing")
+
+
+@pytest.mark.parametrize(
+    "value", [{"id": "x"}, {"nothing": 1}, [], None, {"card": "a", "cash": True}, {"counts": {"a": ""}}]
+)
+def test_value_that_does_not_fit_is_an_encode_error(value: Any) -> None:
+    with pytest.raises(EncodeError):
+        ProtobufCodec(FILES, "shop.Order", is_framed=True).encode(value)
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_raise_anything_but_decode_errors(data: bytes) -> None:
+    with suppress(DecodeError):
+        ProtobufCodec(FILES, is_framed=True).decode(data)
+
+
+def test_deep_message_is_a_decode_error() -> None:
+    file = descriptor_pb2.FileDescriptorProto(name="f", syntax="proto3")
+    message = file.message_type.add(name="N")
+    _field(message, "n", 1, Field.TYPE_MESSAGE, type_name=".N")
+    codec = ProtobufCodec([("", file.SerializeToString())], is_framed=True)
+    inner = b""
+    for _ in range(5000):
+        size, head = len(inner), b""
+        while size > 127:
+            head += bytes([size & 127 | 128])
+            size >>= 7
+        inner = b"\x0a" + head + bytes([size]) + inner
+    with pytest.raises(DecodeError):
+        codec.decode(b"\0" + inner)
+
+
+@pytest.mark.parametrize("files", [[], [("", b"\xff")], [("", order())]])
+def test_invalid_files_are_schema_errors(files: list[tuple[str, bytes]]) -> None:
+    with pytest.raises(SchemaError):
+        ProtobufCodec(files, is_framed=True)
+
+
+def test_text_of_a_proto_file_is_refused_with_what_to_do() -> None:
+    with pytest.raises(SchemaError, match="as text only") as raised:
+        file_of('syntax = "proto3";')
+    assert "--protoset" in raised.value.hint

@@ -1,0 +1,134 @@
+"""SchemaRegistry: requests, logins, failover, and responses that are not what they should be."""
+
+import json
+from base64 import b64decode
+
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.client.config import RegistryConfig
+from kctl.client.errors import ConfigError, ConnectionRefused, KafkaError, WrongPeerError
+from kctl.client.http import HttpResponse
+from kctl.serdes.errors import (
+    IncompatibleSchemaError,
+    RegistryDeniedError,
+    RegistryError,
+    RegistryLoginError,
+    SchemaError,
+    SchemaNotFoundError,
+)
+from kctl.serdes.registry import MOST_SCHEMA_CHARS, Reference, Schema
+from tests.support.registry.in_memory import InMemoryHttp, registry_of
+from tests.support.registry.server import FakeRegistry
+
+INT = Schema("AVRO", '"int"')
+
+
+def record(*fields: str) -> Schema:
+    return Schema(
+        "AVRO", json.dumps({"type": "record", "name": "R", "fields": [{"name": f, "type": "int"} for f in fields]})
+    )
+
+
+@pytest.fixture
+def http() -> InMemoryHttp:
+    return InMemoryHttp({"one": FakeRegistry(), "two": FakeRegistry()})
+
+
+def test_schema_is_registered_and_found_again(http: InMemoryHttp) -> None:
+    registry = registry_of(http, ManualClock())
+    number = registry.register("a/b value", record("x"))
+    referring = Schema("JSON", "{}", (Reference("n", "a/b value", 1),))
+    assert registry.register("other", referring) == number + 1
+    assert registry.schema(number) == record("x")
+    assert registry.schema(number + 1) == referring
+    assert registry.version("a/b value", 1)[:3] == ("a/b value", 1, number)
+    assert registry.subjects() == ["a/b value", "other"]
+    assert registry.subjects(prefix="o") == ["other"]
+    assert registry.versions("a/b value") == [1]
+    assert registry.delete("a/b value") == [1]
+    with pytest.raises(SchemaNotFoundError, match=r"http://one: Subject 'a/b value' not found\. \(HTTP 404, 40401\)"):
+        registry.versions("a/b value")
+
+
+def test_incompatible_schema_is_refused(http: InMemoryHttp) -> None:
+    registry = registry_of(http, ManualClock())
+    registry.register("s", record("x"))
+    assert registry.check("s", record("x", "y")) == (False, ("a field has no default",))
+    with pytest.raises(IncompatibleSchemaError):
+        registry.register("s", record("x", "y"))
+    registry.set_compatibility("NONE", "s")
+    assert registry.compatibility("s") == "NONE"
+    assert registry.compatibility() == "BACKWARD"
+    assert registry.register("s", record("x", "y")) == 2
+
+
+def test_user_of_property_or_url_logs_in(http: InMemoryHttp) -> None:
+    registry_of(http, ManualClock(), basic_auth_user_info="me:p:w").subjects()
+    assert b64decode(http.headers["Authorization"].removeprefix("Basic ")) == b"me:p:w"
+    registry_of(http, ManualClock(), schema_registry_url="http://me:p%40w@one/").subjects()
+    assert b64decode(http.headers["Authorization"].removeprefix("Basic ")) == b"me:p@w"
+    assert http.asked[-1] == "GET one /subjects"
+    registry_of(http, ManualClock(), bearer_auth_token="t", bearer_auth_logical_cluster="lsrc-1").subjects()
+    assert (http.headers["Authorization"], http.headers["target-sr-cluster"]) == ("Bearer t", "lsrc-1")
+
+
+def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemoryHttp) -> None:
+    registry = registry_of(http, ManualClock(), schema_registry_url="http://one,http://two")
+    http.failures["one"] = ConnectionRefused("connection refused")
+    registry.register("s", INT)
+    assert registry.versions("s") == [1]
+    assert http.asked == [
+        "POST one /subjects/s/versions",
+        "POST two /subjects/s/versions",
+        "GET two /subjects/s/versions",
+    ]
+    http.failures["two"] = HttpResponse(503, "Unavailable", {}, b"")
+    with pytest.raises(ConnectionRefused):
+        registry.versions("s")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "text"),
+    [
+        (401, b'{"error_code":401,"message":"Unauthorized"}', RegistryLoginError, r"Unauthorized \(HTTP 401\)"),
+        (403, b"<html>", RegistryDeniedError, r"no \(HTTP 403\)"),
+        (500, b'{"error_code":50001,"message":"a\x1b[31m\\nb"}', RegistryError, r"\(HTTP 500"),
+        (404, b"", SchemaNotFoundError, r"HTTP 404"),
+        (200, b"<html>", WrongPeerError, "not JSON"),
+        (200, b"[" * 100_000, WrongPeerError, "not JSON"),
+        (200, b"{}", WrongPeerError, "no valid schema"),
+        (200, b'{"schema":5}', WrongPeerError, "no valid schema"),
+        (200, b'{"schema":"x","references":[{"name":"n"}]}', WrongPeerError, "no valid subject"),
+        (
+            200,
+            b'{"schema":"x","references":[{"name":"n","subject":"s","version":-1}]}',
+            WrongPeerError,
+            "valid version",
+        ),
+        (200, b'{"schema":"x","schemaType":[]}', WrongPeerError, "no valid schema"),
+    ],
+)
+def test_response_that_is_no_schema_is_an_error_with_the_url(
+    http: InMemoryHttp, status: int, body: bytes, kind: type[KafkaError], text: str
+) -> None:
+    http.failures["one"] = HttpResponse(status, "no", {}, body)
+    with pytest.raises(kind, match=text) as raised:
+        registry_of(http, ManualClock()).schema(1)
+    assert "\x1b" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_huge_schema_is_refused(http: InMemoryHttp) -> None:
+    http.failures["one"] = HttpResponse(200, "", {}, json.dumps({"schema": "x" * (MOST_SCHEMA_CHARS + 1)}).encode())
+    with pytest.raises(SchemaError, match="above"):
+        registry_of(http, ManualClock()).schema(1)
+
+
+@pytest.mark.parametrize(
+    "url", ["registry:8081", "ftp://x", "http://", "http://x:99999", "http://a b", "http://x?y", ""]
+)
+def test_invalid_url_is_refused_by_its_property(http: InMemoryHttp, url: str) -> None:
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url") as raised:
+        registry_of(http, ManualClock(), schema_registry_url=url)
+    assert raised.value.key == RegistryConfig.schema_registry_url.name

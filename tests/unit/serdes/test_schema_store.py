@@ -1,0 +1,102 @@
+"""SchemaStore: one request a schema, also over commands; references; failures that are remembered for a while."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.client.errors import ConnectionRefused
+from kctl.serdes.errors import SchemaError, SchemaNotFoundError
+from kctl.serdes.registry import Reference, Schema
+from kctl.serdes.schema_store import RETRY_MS, Resolved, SchemaStore
+from tests.support.registry.in_memory import InMemoryHttp, registry_of
+from tests.support.registry.server import FakeRegistry
+
+
+class Scene:
+    """A registry, and stores over it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.fake = FakeRegistry()
+        self.http = InMemoryHttp({"one": self.fake})
+
+    def store(self, folder: Path | None = None) -> SchemaStore:
+        return SchemaStore(registry_of(self.http, self.clock), self.clock, folder)
+
+
+def reference(name: str, subject: str) -> dict[str, object]:
+    return {"name": name, "subject": subject, "version": 1}
+
+
+def test_schema_is_asked_for_once_also_by_the_next_command(tmp_path: Path) -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    first = scene.store(tmp_path)
+    assert first.resolve(number) == first.resolve(number) == scene.store(tmp_path).resolve(number)
+    assert scene.http.asked == ["GET one /schemas/ids/1"]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.rglob("*"))
+
+
+def test_damaged_file_is_fetched_again(tmp_path: Path) -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    scene.store(tmp_path).resolve(number)
+    for path in tmp_path.rglob("*.json"):
+        path.write_text("{")
+    assert scene.store(tmp_path).resolve(number).schema == Schema("AVRO", '"int"')
+
+
+def test_folder_that_cannot_be_written_costs_only_requests(tmp_path: Path) -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    (tmp_path / "file").write_text("")
+    assert scene.store(tmp_path / "file").resolve(number).schema.text == '"int"'
+
+
+def test_references_come_before_the_schema_that_needs_them() -> None:
+    scene = Scene()
+    scene.fake.add("c", '"c"')
+    scene.fake.add("b", '"b"', references=[reference("C", "c")])
+    top = scene.fake.add("a", '"a"', references=[reference("B", "b"), reference("C", "c")])
+    found = scene.store().resolve(top)
+    assert [name for name, _ in found.dependencies] == ["C", "B"]
+
+
+def test_protobuf_is_fetched_in_its_serialized_form() -> None:
+    scene = Scene()
+    number = scene.fake.add("p", 'syntax = "proto3";', "PROTOBUF")
+    scene.fake.serialized[number] = "AAAA"
+    assert scene.store().resolve(number) == Resolved(Schema("PROTOBUF", "AAAA"))
+
+
+def test_references_in_a_circle_are_refused() -> None:
+    scene = Scene()
+    scene.fake.add("a", '"a"', references=[reference("B", "b")])
+    scene.fake.add("b", '"b"', references=[reference("A", "a")])
+    with pytest.raises(SchemaError, match="refers to itself"):
+        scene.store().with_references(Schema("AVRO", "", (Reference("A", "a", 1),)))
+
+
+def test_failure_is_not_asked_for_again_before_its_time() -> None:
+    scene = Scene()
+    store = scene.store()
+    scene.http.failures["one"] = ConnectionRefused("connection refused")
+    for _ in range(3):
+        with pytest.raises(ConnectionRefused):
+            store.resolve(1)
+    assert len(scene.http.asked) == 1
+    del scene.http.failures["one"]
+    scene.clock.advance(RETRY_MS)
+    with pytest.raises(SchemaNotFoundError):
+        store.resolve(1)
+
+
+def test_cached_reference_with_strange_fields_is_fetched_again(tmp_path: Path) -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    scene.store(tmp_path).resolve(number)
+    for path in tmp_path.rglob("*.json"):
+        path.write_text(json.dumps({"type": "AVRO", "text": "x", "references": [[1]]}))
+    assert scene.store(tmp_path).resolve(number).schema.text == '"int"'
