@@ -113,6 +113,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Until it has caught up", "kctl wait group billing --lag 20"),
         Example("Until its members have left", "kctl wait group billing --state Empty"),
     ),
+    "kctl apply": (
+        Example("The topics that there are, as a file", "kctl apply --export > topics.yaml"),
+        Example("How the cluster differs from it", "kctl apply --export | kctl apply -f - --diff"),
+        Example("Change what differs", "kctl apply --export | sed s/'partitions: 2'/'partitions: 3'/ | kctl apply -f -"),
+    ),
     "kctl configs show": (
         Example("What is set of a topic", "kctl configs show topic orders --changed"),
         Example("A broker, as JSON", "kctl configs show broker 1 --output json"),

@@ -77,7 +77,7 @@ _kctl() {
         elif [[ -z $dashes && $word == -- ]]; then
             dashes=1
         elif [[ -z $dashes && $word == -* ]]; then
-            [[ " $_kctl_valued " == *" $word "* ]] && option=$word
+            [[ " $_kctl_valued " == *" $word "* || " $_kctl_valued " == *" ${path// /.}:$word "* ]] && option=$word
         elif [[ " $commands " == *" $word "* ]]; then
             path="${path:+$path }$word"
             _kctl_at "$path"

@@ -20,7 +20,10 @@ function __kctl_walk --description 'Print the command that the line has come to,
         if test $is_value = 1
             set is_value 0
         else if string match -q -- '-*' $word
-            contains -- $word $__kctl_valued; and set is_value 1
+            set -l place (string trim -- "$path" | string replace -a ' ' '.')
+            if contains -- $word $__kctl_valued; or contains -- "$place:$word" $__kctl_valued
+                set is_value 1
+            end
         else if contains -- "$path $word" $__kctl_paths
             set path "$path $word"
         else

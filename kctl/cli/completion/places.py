@@ -116,17 +116,19 @@ def short(text: str) -> str:
 
 
 def options_with_values(places: list[Place]) -> list[str]:
-    """Return the names of all options that a value follows.
+    """Return the names of all options that a value follows; `probe:--diff` where it is a flag in other commands.
 
     The options of `kctl` itself are left out: they end it, so that nothing is completed behind them.
-    Raises: ValueError: a name that takes a value in one command and none in another; a user could not know either.
     """
     below = [place for place in places if place.path]
     flags = {name for option in _all_options(below) if not option.takes_value for name in (*option.names, *option.off)}
-    found = dict.fromkeys(name for option in _all_options(places) if option.takes_value for name in option.names)
-    both = sorted(flags & found.keys())
-    if both:
-        raise ValueError(f"options that take a value in one command and none in another: {', '.join(both)}")
+    found = dict.fromkeys(
+        f"{place.path.replace(' ', '.')}:{name}" if name in flags else name
+        for place in places
+        for option in place.options
+        if option.takes_value
+        for name in option.names
+    )
     return list(found)
 
 

@@ -25,7 +25,10 @@ Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
         $word = $elements[$i]
         $next = ($path + ' ' + $word).Trim()
         if ($option -ne '') { $option = '' }
-        elseif ($word.StartsWith('-')) { if ($kctlValued -ccontains $word) { $option = $word } }
+        elseif ($word.StartsWith('-')) {
+            $here = $path.Replace(' ', '.') + ':' + $word
+            if (($kctlValued -ccontains $word) -or ($kctlValued -ccontains $here)) { $option = $word }
+        }
         elseif ($kctlPlaces.Contains($next)) { $path = $next }
         else { $count++ }
     }

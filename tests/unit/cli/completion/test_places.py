@@ -34,15 +34,16 @@ def test_option_values_are_completed_by_their_kind() -> None:
     assert offers["-X"].list == "properties"
 
 
-def test_an_option_takes_a_value_everywhere_or_nowhere() -> None:
+def test_options_with_values_are_known_and_named_with_the_command_where_others_have_a_flag() -> None:
     takes = options_with_values(list(PLACES.values()))
-    assert {"--offset", "-o", "-X", "--diff"} <= set(takes)
+    assert {"--offset", "-o", "-X", "probe:--diff"} <= set(takes)
+    assert not {"--diff", "apply:--diff"} & set(takes)
     assert not {"--follow", "-q", "--help"} & set(takes)
     assert "--version" in takes  # of an API; that of kctl itself ends it
     option = PLACES["consume"].options[0]
     flag = option._replace(metavar="", type="flag")
-    with pytest.raises(ValueError, match="--offset"):
-        options_with_values([Place("a", (), (option,), ()), Place("b", (), (flag,), ())])
+    places = [Place("a b", (), (option,), ()), Place("c", (), (flag,), ())]
+    assert "a.b:--offset" in options_with_values(places)
 
 
 @pytest.mark.parametrize(

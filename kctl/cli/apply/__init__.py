@@ -1,0 +1,1 @@
+"""`kctl apply`: a cluster's topics as a file declares them."""

@@ -1,0 +1,63 @@
+"""`kctl apply`: declares its options. Shown by tests/cli/test_apply.py."""
+
+from typing import Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import DryRun, Yes
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, Output, with_common
+
+app = Commands()
+
+
+@app.command()
+@with_common(*SHAPES)
+def apply(
+    common: Common,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - reads stdin.")
+    ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Only show how the cluster differs; exit with 3 if it does.")
+    ] = False,
+    export: Annotated[
+        bool, typer.Option("--export", help="Print the topics that there are as such a file, and change nothing.")
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Also delete topics and unset properties that the file does not declare."),
+    ] = False,
+    dry_run: DryRun = False,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Make what --prune deletes without a question; the rest needs none.")
+    ] = False,
+    yes: Yes = False,
+) -> int:
+    """Create and change topics until they are as a file declares them.
+
+    The changes are shown and checked by the brokers first. Nothing is deleted without --prune; that asks on a terminal,
+    and elsewhere needs --execute.
+    """
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    if export:
+        if file is not None or diff or prune:
+            raise click.UsageError("--export with --file, --diff or --prune: it reads the cluster alone.")
+        from kctl.cli.apply.state import export_topics
+
+        output = common.choose_output(Output.YAML, Output.JSON)
+        with admin_of(common) as admin:
+            export_topics(common, output, admin)
+        return ExitCode.OK
+    if file is None:
+        raise click.UsageError("Missing option '--file': what to apply; --export prints what there is.")
+    if diff + dry_run + (execute or yes) > 1:
+        raise click.UsageError("--diff, --dry-run and --execute exclude each other.")
+    from kctl.cli.apply.run import Wish, run_apply
+
+    wish = Wish(file, diff=diff, dry_run=dry_run, prune=prune, execute=execute or yes)
+    return run_apply(common, common.choose_output(*SHAPES), wish)

@@ -1,0 +1,153 @@
+"""What a file declares of a cluster: topics with partitions, replication factor and configs.
+
+    topics:
+      - name: orders
+        partitions: 6
+        replication_factor: 3
+        configs: {retention.ms: 86400000, cleanup.policy: null}     # null: the property is not set
+
+Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/apply/test_declaration.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, NoReturn
+
+from kctl.cli.apply.yaml_nodes import LARGEST_FILE_BYTES, Fields, Items, Node, Scalar, YamlRefused, parse_yaml, shown
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.client.config import nearest_name, read_input
+from kctl.client.topic_names import is_topic_name
+
+STDIN = "-"
+MOST_PARTITIONS = 2**31 - 1
+MOST_REPLICAS = 2**15 - 1
+TOPIC_FIELDS = ("name", "partitions", "replication_factor", "configs")
+
+
+class DeclaredTopic(NamedTuple):
+    """A topic; None where the file leaves it to the broker."""
+
+    name: str
+    partitions: int | None
+    replication_factor: int | None
+    configs: Mapping[str, str | None]
+    """None: the property is not set."""
+
+
+class Declaration(NamedTuple):
+    """All that a file declares."""
+
+    topics: Mapping[str, DeclaredTopic]
+
+
+def read_declaration(path: str, stdin: BinaryIO) -> Declaration:
+    """Return what a file declares, `-` for stdin. Raises: CommandError: names file, line and cause."""
+    name = name_of(path)
+    try:
+        data = (
+            stdin.read(LARGEST_FILE_BYTES + 1) if path == STDIN else read_input(Path(path), LARGEST_FILE_BYTES + 1)[0]
+        )
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+    try:
+        return _declaration(parse_yaml(data))
+    except YamlRefused as e:
+        where = name if e.line is None else f"{name}, line {e.line}"
+        raise CommandError(
+            ExitCode.USAGE, f"{where}: {e}", "kctl apply --export prints the topics that there are as such a file"
+        ) from None
+
+
+def name_of(path: str) -> str:
+    """Return how messages name the file."""
+    return "stdin" if path == STDIN else path
+
+
+def _declaration(root: Node) -> Declaration:
+    if isinstance(root, Scalar) and root.is_null:
+        raise YamlRefused(None, "the file is empty")
+    fields = _fields(root, "the file", ("topics",))
+    if "topics" not in fields:
+        raise YamlRefused(root.line, "there are no topics in it")
+    topics: dict[str, DeclaredTopic] = {}
+    for node in _items(fields["topics"], "topics"):
+        topic = _topic(node)
+        if topic.name in topics:
+            raise YamlRefused(node.line, f"topic {topic.name} is there twice")
+        topics[topic.name] = topic
+    return Declaration(topics)
+
+
+def _topic(node: Node) -> DeclaredTopic:
+    fields = _fields(node, "a topic", TOPIC_FIELDS)
+    if "name" not in fields:
+        raise YamlRefused(node.line, "a topic without a name")
+    name = _text(fields["name"], "name")
+    if not is_topic_name(name):
+        raise YamlRefused(fields["name"].line, f"{shown(name)} is not a valid topic name")
+    return DeclaredTopic(
+        name,
+        _number(fields.get("partitions"), "partitions", MOST_PARTITIONS),
+        _number(fields.get("replication_factor"), "replication_factor", MOST_REPLICAS),
+        _configs(fields.get("configs")),
+    )
+
+
+def _configs(node: Node | None) -> dict[str, str | None]:
+    if node is None or (isinstance(node, Scalar) and node.is_null):
+        return {}
+    if not isinstance(node, Fields):
+        _refuse(node, "configs", "a mapping of properties to values")
+    found: dict[str, str | None] = {}
+    for key, value in node.fields.items():
+        if not key:
+            raise YamlRefused(node.lines[key], "a property without a name")
+        if not isinstance(value, Scalar):
+            _refuse(value, key, "one value; several are written with commas")
+        found[key] = None if value.is_null else value.text
+    return found
+
+
+def _fields(node: Node, what: str, known: Iterable[str]) -> Mapping[str, Node]:
+    if not isinstance(node, Fields):
+        raise YamlRefused(node.line, f"{what} is not a mapping with {', '.join(known)}")
+    for key, line in node.lines.items():
+        if key not in known:
+            near = nearest_name(key, list(known))
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            raise YamlRefused(line, f"{what} has no {shown(key)}; {hint}")
+    return node.fields
+
+
+def _items(node: Node, what: str) -> list[Node]:
+    if isinstance(node, Scalar) and node.is_null:
+        return []
+    if not isinstance(node, Items):
+        _refuse(node, what, "a list")
+    return node.items
+
+
+def _text(node: Node, what: str) -> str:
+    if not isinstance(node, Scalar) or node.is_null:
+        _refuse(node, what, "a text")
+    return node.text
+
+
+def _number(node: Node | None, what: str, most: int) -> int | None:
+    if node is None or (isinstance(node, Scalar) and node.is_null):
+        return None
+    wanted = f"a number from 1 to {most}"
+    if not isinstance(node, Scalar):
+        _refuse(node, what, wanted)
+    text = node.text
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        _refuse(node, what, wanted)
+    return int(text)
+
+
+def _refuse(node: Node, what: str, wanted: str) -> NoReturn:
+    found = "a list" if isinstance(node, Items) else "a mapping" if isinstance(node, Fields) else None
+    if isinstance(node, Scalar):
+        found = "nothing" if node.is_null else shown(node.text)
+    raise YamlRefused(node.line, f"{what} is {found}, not {wanted}")

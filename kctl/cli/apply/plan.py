@@ -1,0 +1,117 @@
+"""What has to change so that a cluster is as a file declares it, and what cannot be changed.
+
+Owns the rule of what `--prune` removes. Knows no requests. Shown by tests/unit/cli/apply/test_plan.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.cli.apply.declaration import DeclaredTopic
+from kctl.client.wording import counted
+
+PARTITIONS = "partitions"
+PROTECTED = "_"
+"""Topics whose names start with that are never pruned: Kafka's own, and by convention those of registries and tools."""
+
+
+class Kind(Enum):
+    """How a change is made; in the order in which kinds are made, so that what deletes is last."""
+
+    CREATE = "create"
+    CONFIGS = "configs"
+    PARTITIONS = "partitions"
+    DELETE = "delete"
+
+
+class Change(NamedTuple):
+    """One difference. Those of one kind and topic are made together, or not at all.
+
+    Attributes:
+        action: create, set, unset or delete.
+        key: the property, or `partitions`; None of a whole topic.
+        previous, value: what there is and what is declared.
+        is_pruned: it is made because the file does not declare what there is.
+    """
+
+    kind: Kind
+    action: str
+    topic: str
+    key: str | None
+    previous: str | None
+    value: str | None
+    is_pruned: bool = False
+
+
+class FoundTopic(NamedTuple):
+    """A topic of the cluster; `configs`: what is set of it, of topics that are not declared nothing."""
+
+    partitions: int
+    replication_factor: int
+    is_internal: bool
+    configs: Mapping[str, str | None]
+
+
+class Plan(NamedTuple):
+    """The changes, and in words what is declared and cannot be."""
+
+    changes: list[Change]
+    conflicts: list[str]
+
+
+def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic], *, prune: bool) -> Plan:
+    """Return what has to change."""
+    changes: list[Change] = []
+    conflicts: list[str] = []
+    for name, topic in declared.items():
+        there = found.get(name)
+        if there is None:
+            changes.append(Change(Kind.CREATE, "create", name, None, None, _summary(topic) or None))
+            continue
+        changes.extend(_config_changes(topic, there, prune=prune))
+        if topic.partitions is not None and topic.partitions > there.partitions:
+            grown = (str(there.partitions), str(topic.partitions))
+            changes.append(Change(Kind.PARTITIONS, "set", name, PARTITIONS, *grown))
+        conflicts.extend(_conflicts(topic, there))
+    if prune:
+        changes.extend(_deletions(declared, found))
+    order = list(Kind)
+    return Plan(sorted(changes, key=lambda change: order.index(change.kind)), conflicts)
+
+
+def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> Iterator[Change]:
+    for key, value in topic.configs.items():
+        previous = there.configs.get(key)
+        if value is not None and (key not in there.configs or previous != value):
+            yield Change(Kind.CONFIGS, "set", topic.name, key, previous, value)
+        elif value is None and key in there.configs:
+            yield Change(Kind.CONFIGS, "unset", topic.name, key, previous, None)
+    if prune:
+        for key, previous in there.configs.items():
+            if key not in topic.configs:
+                yield Change(Kind.CONFIGS, "unset", topic.name, key, previous, None, is_pruned=True)
+
+
+def _conflicts(topic: DeclaredTopic, there: FoundTopic) -> Iterator[str]:
+    if topic.partitions is not None and topic.partitions < there.partitions:
+        yield (
+            f"topic {topic.name} has {counted(there.partitions, 'partition')}, {topic.partitions} declared: "
+            "a topic cannot have fewer than before"
+        )
+    if topic.replication_factor is not None and topic.replication_factor != there.replication_factor:
+        yield (
+            f"topic {topic.name} has replication factor {there.replication_factor}, {topic.replication_factor} "
+            "declared: apply moves no replicas"
+        )
+
+
+def _deletions(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic]) -> Iterator[Change]:
+    for name, there in sorted(found.items()):
+        if name not in declared and not there.is_internal and not name.startswith(PROTECTED):
+            what = counted(there.partitions, "partition")
+            yield Change(Kind.DELETE, "delete", name, None, what, None, is_pruned=True)
+
+
+def _summary(topic: DeclaredTopic) -> str:
+    facts = {"partitions": topic.partitions, "replication_factor": topic.replication_factor, **topic.configs}
+    return " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)

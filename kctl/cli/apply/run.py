@@ -1,0 +1,274 @@
+"""What `kctl apply` does: compare, show, let the brokers check, make the changes, report each.
+
+Owns the order: nothing is changed before all changes were shown and checked; what deletes is last, and left out where
+something before it failed. A change whose response is missing is `unknown`: the same command makes what is missing.
+Shown by tests/cli/test_apply.py and tests/sim/admin/test_apply.py.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.admin_client import open_admin
+from kctl.cli.apply.declaration import DeclaredTopic, name_of, read_declaration
+from kctl.cli.apply.plan import Change, Kind, make_plan
+from kctl.cli.apply.state import read_topics
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.interrupts import Interrupted
+from kctl.cli.options import Common, Output
+from kctl.client.admin import BROKER_DEFAULT, Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.wording import counted
+
+COLUMNS = ("action", "resource", "key", "previous", "value", "result")
+DIFF_COLUMNS = COLUMNS[:-1]
+BATCH = 100
+"""Topics of one request: after an interrupt that many at most are unknown."""
+DONE, FAILED, NOT_DONE, UNKNOWN, WOULD_BE_DONE = "done", "failed", "not done", "unknown", "would be done"
+
+
+class Wish(NamedTuple):
+    """What was asked for on the command line."""
+
+    path: str
+    diff: bool
+    dry_run: bool
+    prune: bool
+    execute: bool
+
+    @property
+    def command(self) -> str:
+        """The command line that makes what is missing."""
+        return f"kctl apply -f {shlex.quote(self.path)}{' --prune' if self.prune else ''}"
+
+
+class Outcome:
+    """What became of each change so far."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self.changes = changes
+        self.results: dict[Change, str] = dict.fromkeys(changes, NOT_DONE)
+        self.errors: list[KafkaError] = []
+
+    def count(self, result: str) -> int:
+        """Return how many changes have a result."""
+        return sum(each == result for each in self.results.values())
+
+    def settle(self, batch: Sequence[Change], failed: Mapping[str, KafkaError], done: str) -> None:
+        """Take note of what became of the changes of one request, by topic."""
+        for change in batch:
+            error = failed.get(change.topic)
+            self.results[change] = done if error is None else UNKNOWN if isinstance(error, ApiTimeout) else FAILED
+        for error in failed.values():
+            if all(error is not known for known in self.errors):  # one timeout can be that of many topics
+                self.errors.append(error)
+
+    def rows(self) -> list[Row]:
+        """Return a row for each change."""
+        return [
+            {
+                "action": change.action,
+                "resource": f"topic {change.topic}",
+                "key": change.key,
+                "previous": change.previous,
+                "value": change.value,
+                "result": result,
+            }
+            for change, result in self.results.items()
+        ]
+
+
+def run_apply(common: Common, output: Output, wish: Wish) -> int:
+    """Bring the cluster to what the file declares, or show what that would change; return the exit code."""
+    declaration = read_declaration(wish.path, common.environment.stdin)
+    declared = declaration.topics
+    if wish.prune and not declared:
+        text = f"{name_of(wish.path)} declares no topics: --prune would delete every topic of the cluster"
+        raise CommandError(ExitCode.USAGE, text, "kctl topics delete deletes topics by name")
+    with open_admin(common) as admin:
+        with admin.within():
+            found = read_topics(admin, declared)
+            plan = make_plan(declared, found, prune=wish.prune)
+            outcome = Outcome(plan.changes)
+            if wish.diff:
+                return _show_difference(common, output, outcome, plan.conflicts)
+            if plan.conflicts:
+                return _refuse(common, output, outcome, plan.conflicts)
+            if not plan.changes:
+                common.say(f"{common.environment.program}: nothing to change: {_as_declared(declared)}")
+                return ExitCode.OK
+            _check(admin, declared, outcome)
+            if outcome.errors:
+                return _refuse(common, output, outcome, [])
+            prunes = any(change.is_pruned for change in plan.changes)
+            if not wish.dry_run and (wish.execute or not prunes):
+                return _make(common, output, admin, declared, outcome, wish, shows=True)
+        if not wish.dry_run and is_confirmed(common, _lines(plan.changes), _question(plan.changes)):
+            with admin.within():  # a new timeout: the answer took its time
+                return _make(common, output, admin, declared, outcome, wish)
+    write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
+    what = f"{counted(len(plan.changes), 'change')} would be made"
+    if wish.dry_run:
+        common.say(f"{common.environment.program}: dry run, nothing was changed: {what}")
+    else:
+        say_dry_run(common, f"{what}, {_deletions(plan.changes)}")
+    return ExitCode.OK
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def _as_declared(declared: Mapping[str, DeclaredTopic]) -> str:
+    return f"{counted(len(declared), 'topic')} {'is' if len(declared) == 1 else 'are'} as declared"
+
+
+def _lines(changes: Sequence[Change]) -> list[str]:
+    """Return a line for each change, as a diff has them."""
+    lines = []
+    for change in changes:
+        if change.action == "create":
+            lines.append(f"+ topic {change.topic} {change.value or ''}".rstrip())
+        elif change.action == "delete":
+            lines.append(f"- topic {change.topic} ({change.previous}) with all its records")
+        else:
+            was = "not set" if change.previous is None else change.previous
+            will = "not set" if change.value is None else change.value
+            lines.append(f"~ topic {change.topic} {change.key}: {was} -> {will}")
+    return lines
+
+
+def _deletions(changes: Sequence[Change]) -> str:
+    deleted = sum(change.kind is Kind.DELETE for change in changes)
+    unset = sum(change.is_pruned for change in changes) - deleted
+    parts = [
+        *([f"{counted(deleted, 'topic')} deleted with all records"] if deleted else []),
+        *([f"{unset} {'property' if unset == 1 else 'properties'} unset"] if unset else []),
+    ]
+    return " and ".join(parts)
+
+
+def _question(changes: Sequence[Change]) -> str:
+    return f"Make {counted(len(changes), 'change')}, with {_deletions(changes)}?"
+
+
+def _show_difference(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
+    """Show how the cluster differs from the file; return 3 where it does."""
+    if outcome.changes:
+        write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
+    for text in conflicts:
+        common.environment.say(f"{common.environment.program}: {text}")
+    return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
+
+
+def _refuse(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
+    """Report what is refused, and that nothing was changed."""
+    if outcome.changes:
+        write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
+    common.say(f"{common.environment.program}: nothing was changed")
+    for text in conflicts:
+        common.environment.say(f"{common.environment.program}: {text}")
+    return report_failures(common, False, outcome.errors) or ExitCode.USAGE
+
+
+# --- what is done -----------------------------------------------------------------------------------------------------
+
+
+def _batches(changes: Sequence[Change], kind: Kind) -> list[list[Change]]:
+    """Return the changes of a kind, those of one topic together, for one request each."""
+    of_topic: dict[str, list[Change]] = {}
+    for change in changes:
+        if change.kind is kind:
+            of_topic.setdefault(change.topic, []).append(change)
+    groups = list(of_topic.values())
+    return [[c for group in groups[at : at + BATCH] for c in group] for at in range(0, len(groups), BATCH)]
+
+
+def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: Outcome) -> None:
+    """Let the brokers check all that they can check without a change."""
+    for kind in Kind:
+        for batch in _batches(outcome.changes, kind):
+            failed = {} if kind is Kind.DELETE else _ask(admin, declared, kind, batch, validate_only=True)
+            outcome.settle(batch, failed, WOULD_BE_DONE)
+    if outcome.errors:
+        for change, result in outcome.results.items():
+            outcome.results[change] = NOT_DONE if result == WOULD_BE_DONE else FAILED
+
+
+def _make(
+    common: Common,
+    output: Output,
+    admin: Admin,
+    declared: Mapping[str, DeclaredTopic],
+    outcome: Outcome,
+    wish: Wish,
+    *,
+    shows: bool = False,
+) -> int:
+    """Make the changes and report each; also those of a command that is interrupted.
+
+    Args: shows: show the changes first; a question has done so.
+    """
+    outcome.results = dict.fromkeys(outcome.changes, NOT_DONE)
+    try:
+        for line in _lines(outcome.changes) if shows else ():
+            common.say(line)
+        for kind in Kind:
+            for batch in _batches(outcome.changes, kind):
+                if kind is Kind.DELETE and outcome.errors:
+                    break
+                outcome.results.update(dict.fromkeys(batch, UNKNOWN))
+                outcome.settle(batch, _ask(admin, declared, kind, batch, validate_only=False), DONE)
+    except Interrupted:
+        _report(common, output, outcome, wish)
+        raise
+    except KafkaError as error:  # of a request as a whole: those after it would fail, too
+        outcome.errors.append(error)
+        if not isinstance(error, ApiTimeout):
+            outcome.results.update({c: FAILED for c, result in outcome.results.items() if result == UNKNOWN})
+    return _report(common, output, outcome, wish)
+
+
+def _report(common: Common, output: Output, outcome: Outcome, wish: Wish) -> int:
+    """Show what became of each change and how to make the rest; return the exit code."""
+    write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
+    code = report_failures(common, outcome.count(DONE), outcome.errors)
+    done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
+    if done < total:
+        maybe = f", {unknown} may have been" if unknown else ""
+        common.environment.say(f"{common.environment.program}: {done} of {counted(total, 'change')} made{maybe}")
+        common.environment.say(f"hint: {wish.command} makes what is missing")
+    return code
+
+
+def _ask(
+    admin: Admin, declared: Mapping[str, DeclaredTopic], kind: Kind, batch: Sequence[Change], *, validate_only: bool
+) -> Mapping[str, KafkaError]:
+    """Send the request of a batch; return the errors by topic. Raises: KafkaError: of the request as a whole."""
+    names = list(dict.fromkeys(change.topic for change in batch))
+    if kind is Kind.CREATE:
+        topics = [_new_topic(declared[name]) for name in names]
+        return admin.create_topics(topics, validate_only=validate_only).failed
+    if kind is Kind.CONFIGS:
+        entries: dict[ConfigResource, dict[str, str | None]] = {}
+        for change in batch:
+            assert change.key is not None
+            entries.setdefault(ConfigResource(ResourceType.TOPIC, change.topic), {})[change.key] = change.value
+        failed = admin.alter_configs(entries, validate_only=validate_only).failed
+        return {resource.name: error for resource, error in failed.items()}
+    if kind is Kind.PARTITIONS:
+        counts = {change.topic: int(change.value or 0) for change in batch}
+        return admin.create_partitions(counts, validate_only=validate_only).failed
+    return admin.delete_topics(names).failed
+
+
+def _new_topic(topic: DeclaredTopic) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.partitions or BROKER_DEFAULT,
+        topic.replication_factor or BROKER_DEFAULT,
+        configs={key: value for key, value in topic.configs.items() if value is not None},
+    )

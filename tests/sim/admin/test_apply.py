@@ -1,0 +1,110 @@
+"""`kctl apply` in virtual time: partial failures, interrupts and timeouts say what was done, and a second run ends it."""
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.apply import run as applying
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.interrupts import Interrupted
+from kctl.client.admin import Admin
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox import Fault
+from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.unit.cli.run_in_process import Ended, run_in_process
+
+FILE = "topics: [{name: new}, {name: t, configs: {retention.ms: 5}, partitions: 9}]"
+Apply = Callable[..., Ended]
+
+
+def with_apply(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use: Callable[[GroupWorld, Apply], None], *, text: str = FILE
+) -> None:
+    """Run a test with a function that applies a file; the brokers check nothing first, so that a failure comes late."""
+    path = tmp_path / "t.yaml"
+    path.write_text(text)
+
+    def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        monkeypatch.setattr("kctl.client.admin.admin.system_runtime", lambda: world.runtime)
+        monkeypatch.setattr(applying, "_check", lambda *_: None)
+
+        def run(*words: str) -> Ended:
+            line = ("apply", "-f", str(path), "-b", world.bootstrap, "--api-timeout", "2s", "--output", "json", *words)
+            return run_in_process(*line, clock=world.clock)
+
+        use(world, run)
+
+    with_groups(app)
+
+
+def results(ended: Ended) -> list[str]:
+    return [row["result"] for row in json.loads(ended.stdout)["rows"]]
+
+
+def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def use(world: GroupWorld, apply: Apply) -> None:
+        world.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.POLICY_VIOLATION)
+        ended = apply("--prune", "--yes")
+        assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "failed", "done", "not done"])
+        assert "POLICY_VIOLATION" in ended.stderr
+        assert "kctl apply: 2 of 4 changes made\n" in ended.stderr
+        assert "t.yaml --prune makes what is missing" in ended.stderr
+        ended = apply("--prune", "--yes")
+        assert (ended.code, results(ended)) == (ExitCode.OK, ["done", "done"])
+        assert set(world.sandbox.cluster.topics) == {"new", "t"}
+
+    with_apply(monkeypatch, tmp_path, use)
+
+
+def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def use(world: GroupWorld, apply: Apply) -> None:
+        def interrupted(*_: object, **__: object) -> None:
+            raise Interrupted(ExitCode.SIGINT)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Admin, "alter_configs", interrupted)
+            ended = apply()
+        assert (ended.code, results(ended)) == (ExitCode.SIGINT, ["done", "unknown", "not done"])
+        assert "kctl apply: 1 of 3 changes made, 1 may have been\n" in ended.stderr
+        assert apply().code == ExitCode.OK
+        assert len(world.sandbox.cluster.topics["t"].partitions) == 9
+
+    with_apply(monkeypatch, tmp_path, use)
+
+
+def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def use(world: GroupWorld, apply: Apply) -> None:
+        create = Admin.create_topics
+
+        def and_fall_silent(admin: Admin, *given: object, **options: object) -> object:
+            made = create(admin, *given, **options)  # type: ignore[arg-type]
+            for node_id in (1, 2, 3):
+                world.sandbox.start_fault(node_id, Fault.SILENCE)
+            return made
+
+        before_ms = world.clock.now_ms()
+        with monkeypatch.context() as patched:
+            patched.setattr(Admin, "create_topics", and_fall_silent)
+            ended = apply()
+        assert world.clock.now_ms() - before_ms == 2000
+        assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "unknown", "not done"])
+        assert "timed out after 2s (--api-timeout)" in ended.stderr
+
+    with_apply(monkeypatch, tmp_path, use)
+
+
+def test_thousands_of_topics_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def use(world: GroupWorld, apply: Apply) -> None:
+        world.sandbox.fail_requests("CreateTopics", ErrorCode.POLICY_VIOLATION)
+        ended = apply()
+        assert (results(ended).count("failed"), results(ended).count("done")) == (applying.BATCH, 150)
+
+    text = "topics: [" + ",".join(f"{{name: n{index}}}" for index in range(applying.BATCH + 150)) + "]"
+    with_apply(monkeypatch, tmp_path, use, text=text)

@@ -1,0 +1,69 @@
+"""The file of `kctl apply`: what it declares, and mistakes by file and line."""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.apply.declaration import DeclaredTopic, read_declaration
+from kctl.cli.failures import CommandError
+
+TEXT = """
+topics:
+  - name: orders
+    partitions: 6
+    replication_factor: 3
+    configs:
+      retention.ms: 86400000
+      preallocate: true
+      cleanup.policy: null
+  - name: 42
+  - {name: "null", partitions: ~, configs: }
+"""
+
+
+def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "topics.yaml"
+    path.write_text(TEXT)
+    assert read_declaration(str(path), io.BytesIO()).topics == {
+        "orders": DeclaredTopic(
+            "orders", 6, 3, {"retention.ms": "86400000", "preallocate": "true", "cleanup.policy": None}
+        ),
+        "42": DeclaredTopic("42", None, None, {}),
+        "null": DeclaredTopic("null", None, None, {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "stdin: the file is empty"),
+        ("- name: a", "stdin, line 1: the file is not a mapping with topics"),
+        ("{}", "stdin, line 1: there are no topics in it"),
+        ("topic: []", "stdin, line 1: the file has no 'topic'; did you mean topics?"),
+        ("topics: x", "stdin, line 1: topics is 'x', not a list"),
+        ("topics:\n  - partitions: 1", "stdin, line 2: a topic without a name"),
+        ("topics:\n  - name: a/b", "stdin, line 2: 'a/b' is not a valid topic name"),
+        ("topics:\n  - name: [a]", "stdin, line 2: name is a list, not a text"),
+        ("topics:\n  - name: a\n    partitions: 0", "stdin, line 3: partitions is '0', not a number from 1 to"),
+        ("topics:\n  - name: a\n    partitions: 1e3", "stdin, line 3: partitions is '1e3', not a number"),
+        ("topics:\n  - name: a\n    partitions: 99999999999", "stdin, line 3: partitions is '99999999999', not"),
+        ("topics:\n  - name: a\n    replication_factor: 40000", "stdin, line 3: replication_factor is '40000', not"),
+        ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic has no 'replicas'"),
+        ("topics:\n  - name: a\n    configs: [x]", "stdin, line 3: configs is a list, not a mapping"),
+        ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k is a list, not one value"),
+        ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a is there twice"),
+        ("topics:\n  - &a {name: x}\n  - *a", "stdin, line 2: anchors"),
+    ],
+)
+def test_mistake_is_named_by_line(text: str, says: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read_declaration("-", io.BytesIO(text.encode()))
+    assert str(caught.value).startswith(says)
+
+
+def test_pipe_without_a_writer_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(CommandError, match="fifo: a pipe to which nothing is written"):
+        read_declaration(str(tmp_path / "fifo"), io.BytesIO())
