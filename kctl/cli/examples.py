@@ -116,7 +116,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl apply": (
         Example("The topics that there are, as a file", "kctl apply --export > topics.yaml"),
         Example("How the cluster differs from it", "kctl apply --export | kctl apply -f - --diff"),
-        Example("Change what differs", "kctl apply --export | sed s/'partitions: 2'/'partitions: 3'/ | kctl apply -f -"),
+        Example(
+            "Change what differs", "kctl apply --export | sed s/'partitions: 2'/'partitions: 3'/ | kctl apply -f -"
+        ),
     ),
     "kctl configs show": (
         Example("What is set of a topic", "kctl configs show topic orders --changed"),

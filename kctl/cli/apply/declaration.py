@@ -10,8 +10,9 @@ Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/apply/
 """
 
 from collections.abc import Iterable, Mapping
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from kctl.cli.apply.yaml_nodes import LARGEST_FILE_BYTES, Fields, Items, Node, Scalar, YamlRefused, parse_yaml, shown
 from kctl.cli.exit_codes import ExitCode
@@ -41,7 +42,7 @@ class Declaration(NamedTuple):
     topics: Mapping[str, DeclaredTopic]
 
 
-def read_declaration(path: str, stdin: BinaryIO) -> Declaration:
+def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
     """Return what a file declares, `-` for stdin. Raises: CommandError: names file, line and cause."""
     name = name_of(path)
     try:
