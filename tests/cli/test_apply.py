@@ -107,7 +107,7 @@ def test_file_without_topics_prunes_nothing(empty: ServedSandbox) -> None:
         ("topics: [{name: bills}, {name: new, replication_factor: 9}]", "INVALID_REPLICATION_FACTOR"),
     ],
 )
-def test_what_cannot_be_done_is_reported_before_anything_is_changed(empty: ServedSandbox, text: str, says: str) -> None:
+def test_impossible_change_is_reported_before_anything_is_changed(empty: ServedSandbox, text: str, says: str) -> None:
     empty.sandbox.create_topic("orders", 2, 3)
     ended = apply(empty, "-f", "-", stdin=text.encode())
     assert (ended.code, says in ended.stderr) == (ExitCode.USAGE, True), ended

@@ -1,4 +1,4 @@
-"""`kctl apply` in virtual time: partial failures, interrupts and timeouts report what was done; a second run ends it."""
+"""`kctl apply` in virtual time: failures, interrupts and timeouts report what was done; a second run ends it."""
 
 import json
 from collections.abc import Callable

@@ -26,7 +26,7 @@ METAVARS = {
     "URL", "ACKS", "FORM", "PROGRAM", "REFERENCE", "SCHEMA", "WHERE", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""
-MANY_MEANINGS = {"--null", "--version"}
+MANY_MEANINGS = {"--diff", "--export", "--null", "--version"}
 """Options whose name means another thing in another command, in the words of Kafka and of other tools."""
 
 
@@ -63,13 +63,14 @@ def test_an_option_is_the_same_wherever_it_is() -> None:
 
 
 SHORT_OF_TWO = {
+    *((each, "-f") for each in ("apply", "consume", "produce", "groups", "topics", "pipeline", "bench")),
     *((each, "-p") for each in ("topics", "bench")),
     ("produce", "-p"),
     ("consume", "-p"),
     ("consume", "-n"),
     ("bench", "-n"),
 }
-"""-n is how many records everywhere, by --max or --records."""
+"""-n is how many records everywhere, by --max or --records; -f a file of apply, a format elsewhere."""
 
 
 def _texts(path: Path) -> Iterator[tuple[ast.Call, str]]:

@@ -15,7 +15,7 @@ def declared(name: str, partitions: int | None = None, replicas: int | None = No
     return {name: DeclaredTopic(name, partitions, replicas, given)}
 
 
-def test_what_is_as_declared_needs_no_change() -> None:
+def test_topic_as_declared_needs_no_change() -> None:
     plan = make_plan(declared("t", 2, 3, retention_ms="5"), {"t": found(retention_ms="5"), "u": found()}, prune=False)
     assert plan == ([], [])
 
