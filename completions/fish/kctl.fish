@@ -242,6 +242,8 @@ complete -c kctl -n '__kctl_at " topics list"' -l help -s h -d 'Show this messag
 complete -c kctl -n '__kctl_at " topics describe"' -l under-replicated -d 'Only where a replica is not in sync'
 complete -c kctl -n '__kctl_at " topics describe"' -l offline -d 'Only where there is no leader'
 complete -c kctl -n '__kctl_at " topics describe"' -l configs -d 'Show the properties instead, each with its source and default'
+complete -c kctl -n '__kctl_at " topics describe"' -l docs -d 'With --configs: also what each property means'
+complete -c kctl -n '__kctl_at " topics describe"' -l size -d 'Show the size of each partition instead, on every replica'
 complete -c kctl -n '__kctl_at " topics describe"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " topics describe"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " topics describe"' -l connect-timeout -x -d 'Timeout of each attempt to connect'

@@ -300,6 +300,8 @@ $kctlPlaces = @{
             ,@('--under-replicated', 'Only where a replica is not in sync')
             ,@('--offline', 'Only where there is no leader')
             ,@('--configs', 'Show the properties instead, each with its source and default')
+            ,@('--docs', 'With --configs: also what each property means')
+            ,@('--size', 'Show the size of each partition instead, on every replica')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')

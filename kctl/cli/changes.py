@@ -4,7 +4,8 @@ One rule: what destroys records, access or positions shows first and needs --exe
 other change is made at once and has --dry-run. Shown by tests/unit/cli/test_changes.py and tests/cli/test_configs.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -54,14 +55,22 @@ def say_dry_run(common: Common, what: str) -> None:
     common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
 
 
-def report_failures(common: Common, done: object, failed: Sequence[KafkaError]) -> int:
+def report_failures(
+    common: Common,
+    done: object,
+    failed: Sequence[KafkaError],
+    hints: Mapping[KafkaError, str] = MappingProxyType({}),
+) -> int:
     """Report what failed; return 3 where something was done, else the code of the first cause.
 
-    Args: done: true where some item succeeded.
+    Args:
+        done: true where some item succeeded.
+        hints: for some of the errors what to try, in place of the usual hint.
     """
     failures = [explain(error) for error in failed]
-    for failure in failures:
-        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]))
+    for error, failure in zip(failed, failures, strict=True):
+        more = [f"hint: {hints[error]}"] if error in hints else failure.lines()[1:]
+        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *more]))
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code

@@ -55,19 +55,20 @@ class Alteration(NamedTuple):
         return f"kctl topics alter {name} {' '.join(options)}"
 
 
-def describe_configs(common: Common, output: Output, words: TopicWords) -> int:
+def describe_configs(common: Common, output: Output, words: TopicWords, *, docs: bool) -> int:
     """Show the properties of topics; return the exit code."""
     with admin_of(common) as admin:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in chosen_topics(admin, words)]
-        results = admin.describe_configs(resources, include_synonyms=True)
+        results = admin.describe_configs(resources, include_synonyms=True, include_documentation=docs)
     rows: list[Row] = [
         {"topic": resource.name, **row}
         for resource in resources
         if resource in results.done
-        for row in entry_rows(results.done[resource].values())
+        for row in entry_rows(results.done[resource].values(), docs=docs)
     ]
     if results.done:
-        listing = Listing("configs", DESCRIBE_COLUMNS, rows, shown=DESCRIBE_SHOWN)
+        more = ["documentation"] if docs else []
+        listing = Listing("configs", (*DESCRIBE_COLUMNS, *more), rows, shown=(*DESCRIBE_SHOWN, *more))
         write_listing(common.environment, output, listing)
     return report_failures(common, results.done, list(results.failed.values()))
 

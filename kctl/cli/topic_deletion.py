@@ -5,6 +5,7 @@ Owns the order: a topic that cannot be found is reported before any other is del
 
 from collections.abc import Callable, Mapping
 
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -15,10 +16,8 @@ from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = ("topic", "partitions", "replication_factor", "result")
-LONGEST_ANSWER_BYTES = 1024
 
-ReportFailures = Callable[..., int]
-Nearest = Callable[[Mapping[str, KafkaError]], Mapping[str, str]]
+Nearest = Callable[[Mapping[str, KafkaError]], Mapping[KafkaError, str]]
 
 
 def delete_topics(
@@ -26,7 +25,6 @@ def delete_topics(
     admin: Admin,
     names: list[str],
     output: Output,
-    report_failures: ReportFailures,
     nearest: Nearest,
     *,
     execute: bool,
@@ -39,8 +37,10 @@ def delete_topics(
             results = admin.delete_topics(list(found.done))
     if found.failed:
         common.say(f"{common.environment.program}: nothing was deleted")
-        return report_failures({}, found.failed, nearest(found.failed))
-    if results is None and _is_confirmed(common, found.done):
+        return report_failures(common, (), list(found.failed.values()), nearest(found.failed))
+    lines = [f"{name}: {counted(len(topic.partitions), 'partition')}" for name, topic in found.done.items()]
+    question = f"Delete {counted(len(lines), 'topic')} and all records?"
+    if results is None and not execute and is_confirmed(common, lines, question):
         results = admin.delete_topics(list(found.done))  # with a new timeout: the answer took its time
     failed = {} if results is None else results.failed
     rows: list[Row] = []
@@ -51,24 +51,9 @@ def delete_topics(
         rows.append({**_facts(topic), "result": result})
     write_listing(common.environment, output, Listing("topics", COLUMNS, rows))
     if results is not None:
-        return report_failures(results.done, failed)
-    what = f"{counted(len(rows), 'topic')} would be deleted with all records"
-    common.say(f"{common.environment.program}: dry run, nothing was deleted: {what}; --execute does it")
+        return report_failures(common, results.done, list(failed.values()))
+    say_dry_run(common, f"{counted(len(rows), 'topic')} would be deleted with all records")
     return ExitCode.OK
-
-
-def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
-    """Ask on a terminal; return False without one."""
-    environment = common.environment
-    if not (environment.stdin_is_tty and environment.stderr_is_tty):
-        return False
-    for topic in topics.values():
-        facts = _facts(topic)
-        environment.say(f"{facts['topic']}: {counted(len(topic.partitions), 'partition')}")
-    environment.stderr.write(f"Delete {counted(len(topics), 'topic')} and all records? [y/N] ")
-    environment.stderr.flush()
-    answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
-    return answer.strip().lower() in (b"y", b"yes")
 
 
 def _facts(topic: TopicInfo) -> Row:

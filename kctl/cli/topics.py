@@ -7,16 +7,14 @@ Shown by tests/cli/test_topics.py.
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded
+from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded, read_pairs, report_failures
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import explain
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, with_common
@@ -83,6 +81,10 @@ def describe(
     configs: Annotated[
         bool, typer.Option("--configs", help="Show the properties instead, each with its source and default.")
     ] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="With --configs: also what each property means.")] = False,
+    size: Annotated[
+        bool, typer.Option("--size", help="Show the size of each partition instead, on every replica.")
+    ] = False,
 ) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
@@ -92,19 +94,25 @@ def describe(
     words, health = _topic_words(names or ()), Health(under_replicated, offline)
     if not names and not health.is_any:
         raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
+    if configs + size + health.is_any > 1:
+        raise click.UsageError("--configs, --size, and --under-replicated or --offline exclude each other.")
+    if docs and not configs:
+        raise click.UsageError("--docs without --configs.")
     if configs:
-        if health.is_any:
-            raise click.UsageError("--configs with --under-replicated or --offline: these are about partitions.")
         from kctl.cli.topic_configs import describe_configs
 
-        return describe_configs(common, output, words)
+        return describe_configs(common, output, words, docs=docs)
+    if size:
+        from kctl.cli.topic_sizes import describe_sizes
+
+        return describe_sizes(common, output, words)
     with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
         results = admin.describe_topics(chosen_topics(admin, words))
         lines = listing_lines(common.environment, output, describe_listing(results.done.values(), health))
         near = _nearest(admin, results.failed)
     if results.done or not results.failed:
         write_lines(common.environment, lines)
-    return _report_failures(common, results.done, results.failed, near)
+    return report_failures(common, results.done, list(results.failed.values()), near)
 
 
 @app.command()
@@ -141,7 +149,7 @@ def create(
     from kctl.client.admin import BROKER_DEFAULT, NewTopic
 
     output = common.choose_output(*SHAPES)
-    properties = _read_properties(configs or ())
+    properties = read_pairs(configs or (), "'--config'")
     wanted = [
         NewTopic(name, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, configs=properties)
         for name in _distinct(names)
@@ -159,7 +167,7 @@ def create(
     ]
     if rows:
         write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
-    return _report_failures(common, results.done, results.failed)
+    return report_failures(common, results.done, list(results.failed.values()))
 
 
 @app.command()
@@ -226,8 +234,8 @@ def trim(
 def delete(
     common: Common,
     names: Names,
-    execute: Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+    execute: Execute = False,
+    yes: Yes = False,
 ) -> int:
     """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
@@ -235,10 +243,8 @@ def delete(
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
-        tell = partial(_report_failures, common)
-        return delete_topics(
-            common, admin, _distinct(names), output, tell, partial(_nearest, admin), execute=execute or yes
-        )
+        near = partial(_nearest, admin)
+        return delete_topics(common, admin, _distinct(names), output, near, execute=execute or yes)
 
 
 # --- what they share ------------------------------------------------------------------------------------------------
@@ -256,35 +262,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _read_properties(texts: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--config'")
-        found[name] = value
-    return found
-
-
-def _report_failures(
-    common: Common,
-    done: Mapping[str, object],
-    failed: Mapping[str, KafkaError],
-    near: Mapping[str, str] = MappingProxyType({}),
-) -> int:
-    """Report which topics failed; 3 when others did not, else the code of the first cause.
-
-    Args: near: for names of no topic, the topic that is nearest.
-    """
-    failures = {name: explain(error) for name, error in failed.items()}
-    for name, failure in failures.items():
-        hints = [f"hint: did you mean {near[name]}?"] if name in near else failure.lines()[1:]
-        common.environment.say("\n".join([f"kctl topics: {failure.message}", *hints]))
-    if not failures:
-        return ExitCode.OK
-    return ExitCode.DEGRADED if done else next(iter(failures.values())).code
-
-
 def _topic_words(names: Sequence[str]) -> TopicWords:
     try:
         return parse_topics(names)
@@ -292,8 +269,8 @@ def _topic_words(names: Sequence[str]) -> TopicWords:
         raise click.BadParameter(str(e), param_hint="TOPIC") from None
 
 
-def _nearest(admin: "Admin", failed: Mapping[str, KafkaError]) -> Mapping[str, str]:
-    """Return the topics nearest to names that no topic has; asked for only where there is such a name."""
+def _nearest(admin: "Admin", failed: Mapping[str, KafkaError]) -> Mapping[KafkaError, str]:
+    """Return hints with the topics nearest to names that no topic has; requested only where there is such a name."""
     from kctl.cli.topic_rows import nearest_topics
 
     unknown = {
@@ -301,4 +278,5 @@ def _nearest(admin: "Admin", failed: Mapping[str, KafkaError]) -> Mapping[str, s
         for name, error in failed.items()
         if getattr(error, "code", None) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
-    return nearest_topics(admin, unknown) if unknown else {}
+    near = nearest_topics(admin, unknown) if unknown else {}
+    return {failed[name]: f"did you mean {meant}?" for name, meant in near.items()}

@@ -6,6 +6,7 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
+from tests.cli.groups_scene import fill
 from tests.cli.processes import BOUND_S, kctl
 from tests.cli.terminal import Terminal
 
@@ -44,7 +45,7 @@ def test_delete_without_a_terminal_only_shows_what_it_would_delete(bootstrap: st
     ended = kctl("topics", "delete", topic, "-b", bootstrap, stdin=b"y\n")
     assert ended.code == 0
     assert ended.stdout.decode().splitlines()[1].split() == [topic, "3", "1", "would", "be", "deleted"]
-    assert "dry run, nothing was deleted: 1 topic would be deleted" in ended.stderr
+    assert "dry run, nothing was changed: 1 topic would be deleted" in ended.stderr
     assert _is_there(bootstrap, topic)
 
 
@@ -155,3 +156,16 @@ def test_pattern_without_a_match_and_topic_of_a_near_name(bootstrap: str, topic:
         assert (ended.code, ended.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
         assert f"hint: did you mean {topic}?" in ended.stderr
     assert "Missing argument 'TOPIC'" in kctl("topics", "describe", "-b", bootstrap).stderr
+
+
+def test_sizes_are_those_of_each_replica(bootstrap: str, topic: str) -> None:
+    fill(bootstrap, topic, {0: 5})
+    ended = kctl("topics", "describe", topic, "--size", "-b", bootstrap, "--output", "jsonl")
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [(row["partition"], row["bytes"] > 0, row["is_leader"]) for row in rows] == [
+        (0, True, True),
+        (1, False, True),
+        (2, False, True),
+    ]
+    mixed = kctl("topics", "describe", topic, "--size", "--configs", "-b", bootstrap)
+    assert (mixed.code, "exclude each other" in mixed.stderr) == (ExitCode.USAGE, True)

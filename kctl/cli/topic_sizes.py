@@ -1,0 +1,40 @@
+"""`kctl topics describe --size`: how many bytes each replica of a partition takes on its broker.
+
+Owns the join of partitions with the log directories of brokers. Shown by tests/cli/test_topics.py.
+"""
+
+from kctl.cli.admin_client import admin_of
+from kctl.cli.changes import report_failures
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output
+from kctl.cli.topic_rows import chosen_topics, is_offline
+from kctl.client.cluster import TopicPartition
+from kctl.grammar.topics import TopicWords
+
+COLUMNS = ("topic", "partition", "broker", "is_leader", "bytes", "log_dir")
+
+
+def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
+    """Show the size of each replica; return the exit code. A broker that does not report it is named."""
+    with admin_of(common) as admin:
+        topics = admin.describe_topics(chosen_topics(admin, words))
+        parts = [(name, part) for name, topic in topics.done.items() for part in topic.partitions.values()]
+        brokers = sorted({node_id for _, part in parts for node_id in part.replicas})
+        dirs = admin.describe_log_dirs(brokers)
+    found = {
+        (tp, broker): (size, each.path)
+        for broker, folders in dirs.done.items()
+        for each in folders
+        for tp, size in each.replica_bytes.items()
+    }
+    rows: list[Row] = []
+    for name, part in parts:
+        for broker in part.replicas:
+            size, folder = found.get((TopicPartition(name, part.partition), broker), (None, None))
+            row: Row = {"topic": name, "partition": part.partition, "broker": broker}
+            leads = not is_offline(part) and part.leader_id == broker
+            rows.append({**row, "is_leader": leads, "bytes": size, "log_dir": folder})
+    if topics.done:
+        write_listing(common.environment, output, Listing("replicas", COLUMNS, rows))
+    return report_failures(common, rows, [*topics.failed.values(), *dirs.failed.values()])

@@ -1,0 +1,44 @@
+"""One rule for changes, held for every command of the tree: what destroys needs --execute, the rest has --dry-run.
+
+--yes is accepted by all of them. A command is known by its last word; that of a new one belongs into a table below.
+"""
+
+import pytest
+
+from kctl.cli.command_tree import Command, read_tree
+
+DESTROY = {"delete", "trim", "reset-offsets", "delete-offsets", "abort", "elect"}
+"""What destroys records, access or positions: shown first, made with --execute or a yes on a terminal."""
+CHANGE = {"create", "alter", "set", "unset", "move", "register", "config"}
+"""Made at once; --dry-run shows what would be."""
+BOTH = {"kctl apply": {"--execute", "--dry-run", "--yes"}, "kctl api": {"--execute", "--yes"}}
+"""Commands of which some uses destroy and others do not."""
+OUTSIDE = {"profile", "completion", "sandbox", "pipeline", "bench", "produce", "consume"}
+"""They change no cluster, or are made for nothing else: files of the user, jobs, records."""
+RULE = {"--execute", "--dry-run", "--yes"}
+COMMANDS = [command for command in read_tree().walk() if len(command.path) > 1 and command.path[1] not in OUTSIDE]
+
+
+def options_of(command: Command) -> set[str]:
+    return {name for option in command.options for name in option.names} & RULE
+
+
+def expected_of(command: Command) -> set[str]:
+    if command.name in BOTH:
+        return BOTH[command.name]
+    word = command.path[-1] if len(command.path) > 2 else ""
+    return {"--execute", "--yes"} if word in DESTROY else {"--dry-run", "--yes"} if word in CHANGE else set()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_command_has_the_options_of_its_class(command: Command) -> None:
+    found = options_of(command)
+    allowed = {"--dry-run"} if "--execute" in expected_of(command) else set()
+    assert expected_of(command) <= found <= expected_of(command) | allowed
+
+
+def test_every_class_is_seen() -> None:
+    last = {command.path[-1] for command in COMMANDS}
+    assert {"delete", "trim", "reset-offsets"} <= last & DESTROY
+    assert {"create", "alter", "set"} <= last & CHANGE
+    assert set(BOTH) <= {command.name for command in COMMANDS}
