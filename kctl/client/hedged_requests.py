@@ -25,7 +25,7 @@ class HedgedRequest:
         self.asked: list[int] = []
         """The nodes that it was sent to, in order."""
         self.pending = 0
-        """How many of them may still respond."""
+        """Number of nodes that may still respond."""
         self.hedge_at_ms = FOREVER_MS
 
 
@@ -54,15 +54,15 @@ class HedgedRequests:
         return request
 
     def run(self, now_ms: int) -> int:
-        """Send to other nodes what the first have not answered; return when to run again at the latest."""
+        """Send requests without a response to further nodes; return the instant of the next run."""
         next_at_ms = FOREVER_MS
         for number, request in list(self._open.items()):
             if now_ms >= min(request.deadline_at_ms, request.outgoing.wanted_until_ms):
-                continue  # what was sent ends by itself
+                continue  # the requests in flight end by themselves
             if now_ms >= request.hedge_at_ms:
                 node = self._network.any_ready_node(avoid=request.asked)
                 if node is None:
-                    continue  # one is being connected, if there is one; that ends a poll
+                    continue  # a connection that becomes ready ends the poll
                 self._send_to(number, request, node.node_id, request.deadline_at_ms - now_ms)
             next_at_ms = min(next_at_ms, request.hedge_at_ms)
         return next_at_ms

@@ -120,12 +120,12 @@ class Metadata:
         _, known_epoch = self._epochs.get(partition, (NO_TOPIC_ID, NO_EPOCH))
         if info is None or topic is None or leader_epoch < known_epoch or leader_epoch <= info.leader_epoch:
             return False
-        told = next((node for node in nodes if node.node_id == leader_id), None)
+        named = next((node for node in nodes if node.node_id == leader_id), None)
         present = self.cluster.node(leader_id)
-        if not self.cluster.nodes or (told is None and present is None):
+        if not self.cluster.nodes or (named is None and present is None):
             return False
         others = tuple(node for node in self.cluster.nodes if node.node_id != leader_id)
-        known_nodes = self.cluster.nodes if told is None or told == present else (*others, told)
+        known_nodes = self.cluster.nodes if named is None or named == present else (*others, named)
         changed = info._replace(leader_id=leader_id, leader_epoch=leader_epoch, error=None)
         partitions = {**topic.partitions, partition.partition: changed}
         topics = {**self.cluster.topics, partition.topic: topic._replace(partitions=partitions)}

@@ -1,4 +1,4 @@
-"""What the client needs of its surroundings: selector, resolver, driver, random source. All are injected.
+"""Runtime: the selector, resolver, driver and random source that a client gets injected.
 
 In production they are sockets, a helper thread, OS threads and the system's randomness (`network/system.py`); in the
 simulation they are the hub of `tests/sim/virtual`, which fits these protocols by shape alone. Nothing here does I/O.
@@ -72,7 +72,7 @@ class Selectable(Protocol):
         ...
 
     def expect(self, channel: int, count: int) -> None:
-        """Note that at least so many bytes are still to come: a poll may wait for many of them instead of the first."""
+        """Note that at least `count` bytes are still to come: a poll may wait for many of them instead of the first."""
         ...
 
     def unsent_bytes(self, channel: int) -> int:
@@ -178,7 +178,7 @@ class Entropy(Protocol):
 
 
 class Runtime(NamedTuple):
-    """Everything a client takes from its surroundings."""
+    """Clock, driver, sockets, resolver and randomness of a client."""
 
     clock: Clock
     driver: Driver

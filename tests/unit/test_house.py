@@ -57,8 +57,8 @@ def test_name_without_a_subject_is_found(name: str, *, is_refused: bool) -> None
 
 
 FORMER_WORDS = re.compile(
-    r"\b(anew|chance|desk|equip|farewell|forgive|goodbye|homeless|in vain|intake|its kin|keeps silent|lets us in|parcel"
-    r"|save for)\b|\bsave `",
+    r"\b(anew|chance|desk|equip|farewell|forgive|goodbye|homeless|in vain|intake|its kin|keeps silent"
+    r"|lets us in|nobody|parcel|save for|told)\b|\bsave `",
     re.IGNORECASE,
 )
 """Words that docs/decisions/0015-one-vocabulary.md replaces by those of Kafka and Python."""

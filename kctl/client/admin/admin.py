@@ -113,7 +113,7 @@ class Admin(OperatorCalls, TransactionCalls):
     Args:
         config: Kafka property names and values, or a parsed AdminConfig; `bootstrap.servers` is required.
         runtime: the surroundings; None is the real ones.
-        events: told of every connection attempt.
+        events: called with the events of every connection attempt.
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
@@ -176,7 +176,7 @@ class Admin(OperatorCalls, TransactionCalls):
 
     @contextmanager
     def request_budget(self, most: int) -> Iterator[None]:
-        """Let the calls of a block send so many requests in all; those beyond fail with RequestBudgetError."""
+        """Limit how many requests the calls of a block send in all; further ones fail with RequestBudgetError."""
         network = self._client.network
         outer = network.requests_left
         network.requests_left = most
@@ -238,7 +238,7 @@ class Admin(OperatorCalls, TransactionCalls):
     ) -> ApiResponse:
         """Send one request of any API and return the response, both as JSON values by Kafka's field names.
 
-        The request is sent once: after a connection that is lost meanwhile nobody knows whether it was carried out.
+        The request is sent once: after a lost connection it is unknown whether the broker has carried it out.
 
         Args:
             name: Kafka's name or key of an API of `declared_apis()`: `DescribeCluster`.

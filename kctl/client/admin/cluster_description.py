@@ -11,7 +11,7 @@ from kctl.client.requests.items import each_once
 
 
 class ClusterDescription(NamedTuple):
-    """A cluster as one of its nodes describes it; `controller_id` is NO_NODE where that is not told."""
+    """A cluster as one of its nodes describes it; `controller_id` is NO_NODE where the broker does not report it."""
 
     cluster_id: str
     controller_id: int

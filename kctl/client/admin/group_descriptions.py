@@ -1,7 +1,7 @@
 """Groups described: KIP-848 groups by ConsumerGroupDescribe, all others by DescribeGroups.
 
-Which of the two a group is, nobody knows before: the newer API is asked first where the coordinator has it. Owns the
-decoding of both answers. Shown by tests/sim/admin/test_groups.py and tests/unit/admin/test_group_answers.py.
+The type of a group is not known before: the newer API is requested first where the coordinator has it. Owns the
+decoding of both responses. Shown by tests/sim/admin/test_groups.py and tests/unit/admin/test_group_answers.py.
 
 Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
 """

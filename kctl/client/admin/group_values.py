@@ -1,4 +1,4 @@
-"""What the admin client tells of groups, as values. Shown by tests/sim/admin/test_groups.py."""
+"""Values that the admin client returns about groups. Shown by tests/sim/admin/test_groups.py."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class GroupListing(NamedTuple):
         type: `classic`, `consumer`, `share`, ...; lower case.
         state: as the broker spells it (`Stable`, `Empty`, ...).
         protocol_type: what the members say they are; empty for a group that never had any.
-        coordinator: who told of it.
+        coordinator: the broker that reported it.
     """
 
     group_id: str
@@ -31,9 +31,9 @@ class GroupListing(NamedTuple):
 
 
 class GroupList(NamedTuple):
-    """The groups that the brokers told of, by id and sorted; and the brokers that did not answer, with the reason.
+    """The groups that the brokers reported, sorted by id, and the brokers that did not respond, with the reason.
 
-    With anything in `failed` the list is not complete: nobody else knows the groups of a broker.
+    With anything in `failed` the list is not complete: only the coordinator of a group knows it.
     """
 
     groups: Mapping[str, GroupListing]
@@ -68,7 +68,7 @@ class GroupDescription(NamedTuple):
 
     Attributes:
         type: CLASSIC or CONSUMER.
-        assignor: who shares out the partitions; empty while nobody does.
+        assignor: that assigns the partitions; empty while there is none.
         epoch, target_epoch: of KIP-848 groups: of the membership, and the one for which a target was computed.
     """
 

@@ -134,7 +134,7 @@ def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int])
 
 
 def _leaderless(call: Call) -> dict[str, KafkaError]:
-    """Return the partitions of the coordinators' topic that no broker leads: those transactions nobody reports."""
+    """Return the partitions of the coordinators' topic without a leader: no broker reports their transactions."""
     results = describe_topics(call, [STATE_TOPIC])
     error = results.failed.get(STATE_TOPIC)
     if error is not None:

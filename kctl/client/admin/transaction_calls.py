@@ -94,7 +94,7 @@ class TransactionCalls:
     ) -> ActiveProducer:
         """Abort the open transaction that begins at an offset of a partition, whatever its coordinator has of it.
 
-        For hanging transactions: records of one that goes on would be torn apart.
+        For hanging transactions: records of one that is still in use would be split.
 
         Returns: its producer, as it was before.
         Raises:

@@ -21,7 +21,7 @@ def open_input(path: str | Path) -> BinaryIO:
 
 
 def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
-    """Return at most so many bytes of a file, and its mode.
+    """Return the bytes of a file up to a limit, and its mode.
 
     Raises: OSError: also for a pipe without a writer, which would be taken for an empty file.
     """

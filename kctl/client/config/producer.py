@@ -22,7 +22,7 @@ IDEMPOTENT_IN_FLIGHT = 5
 
 
 class Acks(Kind[int]):
-    """all (-1): every replica in sync; 1: the leader; 0: nobody."""
+    """all (-1): every replica in sync; 1: the leader; 0: none."""
 
     WORDS = ("all", "1", "0")
     accepted = "one of all, -1, 0, 1"

@@ -1,7 +1,7 @@
 """ApplicationSide: the parts of a consumer on the application thread, and the steps of every poll.
 
-Owns the subscription, the fetched data, the group's part and the end of the queues towards the network loop, and puts
-the events of the network loop where they belong. Its callers have checked arguments and made the timers.
+Owns the subscription, the fetched data, the group's part and the application's end of the mailbox, and dispatches the
+events of the network thread. Its callers have checked the arguments and made the timers.
 Shown by tests/sim/consumer and tests/sim/groups.
 """
 
@@ -45,12 +45,12 @@ NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
 
 
 class ApplicationSide:
-    """The application's half of one consumer; making it starts the other half, the network loop.
+    """The application's part of one consumer; the constructor starts the network thread.
 
     Attributes:
-        group: the part that only a consumer with a group.id has.
-        closing: the timer of close() once that has begun.
-        close_result: what close() achieved; None while the consumer is open.
+        group: the part for the group; None without a group.id.
+        closing: the timer of close(), once it was called.
+        close_result: the result of close(); None while the consumer is open.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ApplicationSide:
             Waiting: self._on_waiting,
             **({} if self.group is None else self.group.handlers),
         }
-        """What is done with each type of report of the network thread."""
+        """The handler of each type of event of the network thread."""
         self._is_polling = False
         self.closing: Timer | None = None
         self._is_in_close = False
@@ -97,7 +97,7 @@ class ApplicationSide:
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName) -> None:
-        """Make this the assignment, and forget what was fetched of partitions that go."""
+        """Set the assignment, and drop the fetched data of partitions that are no longer part of it."""
         self.data.settle()
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
@@ -119,7 +119,7 @@ class ApplicationSide:
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
-        """Return the position, looking it up as a poll would: explicit reset, committed offset, reset policy."""
+        """Return the position, from the same sources as a poll: explicit reset, committed offset, reset policy."""
         self.data.settle()
         state = self.subscription.state(topic_partition)
         if state.position is None and self.group is not None and state.may_be_committed:
@@ -139,7 +139,7 @@ class ApplicationSide:
     # --- the poll ---------------------------------------------------------------------------------------------------
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
-        """Wait until there is something to take, being a member of the group meanwhile."""
+        """Wait until `take` returns something, and serve the group meanwhile."""
         if self._is_polling:
             raise IllegalStateError("poll() inside of a poll: a listener or callback may not")
         self._is_polling = True
@@ -159,7 +159,7 @@ class ApplicationSide:
                 group.poll_ended()
 
     def _advance(self) -> None:
-        """Apply the events of the network loop, and post the decisions made since."""
+        """Apply the events of the network thread, and post the changes since the last time."""
         self.mailbox.look()
         if self.group is not None:
             self.group.advance()
@@ -169,7 +169,7 @@ class ApplicationSide:
             raise self._unpositioned(unpositioned)
 
     def _wait(self, timer: Timer) -> bool:
-        self._report_changes()  # delivering nothing may decide something: an offset out of range asks for a position
+        self._report_changes()  # an offset out of range has asked for a new position
         return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
 
     def _report_changes(self) -> None:
@@ -216,7 +216,7 @@ class ApplicationSide:
         return 0 if is_at_end and not self.data.has(topic_partition) else None
 
     def learn_ends(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Note end offsets that the leaders returned."""
+        """Store the end offsets that the leaders returned."""
         for tp, end_offset in ends.items():
             if tp in self.subscription:
                 self.subscription.state(tp).end_offset = end_offset
@@ -251,19 +251,19 @@ class ApplicationSide:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def abandon(self) -> None:
-        """Let the network loop of a dropped consumer leave the group and end; any thread, waits for nothing.
+        """Make the network thread of a dropped consumer leave the group and exit; any thread, without waiting.
 
-        Positions are not committed: what the last poll returned may not have been processed.
+        Positions are not committed: the records of the last poll may not have been processed.
         """
         is_leaving = self.group is not None and leaves_group(self.group, None)
         timer = Timer(self._clock, DEFAULT_CLOSE_TIMEOUT_MS)
         self.mailbox.post_close(CloseRequest(timer.deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving))
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
-        """Close once, whatever a listener or callback raises on the way; further calls get the same result.
+        """Close once, also when a listener or callback raises; further calls return the same result.
 
-        What interrupts the wait for the network (KeyboardInterrupt) leaves the close under way: a further call waits
-        for the rest of it, or cuts it short.
+        A KeyboardInterrupt during the wait for the network thread leaves the close in progress: a further call waits
+        for the rest of it, or shortens it.
         """
         if self.close_result is None:
             self.data.settle()

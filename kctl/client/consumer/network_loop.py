@@ -1,6 +1,6 @@
-"""NetworkLoop: the network thread of a consumer: its request managers, and which of them handles which event.
+"""NetworkLoop: the network thread of a consumer, its request managers, and the handler of each event.
 
-The application never touches anything in here. Shown by tests/unit/consumer and tests/sim.
+No application thread uses anything in here. Shown by tests/unit/consumer and tests/sim.
 """
 
 import sys
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 EARLIER_QUESTIONS = "earlier requests"
-"""Time that a call of several requests, such as position(), has spent on those that are answered."""
+"""Time that a call of several requests, such as position(), spent on the earlier ones."""
 
 
 class OpenCall(NamedTuple):
@@ -94,13 +94,13 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             AbandonCall: lambda event: self._offsets.abandon(event.call_id),
             TryAgain: self._try_again,
         }
-        """What is done with each type of event."""
+        """The handler of each type of event."""
         self._questions: dict[type, tuple[CallManager, Callable[[Any], None]]] = {
             AskTopics: (self._queries, self._queries.ask_topics),
             AskOffsets: (self._offsets, self._offsets.ask),
             AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
-        """Which manager answers each type of question, and how it is asked."""
+        """The manager that answers each type of question, and the method that takes it."""
         self._group = group = self._group_of(config, client, rng, entropy)
         if group is not None:
             self._managers += group.managers
@@ -122,7 +122,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return what a consumer with a group.id has besides; it is a tenth of the imports, made where it is used."""
+        """Return the client of the group coordinator, None without a group.id. A tenth of all imports, made here."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -137,7 +137,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._has_new_wishes = True
 
     def _advance(self, now_ms: int) -> None:
-        self._notify()  # of what the last poll brought
+        self._notify()  # of the events of the last poll
         for call_id, call in list(self.open_calls.items()):
             if now_ms >= call.query.timer.deadline_at_ms:
                 self._time_out(call_id, call)
@@ -162,7 +162,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- from the application ---------------------------------------------------------------------------------------
 
     def _use_topics(self) -> None:
-        """Keep the metadata fresh of what is fetched, looked up or subscribed to, or of all topics for a pattern."""
+        """Request the metadata of topics that are fetched, looked up or subscribed to, of all for a pattern."""
         group = () if self._group is None else tuple(self._group.membership.topics)
         if not self._has_new_wishes and group == self._group_topics:
             return
@@ -211,7 +211,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._offsets.resolve(event)
 
     def _reset(self, event: ResolvePosition) -> None:
-        """Find a position by timestamp for which nothing is committed; its topic may be a new one."""
+        """Find the position of a partition without committed offset by timestamp; its topic may be new."""
         self._offsets.resolve(event)
         self._has_new_wishes = True
 
@@ -236,7 +236,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         return call.query
 
     def _time_out(self, call_id: int, call: OpenCall) -> None:
-        """Answer a call whose deadline has passed with what it waits for and where its time went."""
+        """Fail a call at its deadline, with what it waits for and the time breakdown."""
         query, manager, mark = call
         progress = manager.progress(call_id)
         waiting_for, cause = progress or ("waiting for the network thread to take the call", None)
@@ -269,7 +269,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self.is_over = has_no_time or (is_done and self._fetch.is_stopped(now_ms))
 
     def _fail_outstanding(self) -> None:
-        """Fail nothing yet: what is in flight fails with the sockets."""
+        """Do nothing: requests in flight fail when the sockets close."""
 
     def _end(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
         report = CloseReport() if self._group_close is None else self._group_close.report or CloseReport()

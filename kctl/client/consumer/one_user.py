@@ -1,8 +1,8 @@
 """OneUser: holds a consumer to one thread at a time.
 
-Owns who uses the consumer now, and refuses anybody else; a user that calls again from inside of a call (a listener, a
-callback, a signal handler) is the same user. Knows no thread: the driver names the caller. Takes no lock, so that a
-KeyboardInterrupt anywhere in it leaves the consumer usable. Shown by tests/sim/consumer/test_one_user.py and, with
+Owns the thread that uses the consumer now, and refuses every other one; calls from inside of a call (a listener, a
+callback, a signal handler) are allowed. The driver identifies the caller. There is no lock, so that a KeyboardInterrupt
+at any point leaves the consumer usable. Shown by tests/sim/consumer/test_one_user.py and, with
 threads, tests/loopback/consumer/test_threads.py.
 """
 

@@ -1,7 +1,8 @@
-"""WaitReason: why nothing arrives from a partition, or why the group gives none, as a value.
+"""WaitReason: why a partition returns no records, or why the group assigns no partition, as a value.
 
-Owns the kinds. The network side reports kind, words, node and error; the application adds what only it knows (paused,
-fetched, not started). Messages and exit codes both rest on it. Shown by tests/sim/consumer/test_waiting_for.py.
+Owns the kinds. The network thread reports kind, text, node and error; the application thread adds what only it knows
+(paused, fetched, not started). Messages and exit codes are derived from it.
+Shown by tests/sim/consumer/test_waiting_for.py.
 """
 
 from enum import Enum
@@ -13,7 +14,7 @@ SESSION_OVER = "the group's session has timed out without a confirmed heartbeat,
 
 
 class WaitKind(Enum):
-    """What is waited for; the value is a word for programs."""
+    """Kind of wait; the value is its name in machine-readable output."""
 
     PAUSED = "paused"
     """The application has paused the partition."""
@@ -35,30 +36,30 @@ class WaitKind(Enum):
     """The broker `node_id` has not responded to a request sent at `since_ms`; of a fetch that is reported after
     2 x fetch.max.wait.ms. Without a `since_ms` nothing is known yet."""
     REFUSED = "refused"
-    """The broker answered with an error; it is asked again."""
+    """The broker responded with an error; the request is repeated."""
     AT_END = "at-end"
-    """Everything is read."""
+    """Every record is read."""
     OPEN_TRANSACTION = "open-transaction"
-    """What comes next belongs to a transaction that has not ended."""
+    """The next record belongs to a transaction that has not ended."""
     COORDINATOR = "coordinator"
-    """The group's coordinator is looked for, or does not answer."""
+    """The group's coordinator is looked up, or does not respond."""
     JOINING = "joining"
-    """The group shares its partitions out."""
+    """The group rebalances."""
     NO_SHARE = "no-share"
-    """The group has no partition for this member."""
+    """The group assigns no partition to this member."""
     OUTSIDE = "outside"
     """This member is not in the group until the next poll."""
 
 
 class WaitReason(NamedTuple):
-    """Why nothing comes right now; `str` is the sentence for people.
+    """Why no record comes now; `str` is the text for people.
 
     Attributes:
-        kind: what is waited for.
-        text: the same in words.
-        node_id: the broker that is waited for, where that is one.
-        cause: the last error on the way, where there was one.
-        since_ms: the instant of the client's clock from which this has been so; None where it is only just so.
+        kind: of the wait.
+        text: the same for people.
+        node_id: the broker that has to respond, if there is one.
+        cause: the last error, if there was one.
+        since_ms: when the wait began, by the client's clock; None where it has just begun.
     """
 
     kind: WaitKind

@@ -1,1 +1,1 @@
-"""From a list of nodes to ready connections and answered requests; everything in between is bounded and told."""
+"""Connections and requests: from a list of nodes to responses, each step with a timeout and events."""

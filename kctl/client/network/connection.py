@@ -197,7 +197,7 @@ class Connection:
         return [*self.in_flight, *held]
 
     def throttled(self, ms: int) -> None:
-        """Give the produce requests in flight so much longer: the broker looks at none of them while it makes us wait.
+        """Extend the timeout of produce requests in flight by the throttle time: the broker handles none meanwhile.
 
         Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be
         what is left of their caller's; a record's own is delivery.timeout.ms, whatever becomes of its requests.
@@ -242,7 +242,7 @@ class Connection:
             raise
         except RemoteProtocolError as error:
             named = connect_errors.bad_bytes(self.target, self.phase, error)
-            if named is error:  # an error is never its own cause: whoever follows the causes would not come to an end
+            if named is error:  # an error is never its own cause: following the causes would not end
                 raise
             raise named from error
         except UnsupportedVersionError as error:

@@ -1,6 +1,6 @@
-"""Dialer: makes connections. From "this node, please" to a connection that is ready or an attempt that failed.
+"""Dialer: makes connections to nodes, up to a connection that is ready or an attempt that failed.
 
-Owns the attempts under way: look-ups, the race over the addresses of a name, the connect limit. It tells the outcome
+Owns the attempts under way: look-ups, the race over the addresses of a name, the connect limit. It reports the outcome
 to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
 """
 

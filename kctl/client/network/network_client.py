@@ -43,8 +43,8 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
 MAX_THROTTLE_MS = 60_000
-"""The longest time for which a broker is left alone because it says so. Brokers ask for at most the window of their
-quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for as long as it is told."""
+"""The longest throttle time of a broker that is obeyed. Brokers ask for at most the window of their
+quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for any time."""
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
 """The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
 

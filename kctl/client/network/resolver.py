@@ -1,4 +1,4 @@
-"""ThreadResolver: names become addresses in a helper thread, so that a slow resolver holds up nobody.
+"""ThreadResolver: names become addresses in a helper thread, so that a slow resolver blocks no caller.
 
 getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect limit is left to end by itself and its
 answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric

@@ -1,6 +1,6 @@
 """Selector: non-blocking sockets and one wait over all of them; the only file of the client that holds sockets.
 
-It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to give up is
+It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to abandon it is
 `network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost
 more than decoding. Shown by tests/loopback/network/test_selector.py; its twin in virtual time is `tests.sim.virtual`.
 """
@@ -187,7 +187,7 @@ class Selector:
         return self._selector.select(0)
 
     def wakeup(self) -> None:
-        # A full pipe means that a wake-up is pending already; a closed one, that nobody waits any more.
+        # A full pipe means that a wake-up is pending already; a closed one, that no thread waits any more.
         with contextlib.suppress(BlockingIOError, OSError):
             self._wake_writer.send(b"\0")
 

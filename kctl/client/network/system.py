@@ -115,7 +115,7 @@ class SystemEntropy:
 
 
 def system_runtime() -> Runtime:
-    """Return the runtime of a client that nobody simulates."""
+    """Return the runtime of sockets, threads and the system's clock."""
     clock = SystemClock()
     return Runtime(
         clock=clock,

@@ -39,11 +39,11 @@ class Transport(Protocol):
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """Return application bytes as they go on the wire."""
+        """Return application bytes as they are sent."""
         ...
 
     def alert(self) -> bytes:
-        """Return what is to be sent after a failure: a TLS alert tells the peer why we hang up."""
+        """Return the bytes to send after a failure: a TLS alert with the reason of the close."""
         ...
 
 

@@ -2,8 +2,8 @@
 
 1. Metadata without topics: cluster id, controller and brokers, as this node sees them.
 2. The node's own id, by asking for the configuration of a broker that cannot exist: the refusal names the one that
-   answers. Brokers tell nobody who they are otherwise before Kafka 4.4; without the right to describe configurations
-   the id stays unknown.
+   answers. Before Kafka 4.4 brokers do not report their id otherwise; without the right to describe configurations
+   it stays unknown.
 3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
 
 Shown by tests/sim/probe and, with real brokers, tests/broker/test_probe.py.

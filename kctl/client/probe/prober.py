@@ -1,7 +1,7 @@
 """Prober: one round over a list of nodes and the brokers that they advertise; nothing stops at the first winner.
 
 The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
-without the races: all at once. Each address goes on alone, from its look-up to its last answer (`conversation.py`).
+without the races: all at once. Each address continues alone, from its look-up to its last response (`conversation.py`).
 It emits events while it runs and fills in reports; `idle.py` has what follows where idleness is tested.
 Shown by tests/sim/probe.
 """

@@ -127,7 +127,7 @@ class Batch:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether some attempt may have been written, so that giving up now would leave the fate open."""
+        """Whether some attempt may have been written, so that failing now would leave the outcome unknown."""
         return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:

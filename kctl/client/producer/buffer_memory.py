@@ -1,13 +1,13 @@
-"""BufferMemory: buffer.memory, taken by senders first come, first served, and given back by the network loop.
+"""BufferMemory: buffer.memory, acquired by senders in the order of their calls and released by the network thread.
 
-The one piece of state that application threads change together: `_taken` grows under a lock that only they use;
-`_given` is the loop's alone. Their difference is what is in use. The loop never waits for the lock, and no thread waits
-while holding it. Nothing is called while it is held: CPython handles signals after calls, and a signal handler that
-sends would wait for the lock of the call that it has interrupted. Each record knows whether it holds memory, so that a
-call that is interrupted (Ctrl-C) at any point can undo what it did: no signal is handled between two assignments.
+The only state that several application threads change: `_acquired` grows under a lock that only they use, `_released`
+belongs to the network thread, and the difference is in use. The network thread never waits for the lock, and no thread
+waits while it holds the lock. No function is called under the lock: CPython runs signal handlers after calls, and a
+handler that sends would wait for the lock of the call that it interrupts. Each record knows whether it holds memory, so
+that a call that Ctrl-C interrupts at any point can undo what it did: no signal is handled between two assignments.
 Shown by tests/unit/producer/test_buffer_memory.py and tests/sim/producer/test_interrupts.py.
 
-Source: Java's BufferPool, which is as fair.
+Source: Java's BufferPool, which has the same order.
 """
 
 from collections import deque
@@ -20,15 +20,15 @@ from kctl.client.runtime import Driver, Waiter
 
 
 class Holder(Protocol):
-    """What takes memory: a record, or a run of them."""
+    """A record, or a run of records, that needs memory."""
 
     size_bytes: int
     holds_memory: bool
-    """Whether the memory was taken and is still the sender's to give back: until the record is posted to the loop."""
+    """Whether the sender has to release the memory: until the record is posted to the loop."""
 
 
 class _Waiting(NamedTuple):
-    """A record in the line, how to wake its sender, and which thread that is."""
+    """A record in the queue, how to wake its sender, and the thread of the sender."""
 
     holder: Holder
     waiter: Waiter
@@ -36,51 +36,51 @@ class _Waiting(NamedTuple):
 
 
 class BufferMemory:
-    """A budget of `total_bytes`."""
+    """`total_bytes` of memory for records."""
 
     def __init__(self, total_bytes: int, driver: Driver) -> None:
         self.total_bytes = total_bytes
         self._driver = driver
         self._lock = Lock()
-        self._taken = 0
-        self._given = 0
-        self._line: deque[_Waiting] = deque()
+        self._acquired = 0
+        self._released = 0
+        self._queue: deque[_Waiting] = deque()
 
     @property
     def used_bytes(self) -> int:
-        return self._taken - self._given
+        return self._acquired - self._released
 
     @property
     def is_awaited(self) -> bool:
-        """Whether some sender waits for memory: batches then go out without lingering."""
-        return bool(self._line)
+        """Whether a sender waits for memory: batches are then sent without linger."""
+        return bool(self._queue)
 
     @property
     def waiting(self) -> int:
-        """How many senders wait."""
-        return len(self._line)
+        """Number of senders that wait."""
+        return len(self._queue)
 
-    def try_take(self, holder: Holder) -> bool:
-        """Take memory if there is enough and no sender waits for some; any thread."""
+    def try_acquire(self, holder: Holder) -> bool:
+        """Acquire memory if there is enough and no sender waits for it; any thread."""
         with self._lock:
-            if self._line or self._taken - self._given + holder.size_bytes > self.total_bytes:
+            if self._queue or self._acquired - self._released + holder.size_bytes > self.total_bytes:
                 return False
-            self._taken += holder.size_bytes
+            self._acquired += holder.size_bytes
             holder.holds_memory = True
             return True
 
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
-        """Take memory, in line until the deadline; return whether it was there. Any thread but the loop's.
+        """Acquire memory, waiting until the deadline; return whether there was enough. Not on the loop.
 
-        If it was not, or this raises, the caller calls `withdraw`. A signal handler that sends has the place in line of
-        the call that it interrupts, which waits for the handler.
+        If it was not, or this raises, the caller calls `withdraw`. A signal handler that sends has the place in the line
+        of the call that it interrupts, which waits for the handler.
 
-        Args: nudge: wakes the loop, which sees that a sender waits; returns False when there is no loop left.
+        Args: nudge: wakes the loop, so that it sees the waiting sender; returns False when the loop has ended.
         """
         caller = self._driver.caller()
-        interrupted = [waiting for waiting in list(self._line) if waiting.caller == caller]
+        interrupted = [waiting for waiting in list(self._queue) if waiting.caller == caller]
         waiter = interrupted[0].waiter if interrupted else self._driver.waiter()
-        self._line.append(_Waiting(holder, waiter, caller))
+        self._queue.append(_Waiting(holder, waiter, caller))
         may_wait = True
         while not self._acquire_as_first(holder, caller):
             if not may_wait or not nudge():
@@ -91,38 +91,41 @@ class BufferMemory:
 
     def _acquire_as_first(self, holder: Holder, caller: object) -> bool:
         with self._lock:
-            if self._line[0].caller != caller or self._taken - self._given + holder.size_bytes > self.total_bytes:
+            if (
+                self._queue[0].caller != caller
+                or self._acquired - self._released + holder.size_bytes > self.total_bytes
+            ):
                 return False
-            self._taken += holder.size_bytes
+            self._acquired += holder.size_bytes
             holder.holds_memory = True
-        self._leave_line(holder)
+        self._leave_queue(holder)
         return True
 
-    def _leave_line(self, holder: Holder) -> None:
-        for waiting in list(self._line):
+    def _leave_queue(self, holder: Holder) -> None:
+        for waiting in list(self._queue):
             if waiting.holder is holder:
-                self._line.remove(waiting)
+                self._queue.remove(waiting)
 
     def withdraw(self, holder: Holder) -> None:
-        """Undo what was done for a record that is not accepted: leave the line, give back what it holds; any thread."""
-        self._leave_line(holder)
+        """Leave the queue and release the memory of a record that is not accepted; any thread."""
+        self._leave_queue(holder)
         with self._lock:
             if holder.holds_memory:
                 holder.holds_memory = False
-                self._taken -= holder.size_bytes
+                self._acquired -= holder.size_bytes
         self._wake_first()
 
     def release(self, size_bytes: int) -> None:
-        """Give memory back and wake the first in line; the loop only."""
-        self._given += size_bytes
-        assert self._given <= self._taken
+        """Release memory and wake the first sender in the queue; the loop only."""
+        self._released += size_bytes
+        assert self._released <= self._acquired
         self._wake_first()
 
     def _wake_first(self) -> None:
         with suppress(IndexError):  # no sender waits
-            self._line[0].waiter.notify()
+            self._queue[0].waiter.notify()
 
     def wake_all(self) -> None:
-        """Let every waiting sender look again; the loop only, at its end."""
-        for waiting in list(self._line):
+        """Wake every waiting sender, so that it sees the end of the loop; the loop only."""
+        for waiting in list(self._queue):
             waiting.waiter.notify()

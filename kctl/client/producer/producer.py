@@ -154,7 +154,7 @@ class Producer:
         )
         try:
             info = self._metadata.cluster.topics.get(topic)
-            if info is None or not is_usable(info, partition) or not self._memory.try_take(future):
+            if info is None or not is_usable(info, partition) or not self._memory.try_acquire(future):
                 check_topic(topic)
                 self._wait_to_accept(partition, future, Timer(clock, self.config.max_block_ms))
                 if timestamp_ms is None:
@@ -211,7 +211,7 @@ class Producer:
         accepted = 0
         for run in given.runs(future, NO_PARTITION if partition is None else partition):
             try:
-                if not self._is_known(topic, partition) or not self._memory.try_take(run):
+                if not self._is_known(topic, partition) or not self._memory.try_acquire(run):
                     self._wait_to_accept(partition, run, timer)
                 run.created_at_ms = self._clock.start_ms()
                 self._mailbox.post_record(run)
@@ -230,7 +230,7 @@ class Producer:
         try:
             if not self._is_known(record.topic, partition):
                 self._wait_for_topic(record.topic, partition, timer)
-            if not self._memory.try_take(record):
+            if not self._memory.try_acquire(record):
                 self._wait_for_memory(record, timer)
         except KafkaError as error:
             self._refused(error)

@@ -39,7 +39,7 @@ class BatchReader:
     then on every call raises it.
 
     Attributes:
-        next_offset: where to go on: after the last record given; after everything in the bytes once `exhausted`.
+        next_offset: where to continue: after the last record given; after everything in the bytes once `exhausted`.
         exhausted: True when the wanted records are all given out. An empty chunk alone does not say so.
         count: records given out so far.
         aborted_records: records left out because their transaction was aborted.

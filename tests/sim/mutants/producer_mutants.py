@@ -125,8 +125,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "who waits for memory is not woken",
         f"{_PRODUCER}/buffer_memory.py",
-        "        assert self._given <= self._taken\n        self._wake_first()",
-        "        assert self._given <= self._taken",
+        "        assert self._released <= self._acquired\n        self._wake_first()",
+        "        assert self._released <= self._acquired",
     ),
     Mutant(
         "rows have their deadline from the call on and not from their acceptance",

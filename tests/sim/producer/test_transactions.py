@@ -217,7 +217,7 @@ def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothin
 
         def late() -> None:  # its look was in time, and the commit came first
             event = SendFuture(producer._mailbox, "t", 0, None, b"too late", (), 0, world.clock.now_ms(), 100, None)
-            assert producer._memory.try_take(event)
+            assert producer._memory.try_acquire(event)
             producer._mailbox.post_record(event)
             accepted.append(event)
 

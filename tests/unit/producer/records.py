@@ -85,7 +85,7 @@ class Maker:
         record = SendFuture(
             self.mailbox, topic, partition, key, value, (), self.clock.wall_ms(), now_ms, size_bytes, callback
         )
-        assert self.memory.try_take(record)
+        assert self.memory.try_acquire(record)
         return record
 
     def sent(
@@ -105,7 +105,7 @@ class Maker:
         columns = ColumnsFuture(self.mailbox, topic, len(values))
         rows = Rows(values, timestamp_ms=self.clock.wall_ms())
         run = RecordRun(topic, partition, rows, columns, self.clock.now_ms(), size_bytes)
-        assert self.memory.try_take(run)
+        assert self.memory.try_acquire(run)
         return run
 
 

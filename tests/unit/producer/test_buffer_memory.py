@@ -33,8 +33,8 @@ class ActingDriver(NoDriver):
 def full_memory(driver: NoDriver) -> BufferMemory:
     """A memory of 1000 bytes with 100 left."""
     memory = BufferMemory(1000, driver)
-    assert memory.try_take(Claim(900))
-    assert not memory.try_take(Claim(101))
+    assert memory.try_acquire(Claim(900))
+    assert not memory.try_acquire(Claim(101))
     return memory
 
 
@@ -49,7 +49,7 @@ def test_take_waits_until_enough_is_given_back() -> None:
     assert (clock.now_ms(), memory.used_bytes, memory.is_awaited) == (0, 800, False)
 
 
-def test_take_ends_at_its_deadline_and_withdraw_leaves_the_line() -> None:
+def test_acquire_ends_at_its_deadline_and_withdraw_leaves_the_queue() -> None:
     clock = ManualClock()
     driver = ActingDriver(clock)
     memory = full_memory(driver)
@@ -68,10 +68,10 @@ def test_take_does_not_wait_for_a_loop_that_has_ended() -> None:
     assert clock.now_ms() == 0
 
 
-def test_try_take_fails_while_a_larger_record_waits() -> None:
+def test_try_acquire_fails_while_a_larger_record_waits() -> None:
     driver = ActingDriver(ManualClock())
     memory = full_memory(driver)
-    driver.actions = [lambda: refused.append(memory.try_take(Claim(1))), lambda: memory.release(700)]
+    driver.actions = [lambda: refused.append(memory.try_acquire(Claim(1))), lambda: memory.release(700)]
     refused: list[bool] = []
     assert not memory.acquire(Claim(800), 500, lambda: True)
     assert refused == [False]
@@ -96,14 +96,14 @@ def test_senders_get_memory_in_the_order_in_which_they_asked() -> None:
     assert (small.holds_memory, large.holds_memory, memory.waiting) == (False, True, 1)
 
 
-def test_give_wakes_the_first_and_withdraw_the_next() -> None:
+def test_release_wakes_the_first_and_withdraw_the_next() -> None:
     driver = NoDriver(ManualClock())
     memory = full_memory(driver)
     first, second = Claim(800), Claim(800)
     for claim in (first, second):
         driver.present_caller = claim
         memory.acquire(claim, 0, lambda: True)
-    flags = [waiting.waiter for waiting in memory._line]
+    flags = [waiting.waiter for waiting in memory._queue]
     assert all(isinstance(flag, Flag) for flag in flags)
     memory.release(1)
     assert [getattr(flag, "count", None) for flag in flags] == [1, 0]
@@ -116,7 +116,7 @@ def test_give_wakes_the_first_and_withdraw_the_next() -> None:
 def test_withdraw_gives_back_what_is_held_and_only_once() -> None:
     memory = full_memory(NoDriver(ManualClock()))
     claim = Claim(100)
-    assert memory.try_take(claim)
+    assert memory.try_acquire(claim)
     memory.withdraw(claim)
     memory.withdraw(claim)
     assert memory.used_bytes == 900
@@ -141,7 +141,7 @@ def test_signal_handler_that_sends_takes_the_place_of_the_call_that_it_interrupt
     assert (inner.holds_memory, outer.holds_memory, other.holds_memory, memory.waiting) == (True, True, False, 1)
 
 
-@pytest.mark.parametrize("name", ["try_take", "take", "withdraw"])
+@pytest.mark.parametrize("name", ["try_acquire", "acquire", "withdraw"])
 def test_signal_handlers_find_the_lock_free_at_every_point_where_they_may_run(name: str) -> None:
     locked: list[str | None] = []
 
@@ -150,8 +150,8 @@ def test_signal_handlers_find_the_lock_free_at_every_point_where_they_may_run(na
         memory = full_memory(driver)
         claim = Claim(100)
         calls: dict[str, Callable[[], object]] = {
-            "try_take": lambda: memory.try_take(claim),
-            "take": lambda: memory.acquire(claim, 500, lambda: True),
+            "try_acquire": lambda: memory.try_acquire(claim),
+            "acquire": lambda: memory.acquire(claim, 500, lambda: True),
             "withdraw": lambda: memory.withdraw(claim),
         }
         interrupted.handler = lambda: locked.append(interrupted.at) if memory._lock.locked() else None

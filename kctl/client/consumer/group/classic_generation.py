@@ -36,7 +36,7 @@ FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 JOIN_AGAIN = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Codes that ask the member to join again."""
 ARRIVES_WITHIN_MS = 5_000
-"""So long after a JoinGroup a heartbeat on the other connection cannot have overtaken it."""
+"""Time after a JoinGroup in which a heartbeat on the other connection may overtake it."""
 MOST_REASON = 255
 NO_GENERATION = -1
 

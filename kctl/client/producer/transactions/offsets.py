@@ -113,7 +113,7 @@ class OffsetsInTransaction:
         def read(response: Response) -> KafkaError | None:
             assert isinstance(response, TxnOffsetCommitResponse)
             error = offset_commit_error(response, offsets)
-            return error if number == self._number else None  # nobody waits for it any more
+            return error if number == self._number else None  # its call has ended
 
         def done(_: Response) -> None:
             if number == self._number:
