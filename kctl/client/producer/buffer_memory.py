@@ -72,7 +72,7 @@ class BufferMemory:
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
         """Acquire memory, waiting until the deadline; return whether there was enough. Not on the loop.
 
-        If it was not, or this raises, the caller calls `withdraw`. A signal handler that sends has the place in the line
+        If not, or if this raises, the caller calls `withdraw`. A signal handler that sends has the place in the queue
         of the call that it interrupts, which waits for the handler.
 
         Args: nudge: wakes the loop, so that it sees the waiting sender; returns False when the loop has ended.
