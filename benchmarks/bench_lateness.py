@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.bytecode import with_bytecode
 from kctl.sandbox import Fault, Sandbox
 from tests.support.faults import peers
 
@@ -109,7 +110,7 @@ class Run(NamedTuple):
 
 def run(program: str, arguments: Sequence[str], timeout_ms: int, stdin: bytes = b"") -> Run:
     """Run a program to its end."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
+    environment = {name: value for name, value in with_bytecode().items() if not name.startswith("KCTL_")}
     environment |= {"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": "/nonexistent"}
     cpu_before = _cpu_of_children_s()
     spawned = time.monotonic()

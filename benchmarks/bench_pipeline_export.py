@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pyarrow.dataset as ds
 
+from benchmarks.bytecode import use_bytecode
 from kctl.client.producer import Producer
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
@@ -129,6 +130,7 @@ def largest_worker() -> Iterator[list[int]]:
 def spark_session() -> Iterator["SparkSession"]:
     """A session as people have it: the JVM optimises, for the connector moves its data there."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    use_bytecode()
     from pyspark.sql import SparkSession
 
     properties: dict[str, bool | float | int | str | None] = {

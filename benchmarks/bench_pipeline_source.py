@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import kctl.pipeline
+from benchmarks.bytecode import use_bytecode
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.producer import Producer
 from kctl.pipeline.ranges import Selection, plan_ranges
@@ -359,6 +360,7 @@ def session(folder: Path, *, with_daemon: bool = False) -> "Iterator[SparkSessio
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    use_bytecode()
     properties: dict[str, bool | float | int | str | None] = {
         "spark.jars": ",".join(map(str, connector_jars())),
         "spark.driver.memory": "2g",

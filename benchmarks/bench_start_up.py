@@ -13,6 +13,10 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.bytecode import with_bytecode
+
 RUNS = 15
 NOTHING_THERE = "127.0.0.1:1"
 KCTL = [sys.executable, "-m", "kctl"]
@@ -41,7 +45,8 @@ def commands(silent: str) -> dict[str, list[str]]:
 def run_ms(arguments: list[str]) -> float:
     root = Path(__file__).parents[1]
     started = time.perf_counter()
-    subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=root)
+    quiet = subprocess.DEVNULL
+    subprocess.run(arguments, stdout=quiet, stderr=quiet, check=False, cwd=root, env=with_bytecode())
     return (time.perf_counter() - started) * 1000
 
 

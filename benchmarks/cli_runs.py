@@ -12,6 +12,8 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import IO, NamedTuple
 
+from benchmarks.bytecode import with_bytecode
+
 LOOK_S = 0.01
 CHUNK_BYTES = 1 << 20
 
@@ -64,7 +66,7 @@ def started(client: Client, stdout: int, complaints: Path) -> Iterator[subproces
             stdin = cat.stdout
         elif client.stdin is not None:
             stdin = stack.enter_context(client.stdin.open("rb"))
-        process = subprocess.Popen(client.command, stdin=stdin, stdout=stdout, stderr=stderr)
+        process = subprocess.Popen(client.command, stdin=stdin, stdout=stdout, stderr=stderr, env=with_bytecode())
         if not isinstance(stdin, int):
             stdin.close()  # so that cat sees it when the command ends
         yield process
