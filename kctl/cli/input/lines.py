@@ -4,15 +4,15 @@ A line that never ends is refused, not gathered. Shown by tests/unit/cli/input/t
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import LINE_FEED, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress, Source, bad_input
-from kctl.client.records import split_at
+from kctl.client.records import sizes_of, split_at
 
-BLOCK_BYTES = 4 * READ_BYTES
+BLOCK_BYTES = 16 * READ_BYTES
 """The most that is asked for at a time. What is there is taken: a pipe gives less."""
 
 
@@ -93,16 +93,19 @@ def read_line_blocks(
     separator_bytes = len(key_separator or b"")
     number, offset = 1, 0
     for contents in _split(source, longest_bytes, delimiter, progress or Progress()):
-        too_long = max(map(len, contents)) > longest_bytes
-        fitting = next(at for at, each in enumerate(contents) if len(each) > longest_bytes) if too_long else None
-        taken = contents[:fitting]
+        longest, total_bytes = sizes_of(contents)
+        taken, fitting = contents, None
+        if longest > longest_bytes:
+            fitting = next(at for at, each in enumerate(contents) if len(each) > longest_bytes)
+            taken = contents[:fitting]
+            _, total_bytes = sizes_of(taken)
         if taken:
             keys, values = (
-                (None, list[bytes | None](taken)) if key_separator is None else split_at(taken, key_separator)
+                (None, cast("list[bytes | None]", taken)) if key_separator is None else split_at(taken, key_separator)
             )
             yield LineBlock(name, what, number, offset, values, keys, len(delimiter), separator_bytes)
         number += len(taken)
-        offset += sum(map(len, taken)) + len(taken) * len(delimiter)
+        offset += total_bytes + len(taken) * len(delimiter)
         if fitting is not None:
             raise _too_long(contents[fitting], f"{name} {what} {number} (byte {offset})", longest_bytes)
 

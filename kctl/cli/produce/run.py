@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 BATCH_BYTES = 256 * 1024
 """batch.size unless it is given: large batches cost broker and client less."""
 
+BULK_BYTES = 512 * 1024
+"""After so much more is likely to come: memory that is freed is kept for it."""
+
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""
 
@@ -92,7 +95,7 @@ class _Producing:
         self._sent_before = 0
         """How many records were taken before the block in hand."""
         self._ending: Ending | None = None
-        self._is_closing = False
+        self._is_closing = self._keeps_memory = False
         self._config = config
         self._budget = EndBudget(
             self._runtime.clock, close_ms=common.close_timeout_given_ms, default_close_ms=DEFAULT_CLOSE_MS
@@ -148,6 +151,7 @@ class _Producing:
         if pace is None and request.topic is not None and self._inputs.are_lines:
             for block in self._inputs.read_blocks():
                 self._send_block(request.topic, block)
+                self._keep_memory()
                 if self._outcomes.has_failed:
                     self._report_failed()
             return
@@ -157,6 +161,15 @@ class _Producing:
             self._send(record)
             if self._outcomes.has_failed:
                 self._report_failed()
+
+    def _keep_memory(self) -> None:
+        """Keep the memory that blocks free for the next ones, once there are many."""
+        if self._keeps_memory or self._inputs.progress.read_bytes < BULK_BYTES:
+            return
+        from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
+
+        self._keeps_memory = True
+        keep_freed_memory()
 
     def _send_block(self, topic: str, block: LineBlock) -> None:
         """Send the records of a block."""

@@ -1,9 +1,9 @@
 """Accumulator: records wait here, by partition, until a batch of them may go.
 
 Owns the queues (partition_queue.py) and every change of them: when each is due, the cutting of batches, and records
-that leave because they are done. A run is encoded when its batch
-is about to be sent, not before: so a batch is as full as it can be, and each record keeps a deadline of its own. Owned
-by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
+that leave because they are done. A run is encoded when its batch is about to be sent, not before: so a batch is as full
+as it can be, and each record keeps a deadline of its own. Only what fills a batch by itself comes encoded
+(run_encoder.py). Owned by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
 """
 
 from collections import deque
@@ -20,9 +20,8 @@ from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue, plus
 from kctl.client.producer.partitioner import QueueState
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.run_encoder import compression_level
 from kctl.client.records import BATCH_OVERHEAD_BYTES, RecordBatchBuilder
-
-_LZ4_FAST = 9
 
 TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 
@@ -45,7 +44,7 @@ class Accumulator:
         self._linger_ms = config.linger_ms
         self._delivery_timeout_ms = config.delivery_timeout_ms
         self._compression = config.compression_type
-        self._level = _compression_level(config)
+        self._level = compression_level(config)
         self._window = config.max_in_flight_requests_per_connection
         self._is_idempotent = config.enable_idempotence
         self._is_transactional = is_transactional
@@ -259,10 +258,29 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Encode rows from the front of `waiting`, at least one, up to the limit."""
-        builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
+        """Make a batch of rows from the front of `waiting`, at least one, up to the limit."""
+        builder = self._encoded(waiting[0], limit_bytes)
+        if builder is None:
+            builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
+            runs = self._fill(builder, waiting, limit_bytes)
+        else:
+            runs = [waiting.popleft()]
+            runs[0].offset_in_batch = 0
+        if base_sequence != NO_SEQUENCE:
+            sequence = queue.sequence
+            builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
+        return Batch(runs, builder.build(), base_sequence, builder.plain_bytes), builder.ratio
+
+    def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
+        """Return the batch that the caller has made of a run, unless the broker has found batches too large."""
+        encoded = run.encoded
+        is_too_large = encoded is not None and limit_bytes < min(self._batch_size_bytes, encoded.size_bytes)
+        return None if is_too_large else encoded
+
+    def _fill(self, builder: RecordBatchBuilder, waiting: deque[RecordRun], limit_bytes: int) -> list[RecordRun]:
+        """Encode what the batch has room for, except what is a batch of its own."""
         runs: list[RecordRun] = []
-        while waiting:
+        while waiting and not (runs and self._encoded(waiting[0], limit_bytes)):
             run = waiting[0]
             run.offset_in_batch = builder.record_count
             fitting = builder.try_append_rows(run.rows, run.first, run.end)
@@ -271,20 +289,4 @@ class Accumulator:
                     runs.append(run.cut_off(fitting))
                 break
             runs.append(waiting.popleft())
-        if base_sequence != NO_SEQUENCE:
-            sequence = queue.sequence
-            builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
-        return Batch(runs, builder.build(), base_sequence, builder.plain_bytes), builder.ratio
-
-
-def _compression_level(config: ProducerConfig) -> int | None:
-    """Return the level of the compression chosen; None for its own default, and where there are no levels.
-
-    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor and no level at all.
-    """
-    levels = {
-        "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,
-        "lz4": config.compression_lz4_level if config.compression_lz4_level != _LZ4_FAST else None,
-        "zstd": config.compression_zstd_level,
-    }
-    return levels.get(config.compression_type)
+        return runs

@@ -151,18 +151,25 @@ class SettledRows:
 
     Attributes:
         created_at_ms: when they were accepted.
-        rows, first, end: they are those from `first` to before `end`.
+        first, end: they are those from `first` to before `end` of the columns.
     """
 
-    __slots__ = ("created_at_ms", "end", "first", "outcome", "rows", "topic_partition")
+    __slots__ = ("_rows", "created_at_ms", "end", "first", "outcome", "topic_partition")
 
     def __init__(
-        self, topic_partition: TopicPartition, outcome: Outcome, created_at_ms: int, rows: Rows, first: int, end: int
+        self,
+        topic_partition: TopicPartition,
+        outcome: Outcome,
+        created_at_ms: int,
+        rows: Callable[[], Rows],
+        first: int,
+        end: int,
     ) -> None:
+        """Args: rows: returns the columns, when they are asked for."""
         self.topic_partition = topic_partition
         self.outcome = outcome
         self.created_at_ms = created_at_ms
-        self.rows = rows
+        self._rows = rows
         self.first = first
         self.end = end
 
@@ -173,7 +180,7 @@ class SettledRows:
 
     def records(self) -> Iterator[ProducerRecord]:
         """Yield the rows; partition NO_PARTITION where none was chosen."""
-        rows, (topic, partition) = self.rows, self.topic_partition
+        rows, (topic, partition) = self._rows(), self.topic_partition
         for at in range(self.first, self.end):
             yield ProducerRecord(
                 topic,

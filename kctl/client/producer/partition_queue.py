@@ -203,7 +203,9 @@ class PartitionQueue:
                 return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
         if not self.runs:
             return FOREVER_MS
-        if is_linger_over or self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
+        if is_linger_over or self.runs[0].encoded is not None:
+            return 0
+        if self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
             return 0
         return self.runs[0].created_at_ms + linger_ms
 

@@ -79,7 +79,7 @@ class Partitioner:
             return [run]
         if self._is_round_robin:
             return run.by_partition([self._next_in_turn(topic) for _ in range(run.count)])
-        if run.rows.keys is None or self._ignores_keys:
+        if self._ignores_keys or (run.divided is None and (run.encoded is not None or run.rows.keys is None)):
             return self._assign_sticky(run, topic)
         runs = run.by_key(len(topic.partitions))
         if runs is not None:
@@ -95,7 +95,7 @@ class Partitioner:
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
         """Assign rows without keys: up to a batch of them goes to one partition, more are cut where the turn ends."""
         found = []
-        while run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
+        while run.encoded is None and run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
             count = run.rows.count_filling(run.first, run.end, ENCODED_OVERHEAD_BYTES, left_bytes)
             if count == run.count:
@@ -110,7 +110,10 @@ class Partitioner:
     def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
         """Return the turn for rows of a run, and count what they take of it."""
         turn = self._turn(run, first, topic)
-        turn.left_bytes -= run.rows.size_bytes(first, end, ENCODED_OVERHEAD_BYTES)
+        if end - first == run.count:
+            turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
+        else:
+            turn.left_bytes -= run.rows.size_bytes(first, end, ENCODED_OVERHEAD_BYTES)
         return turn
 
     def refresh(self) -> None:
@@ -153,7 +156,7 @@ class Partitioner:
         state = self._load.queue(run.topic, turn.partition)
         begun_bytes = 0 if state is None else state.bytes % turn_bytes
         room_bytes = turn_bytes - begun_bytes
-        if beyond_bytes <= 0 or begun_bytes == 0:
+        if beyond_bytes <= 0 or begun_bytes == 0 or run.encoded is not None:
             return 0
         if run.rows.size_bytes(row, row + 1, ENCODED_OVERHEAD_BYTES) > room_bytes:
             return 0

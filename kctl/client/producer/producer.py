@@ -27,6 +27,7 @@ from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.record_router import is_usable
 from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
+from kctl.client.producer.run_encoder import RunEncoder
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
 from kctl.client.producer.transactions.states import Step
@@ -71,6 +72,7 @@ class Producer:
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
+        self._encoder = RunEncoder(self.config, self._sender.expected_ratio)
         self._transactions = self._sender.transactions
         self._transaction_client = TransactionClient(
             self.config.transactional_id, self._clock, self._driver, self._mailbox
@@ -201,7 +203,7 @@ class Producer:
         if self._transactions is not None:
             self._transactions.check_send()
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
-        limits = RowLimits(self.config.batch_size, self.config.buffer_memory)
+        limits = RowLimits(self._encoder.batch_bytes(topic), self.config.buffer_memory)
         wall_ms = self._clock.wall_ms()
         given = GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
@@ -213,6 +215,7 @@ class Producer:
             try:
                 if not self._is_known(topic, partition) or not self._memory.try_acquire(run):
                     self._wait_to_accept(partition, run, timer)
+                self._encoder.encode(run, self._metadata.cluster.topics.get(topic))
                 run.created_at_ms = self._clock.start_ms()
                 self._mailbox.post_record(run)
             except BaseException as error:  # Ctrl-C too, at any point

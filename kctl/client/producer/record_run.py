@@ -1,8 +1,9 @@
 """RecordRun: rows of one topic, accepted at one instant: the unit of the producer's queues and batches.
 
 Records of `send` that follow each other become runs when the network loop takes them over; a call of `send_columns` is
-divided into runs of about a batch by its caller. A run is encoded when its batch is sent, and cut where the batch ends
-within it. Rows are columns of the compiled module, which encodes them (kctl.client.records.Rows).
+divided into runs of about a batch by its caller, and encoded there where they fill one (run_encoder.py). Any other run
+is encoded when its batch is sent, and cut where the batch ends within it. Rows are columns of the compiled module,
+which encodes them (kctl.client.records.Rows).
 Shown by tests/unit/producer/test_record_run.py and tests/sim/producer/test_columns.py.
 """
 
@@ -20,7 +21,14 @@ from kctl.client.producer.record import (
     check_topic,
     checked_headers_bytes,
 )
-from kctl.client.records import BATCH_OVERHEAD_BYTES, Rows, check_contents, checked_timestamps
+from kctl.client.records import (
+    BATCH_OVERHEAD_BYTES,
+    BatchReader,
+    RecordBatchBuilder,
+    Rows,
+    check_contents,
+    checked_timestamps,
+)
 
 T = TypeVar("T")
 
@@ -49,7 +57,10 @@ class RecordRun:
     """
 
     __slots__ = (
+        "_rows",
         "created_at_ms",
+        "divided",
+        "encoded",
         "end",
         "first",
         "group",
@@ -58,7 +69,6 @@ class RecordRun:
         "outcome",
         "partition",
         "result",
-        "rows",
         "size_bytes",
         "topic",
     )
@@ -74,7 +84,7 @@ class RecordRun:
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self.rows = rows
+        self._rows: Rows | None = rows
         self.result = result
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
@@ -85,6 +95,10 @@ class RecordRun:
         """Of the first row."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
+        self.encoded: RecordBatchBuilder | None = None
+        """The rows as the records of a batch of their own, where the caller has encoded them; see `replace_rows`."""
+        self.divided: tuple[int, list[Self]] | None = None
+        """The number of partitions, and the runs of those that keys choose, where the caller has divided the rows."""
 
     @classmethod
     def of_futures(cls, futures: list[SendFuture]) -> Self:
@@ -111,13 +125,40 @@ class RecordRun:
         return self.end - self.first
 
     @property
+    def rows(self) -> Rows:
+        """The columns; decoded where only the encoded records were kept."""
+        if self._rows is None:
+            self._rows = self._decoded()
+        return self._rows
+
+    def _decoded(self) -> Rows:
+        if self.encoded is not None:
+            records = BatchReader(self.encoded.build(), check_crcs=False).records(self.encoded.record_count)
+            found = [([record.value for record in records], [record.key for record in records])]
+            timestamp_ms = self.encoded.base_timestamp_ms
+        else:
+            assert self.divided is not None
+            pieces = [piece.rows for piece in self.divided[1]]
+            found = [(piece.values, piece.keys or [None] * len(piece.values)) for piece in pieces]
+            timestamp_ms = pieces[0].timestamp_ms
+        values = [value for column, _ in found for value in column]
+        keys = [key for _, column in found for key in column]
+        return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, None, timestamp_ms)
+
+    def replace_rows(self) -> None:
+        """Forget the columns of a run that is encoded or divided: their many objects would be in nobody's caches."""
+        self._rows = None
+
+    @property
     def topic_partition(self) -> TopicPartition:
         """Where the records go; partition NO_PARTITION until one was chosen."""
         return TopicPartition(self.topic, self.partition)
 
     def cut_off(self, count: int) -> Self:
         """Take the first rows out; return them as a run of their own."""
-        head = self._like(self.rows, self.result, self.first, self.first + count)
+        rows = self.rows
+        self.encoded = self.divided = None
+        head = self._like(rows, self.result, self.first, self.first + count)
         head.offset_in_batch = self.offset_in_batch
         self.first += count
         self.size_bytes -= head.size_bytes
@@ -127,6 +168,11 @@ class RecordRun:
         """Return the rows as runs of the partitions that their keys choose; None where `by_partition` has to do it."""
         if isinstance(self.result, list):
             return None
+        if self.divided is not None and self.divided[0] == partition_count:
+            pieces = self.divided[1]
+            for piece in pieces:
+                piece.created_at_ms, piece.group, piece.outcome = self.created_at_ms, self.group, self.outcome
+            return pieces
         found = self.rows.by_key(self.first, self.end, partition_count, MEMORY_OVERHEAD_BYTES)
         return None if found is None else [self._with(rows, partition, size) for partition, rows, size in found]
 
@@ -168,7 +214,7 @@ class RecordRun:
             waiting: list[SendFuture | ColumnsFuture | RowsNotification] = []
             if result.callback is not None:
                 settled = SettledRows(
-                    self.topic_partition, outcome, self.created_at_ms, self.rows, self.first, self.end
+                    self.topic_partition, outcome, self.created_at_ms, lambda: self.rows, self.first, self.end
                 )
                 waiting.append(RowsNotification(result.callback, settled))
             if result.waiters is not None and result.outcome is not None:

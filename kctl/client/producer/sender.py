@@ -93,6 +93,10 @@ class Sender(ClientLoop[Posted]):
         self._unsent_cause: KafkaError | None = None
         """The same for those that were never sent."""
 
+    def expected_ratio(self, topic: str) -> float:
+        """Return compressed size over plain size that is expected of a topic's records; any thread may look."""
+        return self._accumulator.ratios.expected(topic)
+
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Sequence[Posted]) -> None:

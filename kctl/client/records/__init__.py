@@ -36,7 +36,14 @@ from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
 from kctl.client.records._hot.murmur2 import partition_of_key
 from kctl.client.records._hot.record import BatchInfo, Header, Record
-from kctl.client.records._hot.rows import TIMESTAMP_END_MS, Rows, check_contents, checked_timestamps, split_at
+from kctl.client.records._hot.rows import (
+    TIMESTAMP_END_MS,
+    Rows,
+    check_contents,
+    checked_timestamps,
+    sizes_of,
+    split_at,
+)
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.compression import CODEC_IDS
 from kctl.client.records.reader import BatchReader, split_batches
@@ -70,6 +77,7 @@ __all__ = [
     "is_compiled",
     "partition_of_key",
     "renumber_batch",
+    "sizes_of",
     "split_at",
     "split_batches",
     "stamp_batch",

@@ -333,6 +333,18 @@ class RecordBatchBuilder:
             return 1.0
         return len(self._body) / self._records_bytes
 
+    def compress(self) -> None:
+        """Make of the records what the batch will hold, which takes no more of them; `build` has less to do then."""
+        self._compressed()
+
+    def _compressed(self) -> bytes:
+        body = self._body
+        if body is None:
+            body = compress(self.compression, b"".join(self._parts), self.level)
+            self._body = body
+            self._parts = []
+        return body
+
     def build(self) -> bytes:
         """The whole batch, CRC set, base offset 0. Compresses once; a further call only writes a new header.
 
@@ -340,13 +352,8 @@ class RecordBatchBuilder:
         """
         if self.record_count == 0:
             raise LocalProtocolError("a batch without records")
-        body = self._body
-        if body is None:
-            body = compress(self.compression, b"".join(self._parts), self.level)
-            self._body = body
-            self._parts = []
         return encode_batch(
-            body,
+            self._compressed(),
             attributes=CODEC_IDS[self.compression] | (TRANSACTIONAL if self.transactional else 0),
             record_count=self.record_count,
             last_offset_delta=self.record_count - 1,

@@ -48,6 +48,11 @@ class Rows:
         self.timestamps_ms = timestamps_ms
         self.timestamp_ms = timestamp_ms
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows have no more than key and value, and all one timestamp."""
+        return self.headers is None and self.timestamps_ms is None
+
     def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
         """Return what the rows from `first` to before `end` take, with `overhead_bytes` beside the contents of each."""
         total_bytes: i64 = 0
@@ -186,6 +191,18 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
             before.append(content[:at])
             behind.append(content[at + size :])
     return before, behind
+
+
+def sizes_of(contents: list[bytes]) -> tuple[int, int]:
+    """Return the size of the longest, and that of all together."""
+    longest: i64 = 0
+    total: i64 = 0
+    for content in contents:
+        size: i64 = len(content)
+        total += size
+        if size > longest:
+            longest = size
+    return longest, total
 
 
 def check_contents(contents: list[Any], what: str) -> None:

@@ -12,7 +12,7 @@ from kctl.client.records import Rows
 def _rows(partition: int, first: int, end: int, error: KafkaError | None, *, is_unknown: bool = False) -> SettledRows:
     columns = Rows([b"a", None, b"c"], [None, b"k", None], [(), (), [("h", None)]], [0, 0, 9], None, 7)
     return SettledRows(
-        TopicPartition("t", partition), Outcome(error, is_unknown=is_unknown), 10 * first, columns, first, end
+        TopicPartition("t", partition), Outcome(error, is_unknown=is_unknown), 10 * first, lambda: columns, first, end
     )
 
 

@@ -65,7 +65,7 @@ class _Producer:
         if self._deliver_at_ms is not None:
             self._clock.advance(self._deliver_at_ms - self._clock.now_ms())
             self._deliver_at_ms = None
-            callback(SettledRows(TopicPartition(topic, 0), Outcome(), 0, Rows(list(values)), 0, 1))
+            callback(SettledRows(TopicPartition(topic, 0), Outcome(), 0, lambda: Rows(list(values)), 0, 1))
         self._clock.advance(ends_at_ms - self._clock.now_ms())
         error = MaxBlockTimeout("memory", timeout_ms=round(timeout * 1000), elapsed_ms=round(timeout * 1000))
         error.accepted = count
