@@ -40,8 +40,8 @@ from kctl.client.wording import counted
 if TYPE_CHECKING:
     from kctl.cli.decode.encoding import Encoding
 
-BATCH_BYTES = 256 * 1024
-"""batch.size unless it is given: large batches cost broker and client less."""
+BATCH_BYTES = 1_000_000
+"""batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
 
 BULK_BYTES = 512 * 1024
 """After so much more is likely to come: memory that is freed is kept for it."""

@@ -92,7 +92,7 @@ def test_rows_are_divided_again_where_the_topic_has_got_more_partitions() -> Non
 @pytest.mark.parametrize(
     ("batch_size", "is_encoded"), [(1000, True), (2 * 109 * 10, True), (2 * 109 * 10 + 2, False), (1 << 20, False)]
 )
-def test_what_fills_less_than_half_a_batch_is_left_to_the_loop(batch_size: int, *, is_encoded: bool) -> None:
+def test_rows_that_fill_less_than_half_a_batch_are_left_to_the_loop(batch_size: int, *, is_encoded: bool) -> None:
     run = run_of([bytes(100)] * 10)
     encoder(batch_size).encode(run, TOPIC)
     assert (run.encoded is not None) == is_encoded
