@@ -14,7 +14,7 @@ $kctlPlaces = @{
             ,@('produce', 'Send records to a topic')
             ,@('probe', 'Try every address of every broker and show each phase')
             ,@('topics', 'List, describe, create, change, trim and delete topics')
-            ,@('groups', 'List, describe and change consumer groups')
+            ,@('groups', 'List, describe and change consumer, share and streams groups')
             ,@('transactions', 'List and describe transactions, find and abort those that hang')
             ,@('configs', 'Show and change configs of topics, brokers and groups')
             ,@('cluster', 'Show brokers, controller, features and the quorum of controllers')

@@ -39,7 +39,7 @@ COMMANDS = {
     "produce": Entry("kctl.cli.produce.command", "Send records to a topic: lines, files, templates or jsonl."),
     "probe": Entry("kctl.cli.probe.command", "Try every address of every broker and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create, change, trim and delete topics."),
-    "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
+    "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer, share and streams groups."),
     "transactions": Entry(
         "kctl.cli.transactions.command", "List and describe transactions, find and abort those that hang."
     ),

@@ -4,7 +4,7 @@ Owns the order: everything that can be refused is refused before anything is wri
 Shown by tests/cli/test_groups_offsets.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, report_failures
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
+from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
 from kctl.cli.groups.view import say_dry_run
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
@@ -49,7 +50,8 @@ def run_reset(common: Common, reset: Reset) -> int:
         group = find_group(admin, reset.group_id, may_lack=reset.creates)
         if group is not None:
             refuse_members(group, group.members, "nothing was changed")
-        partitions = _partitions(admin, reset.group_id, wanted, file_offsets)
+        old = _old(admin, reset.group_id, group)
+        partitions = _partitions(admin, reset.group_id, wanted, file_offsets, old)
         places = find_places(admin, partitions)
         aim = aim_of(reset.flag, reset.value, file_offsets)
         if at_ms is not None:
@@ -59,8 +61,8 @@ def run_reset(common: Common, reset: Reset) -> int:
             write_offsets(reset.export, reset.group_id, {change.partition: change.new for change in changes})
         failed: Mapping[TopicPartition, KafkaError] = {}
         if reset.execute:
-            results = admin.alter_group_offsets(reset.group_id, {change.partition: change.new for change in changes})
-            failed = results.failed
+            new = {change.partition: change.new for change in changes}
+            failed = set_positions(admin, reset.group_id, group, new).failed
     _show_reset(common, output, reset, changes, failed)
     if reset.execute:
         return report_failures(common, len(failed) < len(changes), failed.values())
@@ -78,19 +80,23 @@ def _instant(common: Common, reset: Reset) -> int | None:
     return None
 
 
+def _old(admin: Admin, group_id: str, group: GroupDescription | None) -> dict[TopicPartition, int | None]:
+    found = positions(admin, group_id, group)
+    found.raise_first()
+    return found.done
+
+
 def _partitions(
     admin: Admin,
     group_id: str,
     wanted: Mapping[str, list[int] | None],
     file_offsets: Mapping[TopicPartition, int],
+    old: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int | None]:
     """Return what is committed for each partition that is meant.
 
     Raises: CommandError: there is none. KafkaError: a topic or partition does not exist.
     """
-    committed = admin.list_group_offsets(group_id)
-    committed.raise_first()
-    old = {tp: None if offset is None else offset.offset for tp, offset in committed.done.items()}
     if file_offsets:
         named: dict[str, list[int] | None] = {}
         for topic, index in file_offsets:
@@ -147,15 +153,19 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         group = find_group(admin, group_id)
         assert group is not None
         refuse_members(group, _readers(group, wanted), "nothing was changed")
-        committed = admin.list_group_offsets(group_id)
-        committed.raise_first()
+        if is_share(group) and any(numbers is not None for numbers in wanted.values()):
+            raise CommandError(
+                ExitCode.USAGE,
+                f"{group_id} is a share group, which forgets whole topics; nothing was changed",
+                "name topics without partitions",
+            )
         old = {
-            tp: offset.offset
-            for tp, offset in committed.done.items()
-            if offset is not None and tp.topic in wanted and _is_meant(tp, wanted)
+            tp: offset
+            for tp, offset in _old(admin, group_id, group).items()
+            if (offset is not None or is_share(group)) and tp.topic in wanted and _is_meant(tp, wanted)
         }
         _refuse_missing(group_id, wanted, old)
-        failed = admin.delete_group_offsets(group_id, old).failed if execute else {}
+        failed = forget_positions(admin, group_id, group, old) if execute else {}
     rows: list[Row] = []
     for tp, offset in sorted(old.items()):
         result = ("failed" if tp in failed else "deleted") if execute else "would be deleted"
@@ -183,7 +193,7 @@ def _is_meant(tp: TopicPartition, wanted: Mapping[str, list[int] | None]) -> boo
     return numbers is None or tp.partition in numbers
 
 
-def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: Mapping[TopicPartition, int]) -> None:
+def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: Iterable[TopicPartition]) -> None:
     for topic, numbers in wanted.items():
         missing = [str(TopicPartition(topic, n)) for n in numbers or () if TopicPartition(topic, n) not in old]
         if not numbers and not any(tp.topic == topic for tp in old):

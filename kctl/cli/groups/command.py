@@ -20,9 +20,22 @@ from kctl.client.wording import counted
 
 WATCH_MS = 2000
 LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
-DESCRIBE_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "client", "host", "member", "note")
+DESCRIBE_COLUMNS = (
+    "group",
+    "topic",
+    "partition",
+    "committed",
+    "start_offset",
+    "end",
+    "lag",
+    "client",
+    "host",
+    "member",
+    "note",
+)
 MEMBER_COLUMNS = (
-    "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "target", "subscribed",
+    "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "active_tasks",
+    "standby_tasks", "target", "subscribed",
 )  # fmt: skip
 DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
@@ -33,7 +46,7 @@ Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=Fal
 
 @app.callback()
 def groups() -> None:
-    """List, describe and change consumer groups.
+    """List, describe and change consumer, share and streams groups.
 
     What changes a group shows first what it would do, and does it with --execute.
     """
@@ -49,7 +62,9 @@ def list_(
     ] = None,
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="NAME", help="Only groups of this type: classic, consumer; repeatable."),
+        typer.Option(
+            "--type", metavar="NAME", help="Only groups of this type: classic, consumer, share, streams; repeatable."
+        ),
     ] = None,
 ) -> int:
     """List the groups of all brokers; 3 when those of a broker are missing."""
@@ -153,6 +168,7 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_groups, refuse_members, report_failures
+    from kctl.cli.groups.positions import positions
 
     output = common.choose_output(*SHAPES)
     execute = execute or yes
@@ -163,7 +179,7 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
             return report_failures(common, (), found.failed.values())
         for group in found.done.values():
             refuse_members(group, group.members, "nothing was deleted")
-        offsets = {group_id: len(admin.list_group_offsets(group_id).done) for group_id in found.done}
+        offsets = {group_id: len(positions(admin, group_id, group).done) for group_id, group in found.done.items()}
         results = admin.delete_groups(found.done) if execute else None
     rows: list[Row] = []
     for group_id, group in found.done.items():

@@ -10,6 +10,7 @@ from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
 from kctl.cli.groups.lookup import find_groups, report_failures
+from kctl.cli.groups.positions import is_share
 from kctl.cli.options import Common, Output
 from kctl.client.admin import GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -28,7 +29,7 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
         "groups",
         columns,
         [partition_row(lag) for _, of_group in groups for lag in of_group],
-        shown=columns[1:],
+        shown=_shown(columns[1:], groups),
         sections=[Section(_facts(*each), [partition_row(lag) for lag in each[1]]) for each in groups],
         objects=[_group_object(*each) for each in groups],
     )
@@ -36,6 +37,13 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
         write_listing(common.environment, output, listing)
     errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
     return report_failures(common, results.done, errors)
+
+
+def _shown(columns: Sequence[str], groups: Sequence[tuple[GroupDescription, Sequence[PartitionLag]]]) -> list[str]:
+    """Return the columns of a table: start offsets of share groups, committed offsets of others."""
+    are_share = {is_share(group) for group, _ in groups}
+    left_out = {"committed"} if are_share == {True} else {"start_offset"} if True not in are_share else set()
+    return [name for name in columns if name not in left_out]
 
 
 def _facts(group: GroupDescription, lags: Sequence[PartitionLag]) -> list[tuple[str, str | int | None]]:
@@ -65,7 +73,8 @@ def partition_row(lag: PartitionLag) -> Row:
         "group": lag.group_id,
         "topic": lag.partition.topic,
         "partition": lag.partition.partition,
-        "committed": lag.committed,
+        "committed": None if lag.is_share else lag.committed,
+        "start_offset": lag.committed if lag.is_share else None,
         "end": lag.end,
         "lag": lag.lag,
         "client": None if member is None else member.client_id,
@@ -111,6 +120,8 @@ def member_row(group: GroupDescription, member: MemberDescription) -> Row:
         "epoch": member.epoch,
         "partitions": None if member.assignment is None else len(member.assignment),
         "assignment": _shares(member.assignment),
+        "active_tasks": member.tasks,
+        "standby_tasks": member.standby_tasks,
         "target": _shares(member.target_assignment),
         "subscribed": member.subscribed_regex or topics,
     }

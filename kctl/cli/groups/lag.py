@@ -7,12 +7,14 @@ tests/unit/cli/groups/test_lag.py and tests/cli/test_groups.py.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kctl.cli.groups.positions import is_share
 from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, KafkaError, KafkaTimeoutError
 
 NOT_COMMITTED = "nothing committed"
+NOT_READ = "nothing read yet"
 GONE = "no such topic or partition"
 BEYOND = "committed beyond the end: the topic was recreated or cut off"
 MIRRORED = "position of kctl pipeline mirror: an offset of the source, not of this topic"
@@ -28,6 +30,7 @@ class PartitionLag(NamedTuple):
         note: what is out of the ordinary; empty where nothing is.
         error: why the end (or the commit) is not known, unless the partition does not exist.
         start: the first offset of the log, as far as it is known.
+        is_share: `committed` is the start offset of a share group, before which all records are done.
     """
 
     group_id: str
@@ -39,6 +42,7 @@ class PartitionLag(NamedTuple):
     note: str
     error: KafkaError | None
     start: int = 0
+    is_share: bool = False
 
 
 def partition_lags(
@@ -52,8 +56,13 @@ def partition_lags(
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
     owners: dict[str, dict[TopicPartition, MemberDescription]] = {}
     mirrored: dict[str, set[TopicPartition]] = {}
+    shared: dict[str, Mapping[TopicPartition, int | None]] = {}
+    """The lag of partitions of share groups, as their coordinators count it."""
     for group in groups:
         owners[group.group_id] = {tp: member for member in group.members for tp in member.assignment or ()}
+        if is_share(group):
+            committed[group.group_id], shared[group.group_id] = _shared(admin, group, wanted)
+            continue
         results = admin.list_group_offsets(group.group_id)
         committed[group.group_id] = _committed(results, owners[group.group_id], wanted)
         mirrored[group.group_id] = {tp for tp, offset in results.done.items() if _is_of_mirror(offset)}
@@ -66,9 +75,35 @@ def partition_lags(
         for tp in sorted(of_group):
             end = ends.failed.get(tp) or ends.done[tp].offset
             lag = partition_lag(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp))
-            is_beside = tp in mirrored[group_id] and lag.end is not None
-            lags[group_id].append(lag._replace(lag=None, note=MIRRORED) if is_beside else lag)
+            if group_id in shared:
+                lag = _of_share_group(lag, shared[group_id].get(tp))
+            elif tp in mirrored[group_id] and lag.end is not None:
+                lag = lag._replace(lag=None, note=MIRRORED)
+            lags[group_id].append(lag)
     return lags
+
+
+def _shared(
+    admin: Admin, group: GroupDescription, wanted: Mapping[str, Sequence[int]] | None
+) -> tuple[dict[TopicPartition, int | KafkaError | None], Mapping[TopicPartition, int | None]]:
+    """Return the start offset of each partition of a share group, and its lag."""
+    results = admin.list_share_group_offsets(group.group_id)
+    offsets: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(
+        tp for member in group.members for tp in member.assignment or ()
+    )
+    offsets |= {tp: each.start_offset for tp, each in results.done.items()}
+    offsets |= results.failed
+    if wanted is not None:
+        named = [TopicPartition(topic, index) for topic, indexes in wanted.items() for index in indexes]
+        offsets = {tp: offsets.get(tp) for tp in named}
+    return offsets, {tp: each.lag for tp, each in results.done.items()}
+
+
+def _of_share_group(lag: PartitionLag, counted_lag: int | None) -> PartitionLag:
+    """Return a partition of a share group: members share it, and records in the middle may be done."""
+    is_known = lag.lag is not None and counted_lag is not None
+    note = NOT_READ if lag.note == NOT_COMMITTED else lag.note
+    return lag._replace(lag=counted_lag if is_known else lag.lag, note=note, member=None, is_share=True)
 
 
 def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

@@ -22,14 +22,14 @@ from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = (
-    "group", "topic", "partition", "committed", "end", "lag", "lag_ms", "rate_per_s", "produced_per_s", "catch_up_ms",
-    "retention_left_ms", "client", "note",
+    "group", "topic", "partition", "committed", "start_offset", "end", "lag", "lag_ms", "rate_per_s",
+    "produced_per_s", "catch_up_ms", "retention_left_ms", "client", "note",
 )  # fmt: skip
 SHOWN = (
-    "group", "topic", "partition", "committed", "end", "lag", "age", "read_per_s", "written_per_s", "caught_up_in",
-    "deleted_in", "client", "note",
+    "group", "topic", "partition", "committed", "start_offset", "end", "lag", "age", "read_per_s",
+    "written_per_s", "caught_up_in", "deleted_in", "client", "note",
 )  # fmt: skip
-WHERE_KNOWN = ("age", "read_per_s", "written_per_s", "caught_up_in", "deleted_in")
+WHERE_KNOWN = ("start_offset", "age", "read_per_s", "written_per_s", "caught_up_in", "deleted_in")
 """Columns of a table that are left out where no row has them."""
 SOON_MS = 86_400_000
 """A table shows how long retention leaves unread records when it is less than this."""

@@ -39,6 +39,8 @@ from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.record_times import RecordShape, RecordTime
+from kctl.client.admin.share_group_calls import ShareGroupCalls
+from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.admin.transaction_calls import TransactionCalls
 from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
@@ -92,6 +94,7 @@ __all__ = [
     "RecordTime",
     "ResourceType",
     "Results",
+    "ShareOffset",
     "TopicListing",
     "TransactionDescription",
     "TransactionList",
@@ -103,7 +106,7 @@ __all__ = [
 ]
 
 
-class Admin(OperatorCalls, TransactionCalls):
+class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until

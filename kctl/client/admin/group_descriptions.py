@@ -1,19 +1,22 @@
-"""Groups described: KIP-848 groups by ConsumerGroupDescribe, all others by DescribeGroups.
+"""Groups described: by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe or StreamsGroupDescribe.
 
-The type of a group is not known before: the newer API is requested first where the coordinator has it. Owns the
-decoding of both responses. Shown by tests/sim/admin/test_groups.py and tests/unit/admin/test_group_answers.py.
+The type of a group is not known before: its coordinator is asked with one API after the other, as far as it has them.
+Owns the order and the decoding of the first two; share_groups.py and streams_groups.py decode the others. Shown by
+tests/sim/admin/test_groups.py, test_share_groups.py and tests/unit/admin/test_group_answers.py.
 
 Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import CLASSIC, CONSUMER, CONSUMER_PROTOCOL, GroupDescription, MemberDescription
+from kctl.client.admin.share_groups import flat, share_group
+from kctl.client.admin.streams_groups import streams_group
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node, TopicPartition
-from kctl.client.errors import KafkaError, ProtocolError
+from kctl.client.errors import BrokerError, KafkaError, ProtocolError
 from kctl.client.protocol.api import consumer_group_describe, describe_groups
 from kctl.client.protocol.api.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -22,6 +25,8 @@ from kctl.client.protocol.api.consumer_group_describe import (
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 from kctl.client.protocol.member_data import decode_member_data
 from kctl.client.protocol.schema import Request, Response
 
@@ -34,33 +39,71 @@ _CLASSIC_MEMBER = 0
 def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
     """Return each group, or why it cannot be described; GROUP_ID_NOT_FOUND where there is none."""
     coordinators = Coordinators(call)
-    of_first: list[tuple[str, GroupDescription | KafkaError]] = []
-    """What ConsumerGroupDescribe reported, which a response to DescribeGroups completes."""
+    found: list[tuple[str, GroupDescription | KafkaError]] = []
+    """What earlier responses reported, which the last one completes."""
+    missing: dict[str, KafkaError] = {}
 
     def build(node_id: int, groups: list[str]) -> Request:
-        of_first[:] = [(group_id, found) for group_id, found in of_first if group_id not in groups]
+        found[:] = [(group_id, each) for group_id, each in found if group_id not in groups]
         if call.client.network.supports(node_id, ConsumerGroupDescribeRequest):
             return ConsumerGroupDescribeRequest(group_ids=groups)
         return DescribeGroupsRequest(groups=groups)
 
+    def described(response: Response) -> tuple[list[tuple[str, GroupDescription | KafkaError]], list[str]]:
+        """Return the groups of a response, and those that are of another type or do not exist."""
+        of_type: list[tuple[str, GroupDescription | KafkaError]] = []
+        others = []
+        for group_id, each in _decoded(response, coordinators):
+            if isinstance(each, BrokerError) and each.code in _NOT_THIS_TYPE:
+                others.append(group_id)
+                if isinstance(response, DescribeGroupsResponse):
+                    missing[group_id] = each
+            else:
+                of_type.append((group_id, each))
+        return of_type, others
+
     def ask_about_others(response: Response) -> Request | None:
-        if not isinstance(response, ConsumerGroupDescribeResponse):
-            return None
-        others = [group.group_id for group in response.groups if group.error_code in _NOT_THIS_TYPE]
-        for group in response.groups:
-            if group.error_code not in _NOT_THIS_TYPE:
-                of_first.append((group.group_id, _of_consumer(group, coordinators.node(group.group_id))))
-        return DescribeGroupsRequest(groups=others) if others else None
+        of_type, others = described(response)
+        further = _further(response, others) if others else None
+        if further is not None:
+            node = coordinators.node(others[0])
+            if node is None or not call.client.network.supports(node.node_id, type(further)):
+                return None
+            found.extend(of_type)
+        return further
 
     def read(response: Response) -> Items[str, GroupDescription]:
-        if not isinstance(response, DescribeGroupsResponse):
-            return of_first
-        groups = [(group.group_id, _of_classic(group, coordinators.node(group.group_id))) for group in response.groups]
-        return [*of_first, *groups]
+        of_type, others = described(response)
+        return [*found, *of_type, *((group_id, missing[group_id]) for group_id in others)]
 
     results = coordinators.each_group(group_ids, build, read, follow=ask_about_others)
     order = [group_id for group_id in dict.fromkeys(group_ids) if group_id in results.done]
     return Results({group_id: results.done[group_id] for group_id in order}, results.failed)
+
+
+def _further(response: Response, others: list[str]) -> Request | None:
+    """Return the request that comes next for groups that a response does not describe."""
+    if isinstance(response, ConsumerGroupDescribeResponse):
+        return DescribeGroupsRequest(groups=others)
+    if isinstance(response, DescribeGroupsResponse):
+        return ShareGroupDescribeRequest(group_ids=others)
+    if isinstance(response, ShareGroupDescribeResponse):
+        return StreamsGroupDescribeRequest(group_ids=others)
+    return None
+
+
+def _decoded(response: Response, coordinators: Coordinators) -> Iterator[tuple[str, GroupDescription | KafkaError]]:
+    """Yield each group of a response."""
+    for group in getattr(response, "groups", ()):
+        node = coordinators.node(group.group_id)
+        if isinstance(response, ConsumerGroupDescribeResponse):
+            yield group.group_id, _of_consumer(group, node)
+        elif isinstance(response, ShareGroupDescribeResponse):
+            yield group.group_id, share_group(group, node)
+        elif isinstance(response, StreamsGroupDescribeResponse):
+            yield group.group_id, streams_group(group, node)
+        else:
+            yield group.group_id, _of_classic(group, node)
 
 
 # --- KIP-848 --------------------------------------------------------------------------------------------------------
@@ -91,9 +134,9 @@ def _consumer_member(member: consumer_group_describe.Member) -> MemberDescriptio
         group_instance_id=member.instance_id,
         client_id=member.client_id,
         host=member.client_host.lstrip("/"),
-        assignment=_flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
+        assignment=flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
         subscribed_topics=tuple(member.subscribed_topic_names),
-        target_assignment=_flat(
+        target_assignment=flat(
             (each.topic_name, each.partitions) for each in member.target_assignment.topic_partitions
         ),
         epoch=member.member_epoch,
@@ -135,7 +178,7 @@ def _classic_member(member: describe_groups.DescribedGroupMember, is_of_consumer
         assignment = ()
         if member.member_assignment:
             decoded = decode_member_data(ConsumerProtocolAssignment, member.member_assignment)
-            assignment = _flat((each.topic, each.partitions) for each in decoded.assigned_partitions)
+            assignment = flat((each.topic, each.partitions) for each in decoded.assigned_partitions)
         if member.member_metadata:
             topics = tuple(decode_member_data(ConsumerProtocolSubscription, member.member_metadata).topics)
     return MemberDescription(
@@ -146,7 +189,3 @@ def _classic_member(member: describe_groups.DescribedGroupMember, is_of_consumer
         assignment=assignment,
         subscribed_topics=topics,
     )
-
-
-def _flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
-    return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))

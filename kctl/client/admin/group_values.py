@@ -1,6 +1,6 @@
 """Values that the admin client returns about groups. Shown by tests/sim/admin/test_groups.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.client.cluster import Node, TopicPartition
@@ -8,7 +8,9 @@ from kctl.client.errors import KafkaError
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
-"""Types of groups: JoinGroup and SyncGroup, or KIP-848."""
+SHARE = "share"
+STREAMS = "streams"
+"""Types of groups: JoinGroup and SyncGroup, KIP-848, KIP-932 and KIP-1071."""
 CONSUMER_PROTOCOL = "consumer"
 """The protocol type of classic groups whose members are consumers; Connect's workers, for example, have another."""
 
@@ -47,6 +49,7 @@ class MemberDescription(NamedTuple):
         assignment: what it has; None where the group's protocol is not that of consumers, so that it is not known.
         subscribed_topics: what it wants by name; None where that is not known (a rebalance is under way).
         target_assignment, epoch, subscribed_regex, rack: KIP-848 alone, else None.
+        tasks, standby_tasks: of streams groups: partition numbers by subtopology; None for other groups.
         is_classic: a member of a KIP-848 group that still speaks the classic protocol (KIP-848, online upgrade).
     """
 
@@ -61,13 +64,15 @@ class MemberDescription(NamedTuple):
     subscribed_regex: str | None = None
     rack: str | None = None
     is_classic: bool = False
+    tasks: Mapping[str, Sequence[int]] | None = None
+    standby_tasks: Mapping[str, Sequence[int]] | None = None
 
 
 class GroupDescription(NamedTuple):
     """One group with its members.
 
     Attributes:
-        type: CLASSIC or CONSUMER.
+        type: CLASSIC, CONSUMER, SHARE or STREAMS.
         assignor: that assigns the partitions; empty while there is none.
         epoch, target_epoch: of KIP-848 groups: of the membership, and the one for which a target was computed.
     """

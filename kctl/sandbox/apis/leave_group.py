@@ -8,6 +8,7 @@ from kctl.client.protocol.api.leave_group import (
     MemberResponse,
 )
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.heartbeat_group import HeartbeatGroup
 from kctl.sandbox.groups.outbox import Refused
 
 _MANY_MEMBERS_FROM = 3
@@ -23,7 +24,7 @@ def _answer(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
     except Refused as refusal:
         return LeaveGroupResponse(error_code=refusal.code)
     group = groups.get(request.group_id)
-    if group is None:
+    if group is None or isinstance(group, HeartbeatGroup):
         codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(leaving)
     else:
         with groups.outbox:

@@ -13,6 +13,8 @@ from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.migration import ClassicSide, downgraded, upgraded
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Outbox, Refused
+from kctl.sandbox.groups.share import ShareGroup
+from kctl.sandbox.groups.streams import StreamsGroup
 from kctl.sandbox.groups.surroundings import Surroundings
 from kctl.sandbox.groups.timers import GroupTimers
 from kctl.sandbox.uuids import stable_uuid
@@ -20,7 +22,7 @@ from kctl.sandbox.uuids import stable_uuid
 if TYPE_CHECKING:
     from kctl.sandbox.cluster import Cluster, ClusterNode
 
-Group = ClassicGroup | ConsumerGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
 TROUBLES = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -146,6 +148,8 @@ class Groups:
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             return group
+        if isinstance(group, ShareGroup | StreamsGroup):
+            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL if create else ErrorCode.UNKNOWN_MEMBER_ID)
         if group is not None and not group.is_empty:
             return ClassicSide(group, self._surroundings_of(group_id))
         if not create:
@@ -163,6 +167,8 @@ class Groups:
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
+        if isinstance(group, ShareGroup | StreamsGroup):
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if not create:
             is_other = group is not None and not group.is_empty
             why = "is not a consumer group" if is_other else "not found"
@@ -171,6 +177,34 @@ class Groups:
             return self._upgrade(group)
         made = ConsumerGroup(group_id, self._surroundings(group_id))
         return self._install(made)
+
+    def share(self, group_id: str, *, create: bool) -> ShareGroup:
+        """Return the share group; one is made when `create` is set.
+
+        Raises:
+            Refused: there is none, or a group of another kind.
+        """
+        group = self._groups.get(group_id)
+        if isinstance(group, ShareGroup):
+            return group
+        if group is not None or not create:
+            raise _not_of_kind(group_id, group, "share group")
+        made = self._groups[group_id] = ShareGroup(group_id, self._surroundings(group_id))
+        return made
+
+    def streams(self, group_id: str, *, create: bool) -> StreamsGroup:
+        """Return the streams group; as `share`.
+
+        Raises:
+            Refused: there is none, or a group of another kind.
+        """
+        group = self._groups.get(group_id)
+        if isinstance(group, StreamsGroup):
+            return group
+        if group is not None or not create:
+            raise _not_of_kind(group_id, group, "streams group")
+        made = self._groups[group_id] = StreamsGroup(group_id, self._surroundings(group_id))
+        return made
 
     def _install(self, group: ConsumerGroup) -> ConsumerGroup:
         group.when_all_are_classic = lambda: self._downgrade(group)
@@ -268,3 +302,8 @@ class Groups:
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, epoch)
+
+
+def _not_of_kind(group_id: str, group: Group | None, kind: str) -> Refused:
+    why = "not found" if group is None else f"is not a {kind}"
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")

@@ -15,6 +15,7 @@ from kctl.client.protocol.schema import Response
 from kctl.client.records import RecordBatchBuilder
 from kctl.sandbox import Sandbox
 from kctl.sandbox.call import Call
+from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
@@ -234,6 +235,7 @@ class World:
             if member is None or member.progress.epoch < 0:  # -2: static, away for a while
                 return False
             return Slot(topic_id, tp.partition) in member.epochs
+        assert isinstance(group, ClassicGroup)
         # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
         return member_id in group.members and group.members[member_id].generation == group.generation
 

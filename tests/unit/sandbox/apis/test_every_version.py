@@ -23,6 +23,11 @@ from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTo
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
 from kctl.client.protocol.api.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kctl.client.protocol.api.describe_producers import DescribeProducersRequest, TopicRequest
+from kctl.client.protocol.api.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+)
 from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
@@ -48,6 +53,8 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest
+from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -140,7 +147,21 @@ def _further_request(key: int, version: int) -> Request:
             )
         case 69:
             return ConsumerGroupDescribeRequest(group_ids=["g", "h"])
-    return _transactions_request(key, version)
+    return _share_request(key) or _transactions_request(key, version)
+
+
+def _share_request(key: int) -> Request | None:
+    match key:
+        case 77:
+            return ShareGroupDescribeRequest(group_ids=["g", "h"])
+        case 89:
+            return StreamsGroupDescribeRequest(group_ids=["g", "h"])
+        case 90:
+            asked_topics = [DescribeShareGroupOffsetsRequestTopic(topic_name="t", partitions=[0, 9])]
+            return DescribeShareGroupOffsetsRequest(
+                groups=[DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=asked_topics)]
+            )
+    return None
 
 
 def _transactions_request(key: int, version: int) -> Request:

@@ -1,0 +1,46 @@
+"""Where a group is in each partition, by its type: committed offsets, or the start offsets of a share group.
+
+Owns which calls each type takes. Shown by tests/cli/test_groups_share.py and tests/cli/test_groups_offsets.py.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from kctl.client.admin import Admin, GroupDescription, Results
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+
+SHARE = "share"
+
+
+def is_share(group: GroupDescription | None) -> bool:
+    """Return whether a group has start offsets; one that does not exist yet has commits."""
+    return group is not None and group.type == SHARE
+
+
+def positions(admin: Admin, group_id: str, group: GroupDescription | None) -> Results[TopicPartition, int | None]:
+    """Return the offset of each partition that the group has; None where a share group has not read it yet."""
+    if is_share(group):
+        shared = admin.list_share_group_offsets(group_id)
+        return Results({tp: each.start_offset for tp, each in shared.done.items()}, shared.failed)
+    found = admin.list_group_offsets(group_id)
+    return Results({tp: None if each is None else each.offset for tp, each in found.done.items()}, found.failed)
+
+
+def set_positions(
+    admin: Admin, group_id: str, group: GroupDescription | None, offsets: Mapping[TopicPartition, int]
+) -> Results[TopicPartition, None]:
+    """Set offsets of a group without members."""
+    if is_share(group):
+        return admin.alter_share_group_offsets(group_id, offsets)
+    return admin.alter_group_offsets(group_id, offsets)
+
+
+def forget_positions(
+    admin: Admin, group_id: str, group: GroupDescription, partitions: Iterable[TopicPartition]
+) -> Mapping[TopicPartition, KafkaError]:
+    """Delete offsets, of a share group all of each topic; return what failed."""
+    wanted = list(partitions)
+    if not is_share(group):
+        return admin.delete_group_offsets(group_id, wanted).failed
+    failed = admin.delete_share_group_offsets(group_id, dict.fromkeys(tp.topic for tp in wanted)).failed
+    return {tp: failed[tp.topic] for tp in wanted if tp.topic in failed}

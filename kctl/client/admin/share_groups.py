@@ -1,0 +1,186 @@
+"""Share groups: described, and their start offsets listed, set and deleted. Source: KIP-932, KIP-1226 (lag).
+
+A share group has no commits: each partition has a start offset, before which all records are done. Shown by
+tests/sim/admin/test_share_groups.py and, on a real broker, tests/broker/test_share_groups.py.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Items, Results
+from kctl.client.admin.coordinators import Coordinators
+from kctl.client.admin.group_values import SHARE, GroupDescription, MemberDescription
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import Node, TopicPartition, by_topic
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api import share_group_describe
+from kctl.client.protocol.api.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+)
+from kctl.client.protocol.api.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+    DeleteShareGroupOffsetsResponse,
+)
+from kctl.client.protocol.api.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+    DescribeShareGroupOffsetsResponse,
+)
+from kctl.client.protocol.schema import Request
+
+Offsets = dict[TopicPartition, "ShareOffset | KafkaError"]
+
+
+class ShareOffset(NamedTuple):
+    """Where a share group is in a partition.
+
+    Attributes:
+        start_offset: all records before it are done; None where the group has not read the partition yet.
+        lag: records from there on that are not done, as the broker counts them; None where it does not (Kafka 4.1).
+    """
+
+    start_offset: int | None
+    lag: int | None
+
+
+def share_group(found: share_group_describe.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
+    """Return a group of a response to ShareGroupDescribe."""
+    if found.error_code:
+        what = f"ShareGroupDescribe of group {found.group_id}"
+        return broker_error(found.error_code, what, found.error_message or None)
+    return GroupDescription(
+        group_id=found.group_id,
+        type=SHARE,
+        state=found.group_state,
+        protocol_type=SHARE,
+        assignor=found.assignor_name,
+        coordinator=coordinator,
+        members=tuple(
+            MemberDescription(
+                member_id=member.member_id,
+                group_instance_id=None,
+                client_id=member.client_id,
+                host=member.client_host.lstrip("/"),
+                assignment=flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
+                subscribed_topics=tuple(member.subscribed_topic_names),
+                epoch=member.member_epoch,
+                rack=member.rack_id,
+            )
+            for member in found.members
+        ),
+        epoch=found.group_epoch,
+        target_epoch=found.assignment_epoch,
+    )
+
+
+def flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
+    """Return the partitions of topics, sorted."""
+    return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))
+
+
+def list_share_offsets(
+    call: Call, group_id: str, partitions: Sequence[TopicPartition] | None
+) -> Results[TopicPartition, ShareOffset]:
+    """Return where the group is in each partition; without partitions, in all that it has read."""
+    coordinators = Coordinators(call)
+
+    def build(_node_id: int, _groups: list[str]) -> Request:
+        group = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
+        if partitions is not None:
+            group.topics = [
+                DescribeShareGroupOffsetsRequestTopic(topic_name=topic, partitions=indexes)
+                for topic, indexes in by_topic(partitions).items()
+            ]
+        return DescribeShareGroupOffsetsRequest(groups=[group])
+
+    def read(response: DescribeShareGroupOffsetsResponse) -> Items[str, Offsets]:
+        found: list[tuple[str, Offsets | KafkaError]] = []
+        for group in response.groups:
+            what = f"DescribeShareGroupOffsets of group {group.group_id}"
+            if group.error_code:
+                found.append((group.group_id, broker_error(group.error_code, what, group.error_message or None)))
+                continue
+            offsets: Offsets = {}
+            for topic in group.topics:
+                for part in topic.partitions:
+                    key = TopicPartition(topic.topic_name, part.partition_index)
+                    if part.error_code:
+                        offsets[key] = broker_error(part.error_code, f"{what}: {key}", part.error_message or None)
+                        continue
+                    start = part.start_offset if part.start_offset >= 0 else None
+                    offsets[key] = ShareOffset(start, part.lag if part.lag >= 0 else None)
+            found.append((group.group_id, offsets))
+        return found
+
+    offsets = coordinators.each_group([group_id], build, read)[group_id]
+    return Results(
+        {key: each for key, each in sorted(offsets.items()) if isinstance(each, ShareOffset)},
+        {key: each for key, each in sorted(offsets.items()) if isinstance(each, KafkaError)},
+    )
+
+
+def alter_share_offsets(
+    call: Call, group_id: str, offsets: Mapping[TopicPartition, int]
+) -> Results[TopicPartition, None]:
+    """Set start offsets, which the coordinator accepts while the group has no members."""
+
+    def build(pending: list[TopicPartition]) -> Request:
+        topics = [
+            AlterShareGroupOffsetsRequestTopic(
+                topic_name=topic,
+                partitions=[
+                    AlterShareGroupOffsetsRequestPartition(
+                        partition_index=index, start_offset=offsets[TopicPartition(topic, index)]
+                    )
+                    for index in indexes
+                ],
+            )
+            for topic, indexes in by_topic(pending).items()
+        ]
+        return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
+
+    def read(response: AlterShareGroupOffsetsResponse) -> Items[TopicPartition, bool]:
+        api = f"AlterShareGroupOffsets of group {group_id}"
+        if response.error_code:
+            return broker_error(response.error_code, api, response.error_message or None)
+        return [
+            (
+                key := TopicPartition(topic.topic_name, part.partition_index),
+                broker_error(part.error_code, f"{api}: {key}", part.error_message or None) if part.error_code else True,
+            )
+            for topic in response.responses
+            for part in topic.partitions
+        ]
+
+    results = Coordinators(call).each_item(group_id, offsets, build, read)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Results[str, None]:
+    """Forget where the group is in topics, all partitions of each."""
+
+    def build(pending: list[str]) -> Request:
+        named = [DeleteShareGroupOffsetsRequestTopic(topic_name=topic) for topic in pending]
+        return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=named)
+
+    def read(response: DeleteShareGroupOffsetsResponse) -> Items[str, bool]:
+        api = f"DeleteShareGroupOffsets of group {group_id}"
+        if response.error_code:
+            return broker_error(response.error_code, api, response.error_message or None)
+        return [
+            (
+                each.topic_name,
+                broker_error(each.error_code, f"{api}: topic {each.topic_name}", each.error_message or None)
+                if each.error_code
+                else True,
+            )
+            for each in response.responses
+        ]
+
+    results = Coordinators(call).each_item(group_id, topics, build, read)
+    return Results(dict.fromkeys(results.done), results.failed)

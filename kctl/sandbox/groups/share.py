@@ -1,0 +1,95 @@
+"""One share group (KIP-932): members that share partitions, and the offset from which each partition is not done.
+
+Every member of a topic has all of its partitions. Records are not handed out here, so start offsets change only by
+administration. Shown by tests/unit/sandbox/groups/test_share_and_streams.py.
+"""
+
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.share_group_heartbeat import (
+    Assignment,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
+from kctl.sandbox.groups.offsets import Claim
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.surroundings import Surroundings
+
+UNREAD = -1
+"""Where nothing was read yet."""
+
+
+class ShareKey(NamedTuple):
+    """A partition, by topic id: a topic that is recreated is another one."""
+
+    topic_id: bytes
+    partition: int
+
+
+class ShareMember(HeartbeatMember):
+    """One member and the topics it wants."""
+
+    def __init__(self, member_id: str, client_id: str) -> None:
+        super().__init__(member_id, client_id)
+        self.topic_names: tuple[str, ...] = ()
+
+
+class ShareGroup(HeartbeatGroup[ShareMember]):
+    """One group."""
+
+    kind = "share"
+    protocol_type = "share"
+    assignor = "simple"
+
+    def __init__(self, group_id: str, surroundings: Surroundings) -> None:
+        super().__init__(group_id, surroundings)
+        self.start_offsets: dict[ShareKey, int] = {}
+
+    def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
+        """Return the answer to a heartbeat.
+
+        Raises: Refused: unknown member, or an epoch from the future.
+        """
+        if request.member_epoch == LEAVE:
+            self.member_of(request.member_id, LEAVE)
+            self.remove(request.member_id)
+            return ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE)
+        if request.member_epoch == JOIN and request.member_id not in self.members:
+            self.admit(ShareMember(request.member_id, client_id))
+        member = self.member_of(request.member_id, request.member_epoch)
+        names = request.subscribed_topic_names
+        if names is not None and tuple(sorted(names)) != member.topic_names:
+            member.topic_names = tuple(sorted(names))
+            self.epoch += 1
+        member.rack_id = request.rack_id if request.rack_id is not None else member.rack_id
+        for name, indexes in self.assignment(member).items():
+            for index in indexes:
+                self.start_offsets.setdefault(ShareKey(self._topics[name].topic_id, index), UNREAD)
+        is_news = member.epoch != self.epoch or request.member_epoch == JOIN
+        member.epoch = self.epoch
+        self.expect_heartbeat(member.member_id)
+        shares = [
+            TopicPartitions(topic_id=self._topics[name].topic_id, partitions=indexes)
+            for name, indexes in self.assignment(member).items()
+        ]
+        return ShareGroupHeartbeatResponse(
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self.heartbeat_interval_ms,
+            assignment=Assignment(topic_partitions=shares) if is_news else None,
+        )
+
+    def assignment(self, member: ShareMember) -> dict[str, list[int]]:
+        """Return what a member has: all partitions of its topics."""
+        return {name: sorted(self._topics[name].partitions) for name in member.topic_names if name in self._topics}
+
+    def subscribed_topics(self) -> set[str]:
+        """Return the topics that members want."""
+        return {name for member in self.members.values() for name in member.topic_names}
+
+    def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
+        """Refuse: a share group has no commits."""
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
