@@ -216,8 +216,21 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl sandbox up": (
         Example("3 brokers and a topic with 6 partitions", "kctl sandbox up --nodes 3 --topic orders:6", _CTRL_C),
+        Example(
+            "Ids from 0, large records", "kctl sandbox up --node-ids-from 0 --config message.max.bytes=9000000", _SPARK
+        ),
     ),
+    "kctl sandbox status": (Example("Brokers and faults of what runs", "kctl sandbox status", _SPARK),),
     "kctl sandbox tell": (
-        Example("Freeze broker 1", "kctl sandbox tell --control /tmp/kctl.sock start 1 freeze", _SPARK),
+        Example("Broker 1 stands still", "kctl sandbox tell start 1 freeze", _SPARK),
+        Example("No answer to a SYN, from any broker", "kctl sandbox tell start all blackhole", _SPARK),
+        Example("Nothing listens on the port", "kctl sandbox tell start 2 refuse", _SPARK),
+        Example("Connections are reset at once", "kctl sandbox tell start 2 reset", _SPARK),
+        Example("Reset when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
+        Example("Accepted, and never answered", "kctl sandbox tell start 2 silence", _SPARK),
+        Example("Carried out, the answers lost", "kctl sandbox tell start 2 drop-answers", _SPARK),
+        Example("Each answer half a second late", "kctl sandbox tell start all delay 500", _SPARK),
+        Example("The next 3 fetches fail", "kctl sandbox tell fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
+        Example("All faults off", "kctl sandbox tell heal", _SPARK),
     ),
 }

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import read_pairs
 from kctl.cli.commands import Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Output, output_option
 from kctl.client.config import HIGHEST_PORT
 
 if TYPE_CHECKING:
@@ -25,8 +28,6 @@ app = Commands(no_args_is_help=True)
 
 MOST_NODES = 250
 """What a sandbox takes; said here too because its --help does without the sandbox itself."""
-_PATIENCE_S = 10.0
-"""How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
@@ -60,6 +61,16 @@ def up(
             "--replication-factor", "-r", min=1, max=MOST_NODES, metavar="N", help="Copies of each new partition."
         ),
     ] = 1,
+    num_partitions: Annotated[
+        int, typer.Option("--num-partitions", min=1, metavar="N", help="Partitions of topics created without a number.")
+    ] = 1,
+    configs: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="KEY=VALUE", help="A broker property, by its official name; repeatable."),
+    ] = None,
+    node_ids_from: Annotated[
+        int, typer.Option("--node-ids-from", min=0, max=1000, metavar="N", help="Id of the first broker.")
+    ] = 1,
     racks: Annotated[
         str | None,
         typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
@@ -76,7 +87,11 @@ def up(
     ] = 2,
     control: Annotated[
         Path | None,
-        typer.Option("--control", metavar="PATH", help="Take commands of `kctl sandbox tell` on a socket made here."),
+        typer.Option(
+            "--control",
+            metavar="PATH",
+            help="Take commands of `kctl sandbox tell` on a socket made here; else where it looks for one.",
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
@@ -86,15 +101,18 @@ def up(
     """
     if port and port + nodes - 1 > HIGHEST_PORT:
         raise click.BadParameter(f"{nodes} nodes from {port} on end above {HIGHEST_PORT}", param_hint="'--port'")
+    from kctl.cli.sandbox_control import new_socket
     from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
     from kctl.sandbox.cluster import TopicRefused
     from kctl.sandbox.server import run_until_signal
+    from kctl.sandbox.settings import InvalidSetting, with_properties
 
     environment: Environment = ctx.obj
 
     def on_ready(served: "ServedSandbox") -> None:
-        if control is not None:
-            _listen(served, control)
+        path = control or new_socket(environment.environ)
+        if path is not None:
+            _listen(served, path)
         out = DataOut(environment.stdout)
         out.write_line(served.bootstrap)
         out.flush()
@@ -106,13 +124,22 @@ def up(
             f"{replication_factor} replicas need as many nodes, not {nodes}", param_hint="'--replication-factor'"
         )
     settings = ClusterSettings(
+        num_partitions=num_partitions,
         default_replication_factor=replication_factor,
         min_insync_replicas=min_insync_replicas,
         transaction_version=transaction_version,
     )
     try:
+        settings = with_properties(settings, read_pairs(configs or (), "'--config'"))
+    except InvalidSetting as e:
+        raise click.BadParameter(str(e), param_hint="'--config'") from None
+    try:
         cluster = Sandbox(
-            nodes, topics=dict(map(_read_topic, topics or ())), settings=settings, racks=_racks_of(nodes, racks)
+            nodes,
+            topics=dict(map(_read_topic, topics or ())),
+            settings=settings,
+            racks=_racks_of(nodes, racks),
+            first_node_id=node_ids_from,
         )
         ended_by = run_until_signal(cluster, host=host, port=port, on_ready=on_ready)
     except TopicRefused as e:
@@ -126,14 +153,25 @@ def up(
 
 @app.command()
 def tell(
+    ctx: typer.Context,
     words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to do, such as: start 2 freeze.")],
-    control: Annotated[Path, typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`.")],
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`; else the one that runs."),
+    ] = None,
 ) -> int:
-    """Send a command to a running cluster: faults, leaders, coordinators. docs/sandbox.md lists them."""
+    """Send a command to a running cluster: faults, leaders, coordinators. docs/sandbox.md lists them.
+
+    Faults of `start NODE|all FAULT` are blackhole, refuse, reset, reset-on-request, silence, freeze, drop-answers and
+    delay.
+    """
+    from kctl.cli.sandbox_control import PATIENCE_S, chosen_socket
     from kctl.sandbox import control_socket
 
+    environment: Environment = ctx.obj
+    control = chosen_socket(environment.environ, control)
     try:
-        refusal = control_socket.tell(control, words, _PATIENCE_S)
+        refusal = control_socket.tell(control, words, PATIENCE_S)
     except OSError as e:
         raise CommandError(
             ExitCode.USAGE,
@@ -144,6 +182,27 @@ def tell(
         raise click.BadParameter(str(e), param_hint="'COMMAND...'") from None
     if refusal is not None:
         raise click.BadParameter(refusal, param_hint="'COMMAND...'")
+    return ExitCode.OK
+
+
+@app.command()
+def status(
+    ctx: typer.Context,
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`; else all that run."),
+    ] = None,
+    output: Annotated[str | None, output_option(*SHAPES)] = None,
+) -> int:
+    """Show the sandboxes of this user that run: brokers, partitions that each leads, and faults."""
+    from kctl.cli.formats.listing import write_listing
+    from kctl.cli.sandbox_control import no_sandbox, read_status, status_listing
+
+    environment: Environment = ctx.obj
+    found = read_status(environment.environ, control)
+    if not found:
+        raise no_sandbox()
+    write_listing(environment, Output(output or Output.TABLE.value), status_listing(found))
     return ExitCode.OK
 
 

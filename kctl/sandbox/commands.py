@@ -65,7 +65,8 @@ def _number(text: str) -> int:
 def _node(sandbox: Sandbox, text: str) -> int:
     node_id = _number(text)
     if node_id not in sandbox.cluster.nodes:
-        raise ValueError(f"no node {node_id}; there are 1 to {len(sandbox.cluster.nodes)}")
+        ids = list(sandbox.cluster.nodes)
+        raise ValueError(f"no node {node_id}; there are {ids[0]} to {ids[-1]}")
     return node_id
 
 

@@ -1,39 +1,53 @@
 """A Unix socket on which a served sandbox takes commands: a line of words in, `ok` or `error: WHY` out.
 
+The line `status` is answered with a line of JSON, the state of the sandbox.
+
 Only the user who runs the sandbox may connect. `tell` is the other end.
 Shown by tests/loopback/sandbox/test_control.py.
 """
 
 import contextlib
+import json
 import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
 from selectors import EVENT_READ
+from typing import Any
 
 from kctl.sandbox.socket_loop import SocketLoop
 
 MAX_LINE_BYTES = 4_096
 _BACKLOG = 16
 _OK = b"ok\n"
+STATUS = b"status"
+_LONGEST_REPORT_BYTES = 1 << 20
 
 
 class ControlSocket:
     """Takes commands until it is closed."""
 
-    def __init__(self, loop: SocketLoop, path: Path, carry_out: Callable[[list[str]], str | None]) -> None:
+    def __init__(
+        self,
+        loop: SocketLoop,
+        path: Path,
+        carry_out: Callable[[list[str]], str | None],
+        report: Callable[[], str],
+    ) -> None:
         """Listen, once the loop runs this.
 
         Args:
             loop: whose thread it works in.
             path: of the socket; it must not exist.
             carry_out: carries out a command and returns why not, or None.
+            report: returns the state as JSON.
         Raises:
             OSError: the path exists, is too long, or cannot be made.
         """
         self._loop = loop
         self._path = path
         self._carry_out = carry_out
+        self._report = report
         self._open: dict[socket.socket, bytearray] = {}
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -76,8 +90,11 @@ class ControlSocket:
             self._answer(sock, words)
 
     def _answer(self, sock: socket.socket, words: bytes) -> None:
-        why = self._carry_out(words.decode(errors="replace").split())
         with contextlib.suppress(OSError):  # it did not wait for the answer
+            if words.split() == [STATUS]:
+                sock.send(self._report().encode() + b"\n")
+                return
+            why = self._carry_out(words.decode(errors="replace").split())
             sock.send(_OK if why is None else f"error: {why}\n".encode())
 
     def _close(self, sock: socket.socket) -> None:
@@ -104,6 +121,21 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
     line = " ".join(words).encode() + b"\n"
     if len(line) > MAX_LINE_BYTES or line.count(b"\n") > 1:
         raise ValueError(f"a command is one line of at most {MAX_LINE_BYTES} bytes")
+    answer = _ask(path, line, patience_s)
+    return None if answer == _OK else answer.decode().removeprefix("error: ").strip()
+
+
+def ask_status(path: Path, patience_s: float) -> Any:
+    """Return the state of a sandbox.
+
+    Raises:
+        OSError: nothing listens there, or no answer came within `patience_s`.
+        ValueError: the answer is not JSON.
+    """
+    return json.loads(_ask(path, STATUS + b"\n", patience_s))
+
+
+def _ask(path: Path, line: bytes, patience_s: float) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(patience_s)
         sock.connect(str(path))
@@ -114,4 +146,6 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
             if not data:
                 raise ConnectionResetError("the sandbox closed the connection without an answer")
             answer += data
-    return None if answer == _OK else answer.decode().removeprefix("error: ").strip()
+            if len(answer) > _LONGEST_REPORT_BYTES:
+                raise ConnectionResetError("the answer is too long")
+    return answer

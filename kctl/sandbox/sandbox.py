@@ -46,26 +46,27 @@ class Sandbox:
         settings: ClusterSettings | None = None,
         security: ListenerSecurity | None = None,
         racks: Sequence[str] | None = None,
+        first_node_id: int = 1,
     ) -> None:
         """Make the cluster; nothing runs yet.
 
         Args:
-            nodes: how many; their ids are 1 to that.
+            nodes: how many; their ids follow each other.
             topics: topics to start with, and their numbers of partitions.
             settings: broker properties.
             security: what listeners ask of clients; PLAINTEXT by default.
             racks: the rack of each node.
+            first_node_id: the id of the first node.
         """
         if not 1 <= nodes <= MAX_NODES:
             raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
         if racks is not None and len(racks) != nodes:
             raise ValueError(f"{len(racks)} racks for {nodes} nodes")
         settings = settings or ClusterSettings()
-        rack_of = dict(enumerate(racks or (), start=1))
+        rack_of = dict(enumerate(racks or (), start=first_node_id))
+        ids = range(first_node_id, first_node_id + nodes)
         slots = settings.max_incremental_fetch_session_cache_slots
-        self.cluster = Cluster(
-            [ClusterNode(node_id, "", 0, rack_of.get(node_id), slots) for node_id in range(1, nodes + 1)], settings
-        )
+        self.cluster = Cluster([ClusterNode(node_id, "", 0, rack_of.get(node_id), slots) for node_id in ids], settings)
         self.security = security or ListenerSecurity()
         self.listeners: dict[int, NodeListener] = {}
         """By node id, once the cluster runs."""

@@ -7,6 +7,7 @@
 Shown by tests/loopback/sandbox.
 """
 
+import json
 import secrets
 import signal
 import socket
@@ -24,6 +25,7 @@ from kctl.sandbox.node import NodeListener
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.socket_loop import SocketLoop
 from kctl.sandbox.socket_wire import SocketWire
+from kctl.sandbox.status import status_of
 
 
 class SandboxFailure(Exception):
@@ -78,7 +80,7 @@ class ServedSandbox:
             return None
 
         def listen() -> None:
-            self._control = ControlSocket(self._loop, path, carry_out)
+            self._control = ControlSocket(self._loop, path, carry_out, lambda: json.dumps(status_of(self.sandbox)))
 
         self._loop.carry_out(listen)
 

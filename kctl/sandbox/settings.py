@@ -4,6 +4,7 @@ Shown by tests/unit/sandbox/test_topics.py.
 """
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -41,6 +42,38 @@ class ClusterSettings(NamedTuple):
     They are written one after the other: records may count before the offsets that belong to them do."""
     connections_max_reauth_ms: int = 0
     """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
+
+
+NO_PROPERTIES = frozenset(
+    {"cluster_id", "group_version", "transaction_version", "replication_delay_ms", "transaction_marker_delay_ms"}
+)
+"""Settings that no broker property of Kafka stands for."""
+
+
+def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) -> ClusterSettings:
+    """Return settings with broker properties by Kafka's names.
+
+    Raises:
+        InvalidSetting: one is unknown here, or has an impossible value.
+    """
+    known = {name.replace("_", "."): name for name in settings._fields if name not in NO_PROPERTIES}
+    changed: dict[str, object] = {}
+    for key, text in properties.items():
+        name = known.get(key)
+        if name is None:
+            raise InvalidSetting(f"no broker property {key} here; there are {', '.join(sorted(known))}")
+        default = getattr(settings, name)
+        if isinstance(default, bool):
+            if text not in ("true", "false"):
+                raise InvalidSetting(f"{key} must be true or false, not {text!r}")
+            changed[name] = text == "true"
+        elif isinstance(default, int):
+            changed[name] = _whole({key: text}, key, 0)
+        elif isinstance(default, str):
+            changed[name] = text
+        else:
+            raise InvalidSetting(f"{key} is set by an option of its own")
+    return settings._replace(**changed)  # type: ignore[arg-type]
 
 
 TOPIC_PROPERTIES: dict[str, str] = {

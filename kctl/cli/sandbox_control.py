@@ -1,0 +1,103 @@
+"""Where a sandbox that runs takes commands, and how `kctl sandbox tell` and `status` find it.
+
+Owns the folder of the sockets: the user's alone, in $XDG_RUNTIME_DIR or the system's folder of temporary files.
+Shown by tests/cli/test_sandbox_status.py.
+"""
+
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing
+from kctl.cli.formats.rows import Row
+from kctl.sandbox.control_socket import ask_status
+
+PATIENCE_S = 10.0
+"""How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
+COLUMNS = ("node_id", "address", "leaders", "faults", "control")
+_ENDING = ".sandbox"
+
+
+def sockets_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder in which sandboxes of this user make their sockets."""
+    base = environ.get("XDG_RUNTIME_DIR", "")
+    return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{os.getuid()}")
+
+
+def new_socket(environ: Mapping[str, str]) -> Path | None:
+    """Return where a sandbox of this process takes commands; None where there is no folder of the user's alone."""
+    folder = sockets_folder(environ)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return folder / f"{os.getpid()}{_ENDING}" if _is_private(folder) else None
+
+
+def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
+    """Return the state of each sandbox of this user that answers; sockets of those that were killed are removed."""
+    folder = sockets_folder(environ)
+    if not folder.is_dir() or not _is_private(folder):
+        return {}
+    found = {}
+    for path in sorted(folder.glob(f"*{_ENDING}")):
+        try:
+            found[path] = ask_status(path, PATIENCE_S)
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
+    """Return the socket that is named, or that of the one sandbox that runs.
+
+    Raises: CommandError: there is none, or more than one.
+    """
+    if control is not None:
+        return control
+    found = running_sandboxes(environ)
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        raise no_sandbox()
+    listed = "; ".join(f"{state['bootstrap']}: --control {path}" for path, state in found.items())
+    raise CommandError(ExitCode.USAGE, f"{len(found)} sandboxes are running", f"name one of them: {listed}")
+
+
+def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, Any]:
+    """Return the state of one sandbox, or of all that run. Raises: CommandError: none answers at that path."""
+    if control is None:
+        return running_sandboxes(environ)
+    try:
+        return {control: ask_status(control, PATIENCE_S)}
+    except (OSError, ValueError) as e:
+        text = f"no sandbox takes commands at {control}: {getattr(e, 'strerror', None) or e}"
+        raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox up --control PATH") from None
+
+
+def status_listing(found: Mapping[Path, Any]) -> Listing:
+    """Return a row for each broker of each sandbox."""
+    rows: list[Row] = [
+        {**{name: node[name] for name in ("node_id", "address", "leaders", "faults")}, "control": str(path)}
+        for path, state in found.items()
+        for node in state["nodes"]
+    ]
+    shown = COLUMNS if len(found) > 1 else COLUMNS[:-1]
+    return Listing("brokers", COLUMNS, rows, shown=shown)
+
+
+def no_sandbox() -> CommandError:
+    """Return the error where no sandbox runs."""
+    return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox up")
+
+
+def _is_private(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
