@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import read_pairs
 from kctl.cli.commands import Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
@@ -129,10 +128,13 @@ def up(
         min_insync_replicas=min_insync_replicas,
         transaction_version=transaction_version,
     )
-    try:
-        settings = with_properties(settings, read_pairs(configs or (), "'--config'"))
-    except InvalidSetting as e:
-        raise click.BadParameter(str(e), param_hint="'--config'") from None
+    if configs:
+        from kctl.cli.changes import read_pairs  # wanted only here
+
+        try:
+            settings = with_properties(settings, read_pairs(configs, "'--config'"))
+        except InvalidSetting as e:
+            raise click.BadParameter(str(e), param_hint="'--config'") from None
     try:
         cluster = Sandbox(
             nodes,

@@ -115,6 +115,7 @@ HELP: dict[str, set[str]] = {
     "produce": {"kctl.cli.produce", "kctl.cli.decode", "kctl.cli.input"},
     "probe": {"kctl.cli.probe"},
     "topics": {"kctl.cli.topics", "kctl.cli.changes"},
+    "apply": {"kctl.cli.apply", "kctl.cli.changes"},
     "configs": {"kctl.cli.configs", "kctl.cli.changes"},
     "schemas": {"kctl.cli.schemas", "kctl.cli.changes"},
     "cluster": {"kctl.cli.cluster"},
@@ -225,6 +226,7 @@ def test_report_imports_neither_spark_nor_the_client(tmp_path: Path) -> None:
 def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
     modules = _modules("sandbox", *arguments)
     needed = {
+        "kctl.cli.sandbox_control",
         "kctl.client.protocol",
         "kctl.client.records",
         "kctl.client.runtime",
