@@ -7,7 +7,8 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.groups_scene import commit, committed, fill, join
-from tests.cli.processes import Ended, kctl
+from tests.cli.processes import BOUND_S, Ended, kctl
+from tests.cli.terminal import Terminal
 
 FIRST_MS = 1_700_000_000_000
 
@@ -185,3 +186,21 @@ def test_group_that_does_not_exist_is_created_with_create_alone(bootstrap: str, 
     assert committed(bootstrap, f"{topic}-new") == {(topic, 0): 2}
     nothing = kctl("groups", "reset-offsets", "g", "--to-earliest", "--create", "-b", bootstrap)
     assert (nothing.code, "--create needs --topic or --from-file" in nothing.stderr) == (ExitCode.USAGE, True)
+
+
+def test_each_change_asks_on_a_terminal(bootstrap: str, topic: str, group: str) -> None:
+    reset_words = ("reset-offsets", group, "--to-offset", "1", "--topic", f"{topic}:0")
+    forget_words = ("delete-offsets", group, "--topic", f"{topic}:0")
+    for words, question, after_yes in (
+        (reset_words, f"{topic}-0: 4 -> 1", {(topic, 0): 1, (topic, 1): 3}),
+        (forget_words, f"{topic}-0: 1", {(topic, 1): 3}),
+        (("delete", group), f"group {group}: offsets of 1 partition", {}),
+    ):
+        before = committed(bootstrap, group)
+        for answer, after in ((b"n\r", before), (b"y\r", after_yes)):
+            with Terminal("groups", *words, "-b", bootstrap, columns=160, with_stderr=True) as terminal:
+                assert question.encode() in terminal.read_until(b"? [y/N] ")
+                terminal.type(answer)
+                terminal.read_all()
+                assert terminal.process.wait(BOUND_S) == 0
+            assert committed(bootstrap, group) == after

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.cli.admin_client import admin_of
+from kctl.cli.admin_client import open_admin
+from kctl.cli.changes import is_confirmed, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
@@ -17,7 +18,6 @@ from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, report_failures
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
-from kctl.cli.groups.view import say_dry_run
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -46,23 +46,28 @@ def run_reset(common: Common, reset: Reset) -> int:
     wanted = parse_topics(reset.topics)
     at_ms = _instant(common, reset)
     file_offsets = read_offsets(reset.value, reset.group_id) if isinstance(reset.value, Path) else {}
-    with admin_of(common) as admin:
-        group = find_group(admin, reset.group_id, may_lack=reset.creates)
-        if group is not None:
-            refuse_members(group, group.members, "nothing was changed")
-        old = _old(admin, reset.group_id, group)
-        partitions = _partitions(admin, reset.group_id, wanted, file_offsets, old)
-        places = find_places(admin, partitions)
-        aim = aim_of(reset.flag, reset.value, file_offsets)
-        if at_ms is not None:
-            aim = aim_at_times(admin, [place.partition for place in places], at_ms)
-        changes = plan(places, aim)
-        if reset.export is not None:
-            write_offsets(reset.export, reset.group_id, {change.partition: change.new for change in changes})
-        failed: Mapping[TopicPartition, KafkaError] = {}
-        if reset.execute:
+    failed: Mapping[TopicPartition, KafkaError] = {}
+    with open_admin(common) as admin:
+        with admin.within():
+            group = find_group(admin, reset.group_id, may_lack=reset.creates)
+            if group is not None:
+                refuse_members(group, group.members, "nothing was changed")
+            old = _old(admin, reset.group_id, group)
+            partitions = _partitions(admin, reset.group_id, wanted, file_offsets, old)
+            places = find_places(admin, partitions)
+            aim = aim_of(reset.flag, reset.value, file_offsets)
+            if at_ms is not None:
+                aim = aim_at_times(admin, [place.partition for place in places], at_ms)
+            changes = plan(places, aim)
             new = {change.partition: change.new for change in changes}
-            failed = set_positions(admin, reset.group_id, group, new).failed
+            if reset.export is not None:
+                write_offsets(reset.export, reset.group_id, new)
+            if reset.execute:
+                failed = set_positions(admin, reset.group_id, group, new).failed
+        if not reset.execute and is_confirmed(common, _reset_facts(changes), f"Set these offsets of {reset.group_id}?"):
+            reset = reset._replace(execute=True)
+            with admin.within():  # with a new timeout: the answer took its time
+                failed = set_positions(admin, reset.group_id, group, new).failed
     _show_reset(common, output, reset, changes, failed)
     if reset.execute:
         return report_failures(common, len(failed) < len(changes), failed.values())
@@ -70,6 +75,14 @@ def run_reset(common: Common, reset: Reset) -> int:
     new_group = "" if group is not None else f"group {reset.group_id} would be created: "
     say_dry_run(common, f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset")
     return ExitCode.OK
+
+
+def _reset_facts(changes: Sequence[Change]) -> list[str]:
+    return [
+        f"{change.partition}: {'nothing' if change.old is None else change.old} -> {change.new}"
+        for change in changes
+        if change.old != change.new
+    ]
 
 
 def _instant(common: Common, reset: Reset) -> int | None:
@@ -149,23 +162,17 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
     """Show or delete what is committed for the topics."""
     output = common.choose_output(*SHAPES)
     wanted = parse_topics(topics)
-    with admin_of(common) as admin:
-        group = find_group(admin, group_id)
-        assert group is not None
-        refuse_members(group, _readers(group, wanted), "nothing was changed")
-        if is_share(group) and any(numbers is not None for numbers in wanted.values()):
-            raise CommandError(
-                ExitCode.USAGE,
-                f"{group_id} is a share group, which forgets whole topics; nothing was changed",
-                "name topics without partitions",
-            )
-        old = {
-            tp: offset
-            for tp, offset in _old(admin, group_id, group).items()
-            if (offset is not None or is_share(group)) and tp.topic in wanted and _is_meant(tp, wanted)
-        }
-        _refuse_missing(group_id, wanted, old)
-        failed = forget_positions(admin, group_id, group, old) if execute else {}
+    failed: Mapping[TopicPartition, KafkaError] = {}
+    with open_admin(common) as admin:
+        with admin.within():
+            group, old = _to_forget(admin, group_id, wanted)
+            if execute:
+                failed = forget_positions(admin, group_id, group, old)
+        facts = [f"{tp}: {'nothing read' if offset is None else offset}" for tp, offset in sorted(old.items())]
+        if not execute and is_confirmed(common, facts, f"Delete these offsets of {group_id}?"):
+            execute = True
+            with admin.within():  # with a new timeout: the answer took its time
+                failed = forget_positions(admin, group_id, group, old)
     rows: list[Row] = []
     for tp, offset in sorted(old.items()):
         result = ("failed" if tp in failed else "deleted") if execute else "would be deleted"
@@ -176,6 +183,28 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         return report_failures(common, len(failed) < len(old), failed.values())
     say_dry_run(common, f"the offsets of {counted(len(old), 'partition')} would be deleted")
     return ExitCode.OK
+
+
+def _to_forget(
+    admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
+) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
+    """Return the group, and what is to be deleted of it. Raises: CommandError: there is nothing, or members."""
+    group = find_group(admin, group_id)
+    assert group is not None
+    refuse_members(group, _readers(group, wanted), "nothing was changed")
+    if is_share(group) and any(numbers is not None for numbers in wanted.values()):
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{group_id} is a share group, which forgets whole topics; nothing was changed",
+            "name topics without partitions",
+        )
+    old = {
+        tp: offset
+        for tp, offset in _old(admin, group_id, group).items()
+        if (offset is not None or is_share(group)) and tp.topic in wanted and _is_meant(tp, wanted)
+    }
+    _refuse_missing(group_id, wanted, old)
+    return group, old
 
 
 def _readers(group: GroupDescription, wanted: Mapping[str, list[int] | None]) -> list[MemberDescription]:

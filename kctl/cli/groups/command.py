@@ -8,34 +8,24 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes
+from kctl.cli.changes import Execute, Yes, is_confirmed, say_dry_run
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
-from kctl.cli.groups.view import filled_columns, say_dry_run
+from kctl.cli.groups.view import filled_columns
 from kctl.cli.options import Common, Output, duration_ms, with_common
 from kctl.client.wording import counted
 
 WATCH_MS = 2000
 LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
 DESCRIBE_COLUMNS = (
-    "group",
-    "topic",
-    "partition",
-    "committed",
-    "start_offset",
-    "end",
-    "lag",
-    "client",
-    "host",
-    "member",
-    "note",
-)
+    "group", "topic", "partition", "committed", "end", "lag", "client", "host", "member", "note", "start_offset",
+)  # fmt: skip
 MEMBER_COLUMNS = (
-    "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "active_tasks",
-    "standby_tasks", "target", "subscribed",
+    "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "target", "subscribed",
+    "active_tasks", "standby_tasks",
 )  # fmt: skip
 DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
@@ -48,7 +38,7 @@ Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=Fal
 def groups() -> None:
     """List, describe and change consumer, share and streams groups.
 
-    What changes a group shows first what it would do, and does it with --execute.
+    What changes a group shows first what it would do; it asks on a terminal, and needs --execute elsewhere.
     """
 
 
@@ -166,21 +156,27 @@ def members(common: Common, names: Names) -> int:
 @with_common(*SHAPES)
 def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_groups, refuse_members, report_failures
     from kctl.cli.groups.positions import positions
 
     output = common.choose_output(*SHAPES)
-    execute = execute or yes
-    with admin_of(common) as admin:
-        found = find_groups(common, admin, list(dict.fromkeys(names)))
-        if found.failed:
-            common.say("kctl groups: nothing was deleted")
-            return report_failures(common, (), found.failed.values())
-        for group in found.done.values():
-            refuse_members(group, group.members, "nothing was deleted")
-        offsets = {group_id: len(positions(admin, group_id, group).done) for group_id, group in found.done.items()}
-        results = admin.delete_groups(found.done) if execute else None
+    results = None
+    with open_admin(common) as admin:
+        with admin.within():
+            found = find_groups(common, admin, list(dict.fromkeys(names)))
+            if found.failed:
+                common.say("kctl groups: nothing was deleted")
+                return report_failures(common, (), found.failed.values())
+            for group in found.done.values():
+                refuse_members(group, group.members, "nothing was deleted")
+            offsets = {group_id: len(positions(admin, group_id, group).done) for group_id, group in found.done.items()}
+            if execute or yes:
+                results = admin.delete_groups(found.done)
+        facts = [f"group {group_id}: offsets of {counted(count, 'partition')}" for group_id, count in offsets.items()]
+        if results is None and is_confirmed(common, facts, "Delete these groups?"):
+            with admin.within():  # with a new timeout: the answer took its time
+                results = admin.delete_groups(found.done)
     rows: list[Row] = []
     for group_id, group in found.done.items():
         result = "would be deleted"
@@ -188,7 +184,9 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
             result = "failed" if group_id in results.failed else "deleted"
         row: Row = {"group": group_id, "state": group.state, "committed_partitions": offsets[group_id]}
         rows.append({**row, "result": result})
-    write_listing(common.environment, output, Listing("groups", DELETE_COLUMNS, rows, {"executed": execute}))
+    write_listing(
+        common.environment, output, Listing("groups", DELETE_COLUMNS, rows, {"executed": results is not None})
+    )
     if results is None:
         count = len(rows)
         say_dry_run(common, f"{counted(count, 'group')} would be deleted")

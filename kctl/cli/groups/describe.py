@@ -42,8 +42,11 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
 def _shown(columns: Sequence[str], groups: Sequence[tuple[GroupDescription, Sequence[PartitionLag]]]) -> list[str]:
     """Return the columns of a table: start offsets of share groups, committed offsets of others."""
     are_share = {is_share(group) for group, _ in groups}
-    left_out = {"committed"} if are_share == {True} else {"start_offset"} if True not in are_share else set()
-    return [name for name in columns if name not in left_out]
+    offsets = {True: ["start_offset"], False: ["committed"]}
+    named = [name for kind in sorted(are_share) for name in offsets[kind]]
+    others = [name for name in columns if name not in ("committed", "start_offset")]
+    at = others.index("end")
+    return [*others[:at], *named, *others[at:]]
 
 
 def _facts(group: GroupDescription, lags: Sequence[PartitionLag]) -> list[tuple[str, str | int | None]]:

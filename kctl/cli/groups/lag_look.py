@@ -22,8 +22,8 @@ from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = (
-    "group", "topic", "partition", "committed", "start_offset", "end", "lag", "lag_ms", "rate_per_s",
-    "produced_per_s", "catch_up_ms", "retention_left_ms", "client", "note",
+    "group", "topic", "partition", "committed", "end", "lag", "client", "note", "start_offset", "lag_ms", "rate_per_s",
+    "produced_per_s", "catch_up_ms", "retention_left_ms",
 )  # fmt: skip
 SHOWN = (
     "group", "topic", "partition", "committed", "start_offset", "end", "lag", "age", "read_per_s",

@@ -3,14 +3,8 @@
 from collections.abc import Sequence
 
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common
 
 
 def filled_columns(columns: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
     """Return the columns of which some row has something; a table for people has no others."""
     return [name for name in columns if any(row[name] not in (None, "", {}) for row in rows)]
-
-
-def say_dry_run(common: Common, what: str) -> None:
-    """Report that nothing was done, what would be, and how to do it."""
-    common.say(f"kctl groups: dry run, nothing was changed: {what}; --execute does it")
