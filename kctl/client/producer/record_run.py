@@ -146,7 +146,7 @@ class RecordRun:
         return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, None, timestamp_ms)
 
     def replace_rows(self) -> None:
-        """Forget the columns of a run that is encoded or divided: its many objects are in no cache of a processor by now."""
+        """Forget the columns of a run that is encoded or divided: its many objects would be in no CPU cache."""
         self._rows = None
 
     @property
