@@ -44,6 +44,9 @@ COMMANDS = {
         "kctl.cli.transactions.command", "List and describe transactions, find and abort those that hang."
     ),
     "configs": Entry("kctl.cli.configs", "Show and change configs of topics, brokers and groups."),
+    "acls": Entry("kctl.cli.acls.command", "List, create and delete ACLs, and check what they allow."),
+    "users": Entry("kctl.cli.users", "List, create, change and delete users that log in by SCRAM."),
+    "quotas": Entry("kctl.cli.quotas", "Limit what clients produce, fetch and ask for, and show which limit applies."),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),
     "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),

@@ -131,6 +131,43 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl configs unset": (Example("Back to the default", "kctl configs unset topic orders retention.ms"),),
+    "kctl acls list": (
+        Example("All rules", "kctl acls list"),
+        Example("Every rule about a topic", "kctl acls list --topic orders"),
+    ),
+    "kctl acls create": (
+        Example("Let a user read a topic", "kctl acls create --allow User:ann --operation read --topic orders"),
+        Example("What a consumer needs", "kctl acls create --allow User:ann --consumer --topic orders --group billing"),
+        Example(
+            "Deny deletion by prefix", "kctl acls create --deny 'User:*' --operation delete --topic ord --prefixed"
+        ),
+    ),
+    "kctl acls delete": (
+        Example("Show what would be deleted", "kctl acls delete --principal User:bob"),
+        Example("Delete all rules of a topic", "kctl acls delete --topic orders --execute"),
+    ),
+    "kctl acls check": (
+        Example("May a user read a topic?", "kctl acls check User:bob --topic orders --operation read"),
+    ),
+    "kctl users list": (Example("All users with a password", "kctl users list"),),
+    "kctl users create": (
+        Example("With a password file", "kctl users create ann --password-file password"),
+        Example("With the password in a variable", "kctl users create eve --password-from env:PW"),
+    ),
+    "kctl users alter": (Example("Another password", "kctl users alter bob --password-file password"),),
+    "kctl users delete": (
+        Example("Show what would be deleted", "kctl users delete bob"),
+        Example("Delete a user", "kctl users delete bob --execute"),
+    ),
+    "kctl quotas list": (Example("All quotas", "kctl quotas list"),),
+    "kctl quotas set": (
+        Example("1 MB/s for a user", "kctl quotas set --user ann producer_byte_rate=1000000"),
+        Example("All other users", "kctl quotas set --user-default consumer_byte_rate=500000"),
+    ),
+    "kctl quotas unset": (Example("Back to the default", "kctl quotas unset --user ann producer_byte_rate"),),
+    "kctl quotas describe": (
+        Example("What applies to a client", "kctl quotas describe --user ann --client-id reports"),
+    ),
     "kctl topics delete": (
         Example("Show what would be deleted", "kctl topics delete copies"),
         Example("Delete without a question", "kctl topics delete copies --yes"),

@@ -127,6 +127,10 @@ _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
         "INVALID_REQUIRED_ACKS",
         "INVALID_TRANSACTION_TIMEOUT",
         "INVALID_REGULAR_EXPRESSION",
+        "SECURITY_DISABLED",
+        "INVALID_PRINCIPAL_TYPE",
+        "DUPLICATE_RESOURCE",
+        "UNACCEPTABLE_CREDENTIAL",
     ),
     ExitCode.AUTHENTICATION: (
         "UNSUPPORTED_SASL_MECHANISM",
@@ -187,6 +191,7 @@ BROKER_HINTS: dict[str, str] = {
     "GROUP_ID_NOT_FOUND": "kctl groups list shows what there is",
     "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows what there is",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
+    "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
     "COORDINATOR_NOT_AVAILABLE": (

@@ -84,6 +84,27 @@ def up(
             "--transaction-version", min=0, max=2, metavar="N", help="2: an epoch for each transaction (KIP-890)."
         ),
     ] = 2,
+    acls: Annotated[
+        bool, typer.Option("--acls", help="Let ACLs decide who may do what; without, everyone may do everything.")
+    ] = False,
+    super_users: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--super-user",
+            metavar="PRINCIPAL",
+            help="Who may do everything whatever the ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
+        ),
+    ] = None,
+    sasl_users: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sasl-user", metavar="NAME=FILE", help="Require SASL: a user and its password file; repeatable."
+        ),
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None,
+        typer.Option("--tls-certificate", metavar="FILE", help="Require TLS: a PEM file with key and certificates."),
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
@@ -101,6 +122,7 @@ def up(
     if port and port + nodes - 1 > HIGHEST_PORT:
         raise click.BadParameter(f"{nodes} nodes from {port} on end above {HIGHEST_PORT}", param_hint="'--port'")
     from kctl.cli.sandbox_control import new_socket
+    from kctl.cli.sandbox_security import ANONYMOUS, read_principal, read_security
     from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
     from kctl.sandbox.cluster import TopicRefused
     from kctl.sandbox.server import run_until_signal
@@ -122,8 +144,11 @@ def up(
         raise click.BadParameter(
             f"{replication_factor} replicas need as many nodes, not {nodes}", param_hint="'--replication-factor'"
         )
+    names = [text.partition("=")[0] for text in sasl_users or ()]
     settings = ClusterSettings(
         num_partitions=num_partitions,
+        authorizer=acls,
+        super_users=tuple(map(read_principal, super_users or names[:1] or [ANONYMOUS])),
         default_replication_factor=replication_factor,
         min_insync_replicas=min_insync_replicas,
         transaction_version=transaction_version,
@@ -142,6 +167,7 @@ def up(
             settings=settings,
             racks=_racks_of(nodes, racks),
             first_node_id=node_ids_from,
+            security=read_security(sasl_users or (), tls_certificate),
         )
         ended_by = run_until_signal(cluster, host=host, port=port, on_ready=on_ready)
     except TopicRefused as e:

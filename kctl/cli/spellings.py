@@ -6,10 +6,17 @@ shared options: before the command they mean the same as behind it. Shown by tes
 
 from collections.abc import Sequence
 
-ALIASES = {"topic": "topics", "group": "groups", "profiles": "profile"}
+ALIASES = {
+    "topic": "topics",
+    "group": "groups",
+    "profiles": "profile",
+    "acl": "acls",
+    "user": "users",
+    "quota": "quotas",
+}
 """Other names of commands."""
 SUBCOMMAND_ALIASES = {"ls": "list"}
-GROUPS = ("topics", "groups", "schemas", "profile", "bench", "pipeline", "why")
+GROUPS = ("topics", "groups", "acls", "users", "quotas", "schemas", "profile", "bench", "pipeline", "why")
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
 PRINTING = (*GROUPS, "api", "consume", "doctor", "explain", "probe")
 """Commands with `--output`."""
@@ -30,7 +37,8 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
-    rest = _with_interval(name, _with_forms(_with_json(name, rest)))
+    rest = _without_cluster_name(rest) if name == "acls" else rest
+    rest = _with_interval(name, _with_json(name, rest))
     if name not in GROUPS:
         return [name, *shared, *rest]
     more, behind = _take_shared(rest)
@@ -38,6 +46,11 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [name, *rest] if not shared else [name, *shared, *rest]
     subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
     return [name, subcommand, *shared, *more, *behind[1:]]
+
+
+def _without_cluster_name(words: Sequence[str]) -> list[str]:
+    """Return the words without the name behind `--cluster`, which is always the same in Kafka."""
+    return [word for at, word in enumerate(words) if (words[max(0, at - 1)], word) != ("--cluster", "kafka-cluster")]
 
 
 def _with_json(name: str, words: Sequence[str]) -> list[str]:

@@ -43,6 +43,7 @@ class ClusterClient:
         auto_create_topics: bool = False,
     ) -> None:
         self.clock = runtime.clock
+        self.entropy = runtime.entropy
         events = events if events is ignore_events else GuardedSink(events)
         self.network = NetworkClient(config, runtime, events=events)
         self.metadata = Metadata(

@@ -9,11 +9,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import Request, Response
+from kctl.sandbox.access.client_quotas import account_of
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.groups.outbox import Asker
-from kctl.sandbox.identity import Identity
+from kctl.sandbox.identity import ANONYMOUS, Identity
 from kctl.sandbox.partition import Partition
-from kctl.sandbox.quotas import Quota
+from kctl.sandbox.quotas import Limit, Quota
 
 Q = TypeVar("Q", bound=Request)
 
@@ -68,10 +69,29 @@ class Call:
 
     def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
         """Return how long the client is muted for what it took, `taken_bytes` included; the connection sees to it."""
-        quotas, client_id, now_ms = self.node.quotas, self.client_id or "", self.cluster.scheduler.now_ms()
-        quotas.charge(quota, client_id, taken_bytes, now_ms)
-        self.muted_ms = quotas.debt_ms(quota, client_id, now_ms)
+        self.charge(quota, taken_bytes)
+        limit = self._limit(quota)
+        self.muted_ms = 0
+        if limit is not None:
+            self.muted_ms = self.node.quotas.debt_ms(limit, self.cluster.scheduler.now_ms())
         return self.muted_ms
+
+    def charge(self, quota: Quota, size_bytes: int) -> None:
+        """Take note of bytes that the client took."""
+        limit = self._limit(quota)
+        if limit is not None:
+            self.node.quotas.charge(limit, size_bytes, self.cluster.scheduler.now_ms())
+
+    def _limit(self, quota: Quota) -> Limit | None:
+        """Return what limits the client: the limit of the node, else the client quotas of the cluster."""
+        user, client_id = self.identity.user or ANONYMOUS, self.client_id or ""
+        own = self.node.quotas.limit_of(quota, client_id)
+        if own is not None:
+            return own
+        found = self.cluster.client_quotas.effective(quota.key, user, client_id)
+        if found is None:
+            return None
+        return Limit(quota, account_of(found.source, user, client_id), max(1, int(found.value)))
 
     def asker(self) -> Asker:
         """Return who waits, for those who answer later and know no call."""

@@ -11,6 +11,9 @@ from zlib import crc32
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import IllegalStateError
 from kctl.client.topic_names import is_topic_name
+from kctl.sandbox.access.authorizer import Authorizer
+from kctl.sandbox.access.client_quotas import ClientQuotas
+from kctl.sandbox.access.scram_users import ScramUsers
 from kctl.sandbox.configs import ResourceConfigs
 from kctl.sandbox.faults import NodeFaults
 from kctl.sandbox.fetch_sessions import FetchSessions
@@ -80,6 +83,9 @@ class Cluster:
         self.unfinished_bytes = 0
         """What all connections have of frames that are not complete yet."""
         self.configs = ResourceConfigs()
+        self.authorizer = Authorizer(self.settings)
+        self.scram_users = ScramUsers()
+        self.client_quotas = ClientQuotas()
         self.groups = Groups(self)
         self.transactions = Transactions(self)
         self.replication = Replication(self)

@@ -26,6 +26,7 @@ from kctl.client.protocol.framing import (
     request_header_version,
 )
 from kctl.client.protocol.schema import Request, Response
+from kctl.sandbox.access.enforcement import admit
 from kctl.sandbox.apis import FAIL_THEMSELVES, HANDLERS, api_versions, sasl_authenticate
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
@@ -154,15 +155,19 @@ class BrokerConnection:
         listener = self._listener
 
         def answer(response: Response | None) -> None:
-            self._answered(None if response is None else encode(response))
+            self._answered(None if response is None else encode(admission.finish(response)))
 
         call = Call(listener.node, listener.cluster, self._identity, version, client_id, answer)
         self._call = call
+        admission = admit(call, request)
         call.fails_with = self._faults.pop_error(request.API_KEY)
         if call.fails_with is not None and request.API_KEY not in FAIL_THEMSELVES:
             call.answer(error_answer(request, version, call.fails_with))
             return
-        response = handler.handle(call, request)
+        if admission.request is None:
+            call.answer(None if getattr(request, "acks", None) == 0 else admission.refusal)
+            return
+        response = handler.handle(call, admission.request)
         if response is not None:
             call.answer(response)
 

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kctl.client.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code", "partition_error_code")
@@ -15,6 +16,8 @@ _CODE_PER_ITEM = frozenset({"Metadata"})
 """APIs that report errors per item though the response has an error code of its own."""
 _IDENTITY = re.compile(r"(^|_)(name|topic|id|index|partition|type)$")
 """Fields that say which item it is; the response repeats them."""
+_RENAMED = {"user": "name"}
+"""Fields of responses that have another name in the request."""
 _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node_id": -1, "port": -1}
 """What a response with an error says instead of an offset or a broker."""
 
@@ -33,6 +36,14 @@ def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
         _refuse_items(response, request, version, code)
         if request.NAME in _CODE_PER_ITEM:
             response.error_code = ErrorCode.NONE
+    refusal: Response = response
+    return refusal
+
+
+def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
+    """Return the response in which each item of the request has a code, and the whole has none."""
+    response: Any = request.RESPONSE()
+    _refuse_items(response, request, version, code)
     refusal: Response = response
     return refusal
 
@@ -62,6 +73,9 @@ def _refuse_items(answer: Struct, asked: Struct, version: int, code: ErrorCode) 
     """Fill the array that reports errors with an item for each item of the first array that was asked for."""
     arrays = (getattr(asked, one.name) for one in asked.FIELDS if one.is_array and one.is_in(version))
     items: list[object] = next((array for array in arrays if array), [])
+    if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, and is answered once
+        every = {each.name: each for each in asked.upsertions} | {each.name: each for each in asked.deletions}
+        items = list(every.values())
     for one in answer.FIELDS:
         if _is_structs(one) and one.is_in(version) and _reports(one.kind):
             setattr(answer, one.name, [_refused(one.kind, item, version, code) for item in items])
@@ -75,11 +89,19 @@ def _refused(kind: Any, item: object, version: int, code: ErrorCode) -> Struct:
     if not isinstance(item, Struct):  # a name, an id or a number stands for the item
         setattr(refused, next(one.name for one in own if isinstance(one.default, type(item))), item)
     for one in own:
-        if _IDENTITY.search(one.name) and hasattr(item, one.name):
+        name = _RENAMED.get(one.name, one.name)
+        if _IDENTITY.search(name) and hasattr(item, name):
+            setattr(refused, one.name, getattr(item, name))
+    for one in kind.FIELDS:
+        if _is_structs(one) and not _reports(one.kind) and _is_same_array(one, item):  # such as the parts of an entity
             setattr(refused, one.name, getattr(item, one.name))
     if not _set_code(refused, version, code) and isinstance(item, Struct):
         _refuse_items(refused, item, version, code)
     return refused
+
+
+def _is_same_array(one: Field, item: object) -> bool:
+    return isinstance(item, Struct) and any(each.name == one.name and each.kind == one.kind for each in item.FIELDS)
 
 
 def _set_absent(struct: Struct, version: int) -> None:

@@ -4,23 +4,25 @@ It owns which mechanisms and users a listener has. Bytes in, bytes out; the APIs
 carry them. Shown by tests/unit/sandbox/apis/test_sasl.py.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from hashlib import blake2b
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import AuthenticationError
 from kctl.client.runtime import Entropy
+from kctl.sandbox.access.scram_users import ScramUsers
 from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.sasl import (
     OauthBearerServer,
     PlainServer,
     SaslServer,
-    ScramCredential,
     ScramServer,
     unsecured_user,
 )
 
+ANONYMOUS = "ANONYMOUS"
+"""The user of a connection without authentication."""
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _RENEWALS_MS = 1000
 """How long after the begin of a renewal the next one is refused."""
@@ -32,44 +34,31 @@ class SaslUsers(NamedTuple):
     passwords: Mapping[str, str]
     mechanisms: tuple[str, ...] = MECHANISMS
 
-    def server_for(self, mechanism: str, entropy: Entropy, wall_ms: Callable[[], int]) -> SaslServer:
+    def server_for(
+        self, mechanism: str, entropy: Entropy, wall_ms: Callable[[], int], scram_users: ScramUsers
+    ) -> SaslServer:
         """Return the broker's side of one authentication."""
         if mechanism == "PLAIN":
             return PlainServer(self.passwords)
         if mechanism == "OAUTHBEARER":
             return OauthBearerServer(lambda token: unsecured_user(token, wall_ms()))
-        return ScramServer(mechanism, _Credentials(mechanism, self.passwords), entropy)
-
-
-class _Credentials(Mapping[str, ScramCredential]):
-    """SCRAM credentials made when a user is first asked for, since each costs milliseconds."""
-
-    def __init__(self, mechanism: str, passwords: Mapping[str, str]) -> None:
-        self._mechanism = mechanism
-        self._passwords = passwords
-        self._made: dict[str, ScramCredential] = {}
-
-    def __getitem__(self, user: str) -> ScramCredential:
-        if user not in self._made:
-            salt = blake2b(f"{self._mechanism}/{user}".encode(), digest_size=16).digest()
-            self._made[user] = ScramCredential.from_password(self._mechanism, self._passwords[user], salt)
-        return self._made[user]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._passwords)
-
-    def __len__(self) -> int:
-        return len(self._passwords)
+        return ScramServer(mechanism, partial(scram_users.find, mechanism), entropy)
 
 
 class Identity:
     """The authentication of one connection, and of its renewals. Source: KIP-368; Java's SaslServerAuthenticator."""
 
     def __init__(
-        self, users: SaslUsers | None, entropy: Entropy, scheduler: Scheduler, max_session_ms: int = 0
+        self,
+        users: SaslUsers | None,
+        scram_users: ScramUsers,
+        entropy: Entropy,
+        scheduler: Scheduler,
+        max_session_ms: int = 0,
     ) -> None:
         """`max_session_ms`: how long one authentication is good for; 0 means for as long as the connection."""
         self._users = users
+        self._scram_users = scram_users
         self._entropy = entropy
         self._scheduler = scheduler
         self._max_session_ms = max_session_ms
@@ -91,6 +80,11 @@ class Identity:
     def user(self) -> str:
         """Who it is; empty without authentication."""
         return "" if self._server is None else self._server.user
+
+    @property
+    def principal(self) -> str:
+        """Who it is to an authorizer."""
+        return f"User:{self.user or ANONYMOUS}"
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
@@ -136,7 +130,7 @@ class Identity:
             self._renewed_at_ms = self._scheduler.now_ms()
         self._mechanism = mechanism
         self._has_bare_tokens = has_bare_tokens
-        self._server = self._users.server_for(mechanism, self._entropy, self._scheduler.wall_ms)
+        self._server = self._users.server_for(mechanism, self._entropy, self._scheduler.wall_ms, self._scram_users)
         return True
 
     def step(self, token: bytes) -> bytes:

@@ -56,7 +56,13 @@ class NodeListener:
 
         def protocol(inner_wire: Wire) -> Endpoint:
             max_session_ms = self.cluster.settings.connections_max_reauth_ms
-            identity = Identity(self._security.users, self._entropy, self.cluster.scheduler, max_session_ms)
+            identity = Identity(
+                self._security.users,
+                self.cluster.scram_users,
+                self._entropy,
+                self.cluster.scheduler,
+                max_session_ms,
+            )
             made.append(BrokerConnection(self, inner_wire, identity))
             return made[0]
 

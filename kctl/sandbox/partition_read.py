@@ -16,6 +16,7 @@ from kctl.client.protocol.api.fetch import (
     PartitionData,
 )
 from kctl.client.protocol.schema import ZERO_UUID
+from kctl.client.security.acls import AclOperation, AclResourceType
 from kctl.sandbox.call import Call, epoch_error
 from kctl.sandbox.log import OffsetOutOfRange
 from kctl.sandbox.partition import Partition
@@ -37,9 +38,12 @@ class Limits(NamedTuple):
 
 
 def missing(call: Call, wanted: "Wanted") -> ErrorCode:
-    """Return the error of a partition that does not exist: a fetch does not wait on its account."""
+    """Return the error of a partition that a fetch does not wait for: it does not exist, or may not be read."""
     if wanted.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
+    allows = call.cluster.authorizer.allows
+    if not allows(call.identity.principal, AclOperation.READ, AclResourceType.TOPIC, wanted.topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if call.cluster.partition(wanted.topic, wanted.asked.partition) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE

@@ -5,6 +5,7 @@ Shown by tests/unit/sandbox/apis/test_quotas.py.
 """
 
 from enum import Enum
+from typing import NamedTuple
 
 _SECOND_MS = 1_000
 MAX_RATE = 2**40
@@ -16,6 +17,22 @@ class Quota(Enum):
 
     PRODUCE = "produce"
     FETCH = "fetch"
+
+    @property
+    def key(self) -> str:
+        """Its key among client quotas."""
+        return "producer_byte_rate" if self is Quota.PRODUCE else "consumer_byte_rate"
+
+
+class Limit(NamedTuple):
+    """A quota of one client.
+
+    Attributes: account: user and client id whose taking is added up; rate: in bytes a second.
+    """
+
+    quota: Quota
+    account: tuple[str, str]
+    rate: int
 
 
 class _Account:
@@ -33,7 +50,7 @@ class Quotas:
 
     def __init__(self) -> None:
         self._rates: dict[Quota, int] = {}
-        self._accounts: dict[tuple[Quota, str], _Account] = {}
+        self._accounts: dict[Limit, _Account] = {}
 
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
         """Let each client take so many bytes a second, or with None as many as it likes; all begin anew.
@@ -43,27 +60,27 @@ class Quotas:
         """
         if bytes_per_s is not None and not 1 <= bytes_per_s <= MAX_RATE:
             raise ValueError(f"{bytes_per_s} bytes a second: 1 to {MAX_RATE} are possible")
-        self._accounts = {key: account for key, account in self._accounts.items() if key[0] is not quota}
+        self._accounts = {key: account for key, account in self._accounts.items() if key.quota is not quota}
         if bytes_per_s is None:
             self._rates.pop(quota, None)
         else:
             self._rates[quota] = bytes_per_s
 
-    def debt_ms(self, quota: Quota, client_id: str, now_ms: int) -> int:
+    def limit_of(self, quota: Quota, client_id: str) -> Limit | None:
+        """Return the limit that was set here, for each client id on its own."""
+        rate = self._rates.get(quota)
+        return None if rate is None else Limit(quota, ("", client_id), rate)
+
+    def debt_ms(self, limit: Limit, now_ms: int) -> int:
         """Return in how many milliseconds a client has taken no more than it may; 0 when it has not."""
-        rate = self._rates.get(quota)
-        if rate is None:
-            return 0
-        return max(0, -(self._account(quota, client_id, rate, now_ms).credit // rate))
+        return max(0, -(self._account(limit, now_ms).credit // limit.rate))
 
-    def charge(self, quota: Quota, client_id: str, size_bytes: int, now_ms: int) -> None:
+    def charge(self, limit: Limit, size_bytes: int, now_ms: int) -> None:
         """Take note of bytes that a client took."""
-        rate = self._rates.get(quota)
-        if rate is not None:
-            self._account(quota, client_id, rate, now_ms).credit -= size_bytes * _SECOND_MS
+        self._account(limit, now_ms).credit -= size_bytes * _SECOND_MS
 
-    def _account(self, quota: Quota, client_id: str, rate: int, now_ms: int) -> _Account:
-        account = self._accounts.setdefault((quota, client_id), _Account(rate, now_ms))
-        account.credit = min(rate * _SECOND_MS, account.credit + (now_ms - account.at_ms) * rate)
+    def _account(self, limit: Limit, now_ms: int) -> _Account:
+        account = self._accounts.setdefault(limit, _Account(limit.rate, now_ms))
+        account.credit = min(limit.rate * _SECOND_MS, account.credit + (now_ms - account.at_ms) * limit.rate)
         account.at_ms = now_ms
         return account

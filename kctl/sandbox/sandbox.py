@@ -68,6 +68,8 @@ class Sandbox:
         slots = settings.max_incremental_fetch_session_cache_slots
         self.cluster = Cluster([ClusterNode(node_id, "", 0, rack_of.get(node_id), slots) for node_id in ids], settings)
         self.security = security or ListenerSecurity()
+        if self.security.users is not None:
+            self.cluster.scram_users.add_passwords(self.security.users.passwords)
         self.listeners: dict[int, NodeListener] = {}
         """By node id, once the cluster runs."""
         self._carry_out: Callable[[Callable[[], None]], None] = _at_once

@@ -84,13 +84,14 @@ class ScramCredential(NamedTuple):
 
 
 class ScramServer:
-    """SCRAM against a table of credentials."""
+    """SCRAM; `find` returns the credential of a user, or None."""
 
-    def __init__(self, mechanism: str, credentials: Mapping[str, ScramCredential], entropy: Entropy) -> None:
+    def __init__(self, mechanism: str, find: Callable[[str], ScramCredential | None], entropy: Entropy) -> None:
         self.done = False
         self.user = ""
         self._mechanism = mechanism
-        self._credentials = credentials
+        self._find = find
+        self._credential: ScramCredential | None = None
         self._own_nonce = nonce_from(entropy)
         self._claimed = ""
         self._transcript = ""
@@ -106,7 +107,7 @@ class ScramServer:
         if match is None:
             raise self._refuse()
         self._claimed = match[2].replace("=2C", ",").replace("=3D", "=")
-        credential = self._credentials.get(self._claimed)
+        credential = self._credential = self._find(self._claimed)
         if credential is None:
             raise self._refuse()
         self._nonce = match[3] + self._own_nonce
@@ -116,9 +117,9 @@ class ScramServer:
 
     def _judge(self, client_final: str) -> bytes:
         match = _CLIENT_FINAL.fullmatch(client_final)
-        if match is None or match[2] != self._nonce:
+        if match is None or match[2] != self._nonce or self._credential is None:
             raise self._refuse()
-        keys = self._credentials[self._claimed].keys
+        keys = self._credential.keys
         algorithm = HASHES[self._mechanism]
         auth_message = f"{self._transcript},{match[1]}".encode()
         try:

@@ -40,6 +40,11 @@ class ClusterSettings(NamedTuple):
     """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers.
 
     They are written one after the other: records may count before the offsets that belong to them do."""
+    authorizer: bool = False
+    """Whether ACL rules decide who may do what: authorizer.class.name is Kafka's StandardAuthorizer."""
+    super_users: tuple[str, ...] = ()
+    """Principals that may do everything, such as User:admin."""
+    allow_everyone_if_no_acl_found: bool = False
     connections_max_reauth_ms: int = 0
     """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
 

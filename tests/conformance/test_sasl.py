@@ -198,7 +198,7 @@ def test_java_servers_refuse_a_wrong_password(java: JavaPeer, mechanism: str) ->
 
 def our_server(mechanism: str) -> ScramServer:
     credential = ScramCredential.from_password(mechanism, PASSWORD, b"salt", 8192)
-    return ScramServer(mechanism, {USER: credential}, Entropy())
+    return ScramServer(mechanism, {USER: credential}.get, Entropy())
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])

@@ -11,7 +11,7 @@ import pytest
 from kctl.cli.examples import EXAMPLES, Ending, Example
 from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer
-from kctl.sandbox import Sandbox
+from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import BOUND_S, KCTL, environment
@@ -23,13 +23,17 @@ PREPARED = (
     "printf 'bootstrap.servers=127.0.0.1:9092\\n' > client.properties",
     'printf \'[profiles.team]\\n"bootstrap.servers" = "127.0.0.1:9092"\\n\' > .kctl.toml',
     "kctl probe --output jsonl > probe.jsonl",
+    "printf secret > password",
+    "kctl acls create --allow User:bob --operation read --topic orders",
+    "kctl users create bob --password-file password",
 )
 """What the examples find in their folder."""
 
 
 @pytest.fixture
 def scene() -> Iterator[ServedSandbox]:
-    with Sandbox(nodes=1, topics={"orders": 2, "copies": 2}).serve() as served:
+    settings = ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))
+    with Sandbox(nodes=1, topics={"orders": 2, "copies": 2}, settings=settings).serve() as served:
         fill(served.bootstrap, "orders", {0: 12, 1: 3}, first_ms=SystemClock().wall_ms())
         commit(served.bootstrap, "billing", {("orders", 0): 4})
         with Producer({"bootstrap.servers": served.bootstrap, "transactional.id": "payments"}) as producer:

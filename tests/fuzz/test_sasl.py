@@ -35,7 +35,7 @@ def client() -> ScramClient:
 
 
 def server() -> ScramServer:
-    return ScramServer("SCRAM-SHA-256", {"alice": CREDENTIAL}, Seeded(2))
+    return ScramServer("SCRAM-SHA-256", {"alice": CREDENTIAL}.get, Seeded(2))
 
 
 NONCE = client().first().rpartition(b"r=")[2]

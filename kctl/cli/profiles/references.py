@@ -205,7 +205,7 @@ def _of_file(argument: str, sources: Sources) -> str:
 
 def _decoded(raw: bytes) -> str:
     if len(raw) > LARGEST_SECRET_BYTES:
-        raise _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+        raise _too_large()
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -227,7 +227,11 @@ def _of_command(command: str, sources: Sources) -> str:
         assert process.stdout is not None
         timer = Timer(sources.clock, COMMAND_LIMIT_MS)
         try:
-            raw = _read_to_end(process.stdout.fileno(), timer)
+            raw = read_to_end(process.stdout.fileno(), timer)
+            if raw is None:
+                raise _not_done()
+            if len(raw) > LARGEST_SECRET_BYTES:
+                raise _too_large()
             timer.update()
             process.wait(timeout=timer.remaining_ms / 1000)
         except subprocess.TimeoutExpired:
@@ -243,23 +247,28 @@ def _of_command(command: str, sources: Sources) -> str:
     return _decoded(raw)
 
 
+def _too_large() -> _Missing:
+    return _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+
+
 def _not_done() -> _Missing:
     return _Missing(f"the command was not done after {COMMAND_LIMIT_MS // 1000} s")
 
 
-def _read_to_end(descriptor: int, timer: Timer) -> bytes:
+def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
+    """Return what can be read up to the end, or the first bytes of what is too large; None: the time is up."""
     import select  # with subprocess
 
     raw = bytearray()
     while len(raw) <= LARGEST_SECRET_BYTES:
         timer.update()
         if timer.is_expired or not select.select([descriptor], [], [], timer.remaining_ms / 1000)[0]:
-            raise _not_done()
+            return None
         piece = os.read(descriptor, 1 << 16)
         if not piece:
-            return bytes(raw)
+            break
         raw += piece
-    raise _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+    return bytes(raw)
 
 
 def _of_keyring(argument: str) -> str:

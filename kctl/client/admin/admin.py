@@ -39,6 +39,7 @@ from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.record_times import RecordShape, RecordTime
+from kctl.client.admin.scram_users import SCRAM_NUMBERS, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_group_calls import ShareGroupCalls
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
@@ -54,18 +55,46 @@ from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.protocol.api import api_key_of, api_name
+from kctl.client.quotas import (
+    DEFAULT_TEXT,
+    EffectiveQuota,
+    QuotaEntity,
+    effective_quotas,
+)
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
+from kctl.client.security.acls import (
+    SUPPORTED_OPERATIONS,
+    AclDecision,
+    AclFilter,
+    AclOperation,
+    AclPermission,
+    AclRequest,
+    AclResourceType,
+    AclRule,
+    PatternType,
+    decide,
+)
 
 __all__ = [
     "BROKER_DEFAULT",
     "CONFIG_SOURCES",
     "CONFIG_TYPES",
+    "DEFAULT_TEXT",
     "EARLIEST",
     "LATEST",
     "MAX_TIMESTAMP",
+    "SCRAM_NUMBERS",
+    "SUPPORTED_OPERATIONS",
+    "AclDecision",
+    "AclFilter",
+    "AclOperation",
+    "AclPermission",
+    "AclRequest",
+    "AclResourceType",
+    "AclRule",
     "ActiveProducer",
     "Admin",
     "ApiDescription",
@@ -75,6 +104,7 @@ __all__ = [
     "ConfigEntry",
     "ConfigResource",
     "CreatedTopic",
+    "EffectiveQuota",
     "Feature",
     "GroupDescription",
     "GroupList",
@@ -88,12 +118,17 @@ __all__ = [
     "OffsetAndTimestamp",
     "OpenTransaction",
     "OpenTransactions",
+    "PatternType",
     "QuorumDescription",
     "QuorumReplica",
+    "QuotaEntity",
     "RecordShape",
     "RecordTime",
     "ResourceType",
     "Results",
+    "ScramChange",
+    "ScramPassword",
+    "ScramRemoval",
     "ShareOffset",
     "TopicListing",
     "TransactionDescription",
@@ -102,7 +137,9 @@ __all__ = [
     "Verdict",
     "api_key_of",
     "api_name",
+    "decide",
     "declared_apis",
+    "effective_quotas",
 ]
 
 

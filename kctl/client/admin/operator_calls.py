@@ -6,14 +6,28 @@ Owns their arguments; one file per resource does the work. Shown by tests/sim/ad
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from kctl.client.admin import configs, features, log_dirs, metadata_views, partitions, quorum, records
+from kctl.client.admin import (
+    acls,
+    client_quotas,
+    configs,
+    features,
+    log_dirs,
+    metadata_views,
+    partitions,
+    quorum,
+    records,
+    scram_users,
+)
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.configs import ConfigResource, Configs
 from kctl.client.admin.features import Feature
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
+from kctl.client.admin.scram_users import ScramChange, ScramMechanisms
 from kctl.client.cluster import TopicPartition
+from kctl.client.quotas import QuotaEntity, Quotas
+from kctl.client.security.acls import AclFilter, AclRule
 
 Timeout = float | timedelta | None
 
@@ -111,3 +125,65 @@ class OperatorCalls:
     def describe_log_dirs(self, broker_ids: Sequence[int], *, timeout: Timeout = None) -> Results[int, list[LogDir]]:
         """Return the log directories of each broker, with their disks and the sizes of replicas."""
         return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids)
+
+    # --- access -------------------------------------------------------------------------------------------------------
+
+    def describe_acls(self, wanted: AclFilter | None = None, *, timeout: Timeout = None) -> list[AclRule]:
+        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED where brokers have no authorizer."""
+        return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter())
+
+    def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
+        """Create ACL rules; one that exists already stays as it is, and is no error."""
+        return acls.create_acls(self._call("creating ACLs", timeout), rules)
+
+    def delete_acls(
+        self, filters: Sequence[AclFilter], *, timeout: Timeout = None
+    ) -> Results[AclFilter, Results[AclRule, None]]:
+        """Delete the ACL rules that filters match, and return for each filter which those were."""
+        return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
+
+    def describe_user_scram_credentials(
+        self, users: Sequence[str] | None = None, *, timeout: Timeout = None
+    ) -> Results[str, ScramMechanisms]:
+        """Return the SCRAM mechanisms of users, with their iterations; None: of all users that have any.
+
+        Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
+        """
+        return scram_users.describe_scram_users(self._call("describing users", timeout), users)
+
+    def alter_user_scram_credentials(
+        self, changes: Sequence[ScramChange], *, timeout: Timeout = None
+    ) -> Results[str, None]:
+        """Set and delete SCRAM credentials, and return what became of each user: all of its changes are made, or none.
+
+        Args: changes: `ScramPassword` makes the user where there is none; `ScramRemoval`.
+        Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
+        """
+        return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
+
+    def describe_client_quotas(
+        self, entity_types: Sequence[str] = (), *, timeout: Timeout = None
+    ) -> dict[QuotaEntity, Quotas]:
+        """Return the quotas of all entities, by key.
+
+        Args: entity_types: only of entities with a part of each of these: `user`, `client-id`, `ip`.
+        Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
+        """
+        return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types)
+
+    def alter_client_quotas(
+        self,
+        changes: Mapping[QuotaEntity, Mapping[str, float | None]],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> Results[QuotaEntity, None]:
+        """Change quotas and leave the others of an entity alone.
+
+        Args:
+            changes: for each entity, values by key; None removes a quota.
+            validate_only: let the brokers check, and change nothing.
+        Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
+        """
+        call = self._call("changing quotas", timeout)
+        return client_quotas.alter_client_quotas(call, changes, validate_only=validate_only)

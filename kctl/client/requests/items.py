@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.wording import one_line
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,10 +25,14 @@ def each_once(
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:
-        found[key] = malformed(api, broker, f"has {key} twice") if key in found else item
+        found[key] = malformed(api, broker, f"has {one_line(str(key))} twice") if key in found else item
     if requested is None:
         return found
-    return {key: found[key] if key in found else malformed(api, broker, f"leaves out {key}") for key in requested}
+
+    def missing(key: K) -> RemoteProtocolError:
+        return malformed(api, broker, f"leaves out {one_line(str(key))}")
+
+    return {key: found[key] if key in found else missing(key) for key in requested}
 
 
 def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:

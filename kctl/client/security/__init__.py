@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from kctl.client.security.sasl import mechanism_from_config
     from kctl.client.security.tls import TlsSettings
     from kctl.client.security.tls.certificates import PeerCertificate
+    from kctl.client.security.tls.settings import server_context
 
-__all__ = ["JaasEntry", "PeerCertificate", "TlsSettings", "mechanism_from_config", "read_jaas"]
+__all__ = ["JaasEntry", "PeerCertificate", "TlsSettings", "mechanism_from_config", "read_jaas", "server_context"]
 
 _HOMES = {
     "JaasEntry": "jaas",
@@ -19,6 +20,7 @@ _HOMES = {
     "TlsSettings": "tls",
     "mechanism_from_config": "sasl",
     "read_jaas": "jaas",
+    "server_context": "tls.settings",
 }
 
 

@@ -108,9 +108,8 @@ class _Waiting:
             self._timer.cancel()
 
 
-def _absence(wanted: Wanted) -> PartitionData:
-    code = ErrorCode.UNKNOWN_TOPIC_ID if wanted.topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    data = refused(wanted.asked, code)
+def _absence(call: Call, wanted: Wanted) -> PartitionData:
+    data = refused(wanted.asked, missing(call, wanted))
     data.aborted_transactions = []  # as Kafka has it for these two alone
     return data
 
@@ -134,7 +133,7 @@ def _look(fetch: _Asked) -> _Look:
             or data.preferred_read_replica >= 0
             or data.diverging_epoch.end_offset >= 0
         )
-    answers += [(wanted, _absence(wanted)) for wanted in fetch.absent]
+    answers += [(wanted, _absence(call, wanted)) for wanted in fetch.absent]
     return _Look(answers, is_urgent or size_bytes >= request.min_bytes)
 
 
@@ -146,7 +145,7 @@ def _response(fetch: _Asked, look: _Look) -> FetchResponse:
     else:
         answered = fetch.context.finish(look.answers)
         size_bytes = sum(len(data.records or b"") for _, data in answered.answers)
-        call.node.quotas.charge(Quota.FETCH, call.client_id or "", size_bytes, call.cluster.scheduler.now_ms())
+        call.charge(Quota.FETCH, size_bytes)
     topics: list[FetchableTopicResponse] = []
     moved: dict[int, None] = {}
     for wanted, data in answered.answers:

@@ -8,18 +8,23 @@ from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, CloseResul
 from kctl.client.broker_errors import error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
-from kctl.sandbox import Fault
+from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.world import World, run
 
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
 
 
-def with_admin(use: Callable[[World, Admin], None], *, topics: dict[str, int] | None = None) -> World:
+def with_admin(
+    use: Callable[[World, Admin], None],
+    *,
+    topics: dict[str, int] | None = None,
+    settings: ClusterSettings | None = None,
+) -> World:
     def app(world: World) -> None:
         with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
             use(world, admin)
 
-    return run(app, topics=topics or {})
+    return run(app, topics=topics or {}, settings=settings)
 
 
 def break_all(world: World, fault: Fault) -> None:

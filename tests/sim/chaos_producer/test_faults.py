@@ -100,7 +100,10 @@ def test_healing_ends_what_is_going_on() -> None:
         trouble = ProducerTrouble(world)
         trouble.schedule()
         hub.run(until_ms=200)
-        assert world.sandbox.cluster.nodes[1].quotas.debt_ms(Quota.PRODUCE, "p1", 0) == 0
+        quotas = world.sandbox.cluster.nodes[1].quotas
+        limit = quotas.limit_of(Quota.PRODUCE, "p1")
+        assert limit is not None
+        assert quotas.debt_ms(limit, 0) == 0
         trouble.heal()
         hub.run(until_ms=300)
         for tp in world.partitions():

@@ -50,8 +50,11 @@ def _ended(scenario: Scenario) -> str:
 def _debts(scenario: Scenario) -> list[int]:
     quotas = [node.quotas for node in scenario.cluster.nodes.values()]
     for one in quotas:
-        one.charge(Quota.PRODUCE, "c", 100, 0)
-    return [one.debt_ms(Quota.PRODUCE, "c", 0) for one in quotas]
+        limit = one.limit_of(Quota.PRODUCE, "c")
+        if limit is not None:
+            one.charge(limit, 100, 0)
+    limits = [one.limit_of(Quota.PRODUCE, "c") for one in quotas]
+    return [0 if each is None else one.debt_ms(each, 0) for one, each in zip(quotas, limits, strict=True)]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ class Fixed:
 
 def server(mechanism: str, password: str = "secret", user: str = "alice", iterations: int = 4096) -> ScramServer:
     credential = ScramCredential.from_password(mechanism, password, SALT, iterations)
-    return ScramServer(mechanism, {user: credential}, Seeded(2))
+    return ScramServer(mechanism, {user: credential}.get, Seeded(2))
 
 
 def client(mechanism: str, password: str = "secret", user: str = "alice") -> ScramClient:

@@ -40,8 +40,12 @@ class Keys(NamedTuple):
 
 def derive(mechanism: str, password: bytes, salt: bytes, iterations: int) -> tuple[bytes, Keys]:
     """Return (client key, keys a server keeps) of a password."""
+    return keys_of(mechanism, hashlib.pbkdf2_hmac(HASHES[mechanism], password, salt, iterations))
+
+
+def keys_of(mechanism: str, salted: bytes) -> tuple[bytes, Keys]:
+    """Return the same of a salted password."""
     algorithm = HASHES[mechanism]
-    salted = hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     stored = hashlib.new(algorithm, client_key).digest()
     return client_key, Keys(stored, hmac.digest(salted, b"Server Key", algorithm))

@@ -1,0 +1,1 @@
+"""`kctl acls`: rules that allow and deny."""

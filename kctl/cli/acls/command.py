@@ -1,0 +1,132 @@
+"""`kctl acls`: list, create and delete the rules of the authorizer, and check what they allow.
+
+Shown by tests/cli/test_acls.py and tests/broker/test_access.py.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.acls.rules import (
+    Operations,
+    Resources,
+    RuleOptions,
+    filters_of,
+    operation_of,
+    principal_of,
+    resource_options,
+    rule_options,
+    rules_of,
+)
+from kctl.cli.changes import Execute, Yes, YesUnneeded
+from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, with_common, with_options
+
+if TYPE_CHECKING:
+    from kctl.client.admin import AclOperation
+
+app = Commands(no_args_is_help=True)
+
+Principals = Annotated[
+    list[str] | None,
+    typer.Option("--principal", metavar="PRINCIPAL", help="Rules that allow or deny this principal; repeatable."),
+]
+
+
+@app.callback()
+def acls() -> None:
+    """List, create and delete ACLs, and check what they allow."""
+
+
+@app.command("list")
+@with_common(*SHAPES)
+@with_options(resources=resource_options, options=rule_options)
+def list_(common: Common, resources: Resources, options: RuleOptions, principals: Principals = None) -> int:
+    """List the rules that match all options, or all rules.
+
+    A resource is named with its rules by prefix and by '*'; --prefixed lists those of that prefix alone.
+    """
+    from kctl.cli.acls.run import list_rules
+
+    return list_rules(common, filters_of(resources, options, principals or (), matching=True))
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(resources=resource_options, options=rule_options)
+def create(
+    common: Common,
+    resources: Resources,
+    options: RuleOptions,
+    producer: Annotated[
+        bool, typer.Option("--producer", help="The operations of a producer, on topics and transactional ids.")
+    ] = False,
+    consumer: Annotated[
+        bool, typer.Option("--consumer", help="The operations of a consumer, on topics and groups.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the rules, and change nothing.")] = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+) -> int:
+    """Create a rule for each combination of principal, operation, resource and host.
+
+    A rule that exists already stays as it is. Where one rule allows and another denies, the denial holds.
+    """
+    from kctl.cli.acls.run import create_rules, rules_of_clients
+
+    if producer or consumer:
+        rules = rules_of_clients(resources, options, producer=producer, consumer=consumer)
+    else:
+        rules = rules_of(resources, options)
+    return create_rules(common, rules, dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(resources=resource_options, options=rule_options)
+def delete(
+    common: Common,
+    resources: Resources,
+    options: RuleOptions,
+    principals: Principals = None,
+    execute: Execute = False,
+    yes: Yes = False,
+) -> int:
+    """Delete the rules that match all options.
+
+    They are shown, and deleted with --execute, or after a yes on a terminal. A name stands for the rules of just that
+    name, and with --prefixed for those of just that prefix.
+    """
+    from kctl.cli.acls.run import delete_rules
+
+    if not (resources.named or options.permissions or options.operations or options.hosts or principals):
+        raise click.UsageError("Name the rules to delete, by principal, operation or resource.")
+    filters = filters_of(resources, options, principals or (), matching=False)
+    return delete_rules(common, filters, execute=execute or yes)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(resources=resource_options)
+def check(
+    common: Common,
+    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:NAME, or NAME of a user.")],
+    resources: Resources,
+    operations: Operations = None,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="ADDRESS", help="The address of the client (any).")
+    ] = None,
+) -> int:
+    """Show whether a principal may do something, by which rule, or which rule is missing.
+
+    Exits with 0 if all is allowed, else with 3. The default operation is read, or describe where nothing is read.
+    """
+    from kctl.cli.acls.check import check_access
+
+    if not resources.named:
+        raise click.UsageError("Missing option --topic, --group, --cluster or another resource.")
+    if resources.prefixed:
+        raise click.UsageError("--prefixed is of rules: the name of one resource is checked.")
+    chosen: list[AclOperation] = [operation_of(each) for each in operations or ()]
+    return check_access(common, principal_of(principal, "'PRINCIPAL'"), resources, chosen, host)

@@ -1,0 +1,237 @@
+"""Rules on the command line: the options that name them, once for create, list, delete and check.
+
+Owns how principals, operations and resources are written, and the command line of a rule.
+Shown by tests/unit/cli/test_acl_rules.py.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from kctl.cli import click
+
+if TYPE_CHECKING:
+    from kctl.client.admin import AclFilter, AclOperation, AclRule
+
+Resource = tuple[str, str]
+"""Type, in Kafka's word, and name: `("topic", "orders")`."""
+_TYPED = re.compile(r"[A-Za-z]+:.", re.DOTALL)
+CLUSTER_NAME = "kafka-cluster"
+EVERY = "*"
+
+Principals = list[str] | None
+Names = list[str] | None
+Operations = Annotated[
+    list[str] | None,
+    typer.Option("--operation", metavar="NAME", help="Such as read, write, describe, alter-configs, all; repeatable."),
+]
+
+
+class Resources(NamedTuple):
+    """The resources that the options name.
+
+    Attributes: prefixed: each name stands for all that begin with it.
+    """
+
+    named: tuple[Resource, ...]
+    prefixed: bool
+
+
+def resource_options(
+    topics: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic, or '*' for all; repeatable.")
+    ] = None,
+    groups: Annotated[
+        list[str] | None, typer.Option("--group", "-g", metavar="GROUP", help="A group, or '*' for all; repeatable.")
+    ] = None,
+    cluster: Annotated[bool, typer.Option("--cluster", help="The cluster itself.")] = False,
+    transactional_ids: Annotated[
+        list[str] | None, typer.Option("--transactional-id", metavar="ID", help="A transactional id; repeatable.")
+    ] = None,
+    delegation_tokens: Annotated[
+        list[str] | None, typer.Option("--delegation-token", metavar="ID", help="A delegation token; repeatable.")
+    ] = None,
+    users: Annotated[
+        list[str] | None,
+        typer.Option("--user", metavar="NAME", help="A user whose delegation tokens are meant; repeatable."),
+    ] = None,
+    prefixed: Annotated[
+        bool, typer.Option("--prefixed", help="Each name stands for all names that begin with it.")
+    ] = False,
+) -> Resources:
+    """Return the resources that are named."""
+    named = [
+        *_each("topic", topics),
+        *_each("group", groups),
+        *([("cluster", CLUSTER_NAME)] if cluster else []),
+        *_each("transactional-id", transactional_ids),
+        *_each("delegation-token", delegation_tokens),
+        *(("user", principal_of(name, "'--user'") if name != EVERY else name) for name in users or ()),
+    ]
+    for kind, name in named:
+        if not name:
+            raise click.BadParameter(f"the name of a {kind} is empty", param_hint=f"'--{kind}'")
+        if len(name) > 1 and name.endswith(EVERY) and kind == "topic":
+            raise click.BadParameter(
+                f"{name!r}: no topic has a '*' in its name; all that begin with {name[:-1]!r} are "
+                f"--topic {shlex.quote(name[:-1])} --prefixed",
+                param_hint="'--topic'",
+            )
+        if prefixed and name == EVERY:
+            raise click.BadParameter("'*' stands for all names already", param_hint="'--prefixed'")
+    return Resources(tuple(dict.fromkeys(named)), prefixed)
+
+
+class RuleOptions(NamedTuple):
+    """What the options say of rules.
+
+    Attributes: permissions: principal and permission, `("User:ann", "allow")`; hosts: empty where none was named.
+    """
+
+    permissions: tuple[tuple[str, str], ...]
+    operations: "tuple[AclOperation, ...]"
+    hosts: tuple[str, ...]
+
+
+def rule_options(
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="PRINCIPAL", help="Who is allowed: User:NAME, or User:* for all; repeatable."),
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option("--deny", metavar="PRINCIPAL", help="Who is denied; repeatable.")
+    ] = None,
+    operations: Operations = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="ADDRESS", help="Only clients from this address (any); repeatable."),
+    ] = None,
+) -> RuleOptions:
+    """Return what the options say of rules."""
+    permissions = [(principal_of(each, "'--allow'"), "allow") for each in allow or ()]
+    permissions += [(principal_of(each, "'--deny'"), "deny") for each in deny or ()]
+    return RuleOptions(
+        tuple(dict.fromkeys(permissions)),
+        tuple(dict.fromkeys(operation_of(each) for each in operations or ())),
+        tuple(dict.fromkeys(hosts or ())),
+    )
+
+
+def principal_of(text: str, where: str) -> str:
+    """Return a principal with its type: `ann` is User:ann. Raises: click.BadParameter: it has no name."""
+    found = text if _TYPED.match(text) else f"User:{text}"
+    if found == "User:" or text.endswith(":"):
+        raise click.BadParameter(f"{text!r} is not a principal, such as User:ann", param_hint=where)
+    return found
+
+
+def operation_of(text: str) -> "AclOperation":
+    """Return an operation, in the words of Kafka's tools too. Raises: click.BadParameter: there is none."""
+    from kctl.client.admin import AclOperation
+
+    wanted = _letters(text)
+    known = [each for each in AclOperation if each not in (AclOperation.UNKNOWN, AclOperation.ANY)]
+    for each in known:
+        if _letters(each.word) == wanted:
+            return each
+    names = ", ".join(each.word for each in known)
+    raise click.BadParameter(f"{text!r} is not one of {names}", param_hint="'--operation'")
+
+
+def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
+    """Return the rules of every combination. Raises: click.UsageError: a part of a rule is missing."""
+    from kctl.client.admin import AclPermission, AclResourceType, AclRule, PatternType
+
+    for is_there, what in (
+        (options.permissions, "--allow or --deny"),
+        (options.operations, "--operation"),
+        (resources.named, "--topic, --group, --cluster or another resource"),
+    ):
+        if not is_there:
+            raise click.UsageError(f"Missing option {what}.")
+    rules = [
+        AclRule(
+            AclResourceType[_upper(kind)],
+            name,
+            PatternType.PREFIXED if resources.prefixed and kind != "cluster" else PatternType.LITERAL,
+            principal,
+            host,
+            operation,
+            AclPermission[_upper(permission)],
+        )
+        for kind, name in resources.named
+        for principal, permission in options.permissions
+        for host in options.hosts or (EVERY,)
+        for operation in options.operations
+    ]
+    check_operations(rules)
+    return rules
+
+
+def check_operations(rules: "Iterable[AclRule]") -> None:
+    """Raise click.BadParameter where Kafka never asks for an operation on a type of resource."""
+    from kctl.client.admin import SUPPORTED_OPERATIONS, AclOperation
+
+    for rule in rules:
+        supported = SUPPORTED_OPERATIONS[rule.resource_type]
+        if rule.operation not in (*supported, AclOperation.ALL):
+            names = ", ".join(each.word for each in sorted({*supported, AclOperation.ALL}))
+            raise click.BadParameter(
+                f"a {rule.resource_type.word} has no operation {rule.operation.word}: {names}",
+                param_hint="'--operation'",
+            )
+
+
+def filters_of(
+    resources: Resources, options: RuleOptions, principals: Iterable[str] = (), *, matching: bool
+) -> "list[AclFilter]":
+    """Return the filters of every combination; what is not named stands for all.
+
+    Args:
+        principals: whose rules are meant, whether they allow or deny.
+        matching: also rules that are about a resource by a prefix or by '*'.
+    """
+    from kctl.client.admin import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType
+
+    pattern = PatternType.PREFIXED if resources.prefixed else PatternType.MATCH if matching else PatternType.LITERAL
+    found: list[tuple[AclResourceType, str | None, PatternType]] = [
+        (AclResourceType[_upper(kind)], name, PatternType.LITERAL if kind == "cluster" else pattern)
+        for kind, name in resources.named
+    ]
+    anything = PatternType.PREFIXED if resources.prefixed else PatternType.ANY
+    who: list[tuple[str | None, AclPermission]] = [
+        *((name, AclPermission[_upper(permission)]) for name, permission in options.permissions),
+        *((principal_of(name, "'--principal'"), AclPermission.ANY) for name in principals),
+    ]
+    return [
+        AclFilter(*resource, principal, host, operation, permission)
+        for resource in found or [(AclResourceType.ANY, None, anything)]
+        for principal, permission in who or [(None, AclPermission.ANY)]
+        for host in options.hosts or (None,)
+        for operation in options.operations or (AclOperation.ANY,)
+    ]
+
+
+def line_of(rule: "AclRule", command: str) -> str:
+    """Return the command line that creates or deletes a rule."""
+    words = ["kctl", "acls", command, f"--{rule.permission.word}", rule.principal, "--operation", rule.operation.word]
+    words += ["--cluster"] if rule.resource_type.word == "cluster" else [f"--{rule.resource_type.word}"]
+    words += [] if rule.resource_type.word == "cluster" else [rule.resource_name]
+    words += ["--prefixed"] if rule.pattern_type.word == "prefixed" else []
+    words += [] if rule.host == EVERY else ["--host", rule.host]
+    return shlex.join(words)
+
+
+def _each(kind: str, names: list[str] | None) -> Iterator[Resource]:
+    yield from ((kind, name) for name in names or ())
+
+
+def _letters(text: str) -> str:
+    return text.lower().replace("-", "").replace("_", "")
+
+
+def _upper(word: str) -> str:
+    return word.upper().replace("-", "_")

@@ -1,0 +1,135 @@
+"""ACL rules listed, created and deleted: what the commands do once their options are read.
+
+Shown by tests/cli/test_acls.py.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kctl.cli import click
+from kctl.cli.acls.rules import EVERY, Resources, RuleOptions, check_operations, rules_of
+from kctl.cli.admin_client import admin_of
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common
+from kctl.client.admin import AclFilter, AclOperation, AclRule, Results
+from kctl.client.errors import KafkaError
+from kctl.client.wording import counted, one_line
+
+COLUMNS = ("permission", "principal", "host", "operation", "resource_type", "resource", "pattern")
+_OF_PRODUCERS = {
+    "topic": (AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE),
+    "transactional-id": (AclOperation.WRITE, AclOperation.DESCRIBE),
+}
+_OF_CONSUMERS = {"topic": (AclOperation.READ, AclOperation.DESCRIBE), "group": (AclOperation.READ,)}
+"""What clients need. Source: AclCommand's --producer and --consumer."""
+
+
+def rule_row(rule: AclRule) -> Row:
+    """Return the fields of a rule."""
+    return {
+        "permission": rule.permission.word,
+        "principal": rule.principal,
+        "host": rule.host,
+        "operation": rule.operation.word,
+        "resource_type": rule.resource_type.word,
+        "resource": rule.resource_name,
+        "pattern": rule.pattern_type.word,
+    }
+
+
+def list_rules(common: Common, filters: Sequence[AclFilter]) -> int:
+    """Print the rules that match one of the filters."""
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        rules = {rule: None for wanted in filters for rule in admin.describe_acls(wanted)}
+    rows = [rule_row(rule) for rule in _in_order(rules)]
+    write_listing(common.environment, output, Listing("acls", COLUMNS, rows))
+    return ExitCode.OK
+
+
+def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bool, consumer: bool) -> list[AclRule]:
+    """Return the rules that producers or consumers need. Raises: click.UsageError: a resource is missing."""
+    if options.operations:
+        raise click.UsageError("--producer and --consumer name the operations: leave --operation out.")
+    kinds = {kind for kind, _ in resources.named}
+    for is_wanted, option, needed in (
+        (producer, "--producer", {"topic"}),
+        (consumer, "--consumer", {"topic", "group"}),
+    ):
+        if is_wanted and not needed <= kinds:
+            missing = " and ".join(f"--{kind}" for kind in sorted(needed - kinds, reverse=True))
+            raise click.UsageError(f"{option} needs {missing}.")
+    rules: dict[AclRule, None] = {}
+    for is_wanted, of_kind in ((producer, _OF_PRODUCERS), (consumer, _OF_CONSUMERS)):
+        for kind, operations in of_kind.items() if is_wanted else ():
+            named = tuple(each for each in resources.named if each[0] == kind)
+            if named:
+                found = rules_of(resources._replace(named=named), options._replace(operations=operations))
+                rules.update(dict.fromkeys(found))
+    check_operations(rules)
+    return list(rules)
+
+
+def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> int:
+    """Create rules, print what became of each, and return the exit code."""
+    output = common.choose_output(*SHAPES)
+    for rule in rules:
+        if rule.resource_name.endswith(EVERY) and rule.resource_name != EVERY:
+            common.say(
+                f"{common.environment.program}: note: {rule.resource_name!r} is the name itself; --prefixed stands "
+                "for all names that begin with it"
+            )
+    with admin_of(common) as admin:
+        if dry_run:
+            known = {rule for rule in rules if admin.describe_acls(AclFilter.of(rule))}
+            results: Results[AclRule, None] = Results({}, {})
+        else:
+            known = set()
+            results = admin.create_acls(rules)
+    rows: list[Row] = []
+    for rule in rules:
+        result = "failed" if rule in results.failed else "created"
+        if dry_run:
+            result = "exists" if rule in known else "would be created"
+        rows.append({**rule_row(rule), "result": result})
+    write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool) -> int:
+    """Show the rules that match one of the filters, delete them if wanted, and return the exit code."""
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        rules = _in_order({rule: None for wanted in filters for rule in admin.describe_acls(wanted)})
+        if not rules:
+            common.say(f"{common.environment.program}: no rule matches")
+            return ExitCode.OK
+        if execute:
+            failed = _delete(admin.delete_acls([AclFilter.of(rule) for rule in rules]))
+    if not execute:
+        question = f"Delete {counted(len(rules), 'rule')}?"
+        execute = is_confirmed(common, [one_line(str(rule)) for rule in rules], question)
+        if execute:
+            with admin_of(common) as admin:  # with a new timeout: the answer took its time
+                failed = _delete(admin.delete_acls([AclFilter.of(rule) for rule in rules]))
+    rows: list[Row] = []
+    for rule in rules:
+        result = "failed" if execute and AclFilter.of(rule) in failed else "deleted" if execute else "would be deleted"
+        rows.append({**rule_row(rule), "result": result})
+    write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
+    if not execute:
+        say_dry_run(common, f"{counted(len(rules), 'rule')} would be deleted")
+        return ExitCode.OK
+    return report_failures(common, len(failed) < len(rules), list(failed.values()))
+
+
+def _delete(results: Results[AclFilter, Results[AclRule, None]]) -> dict[AclFilter, KafkaError]:
+    """Return what failed; a rule that is not there any more was deleted: by us, in a request without a response."""
+    refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
+    return {**results.failed, **refused}
+
+
+def _in_order(rules: Iterable[AclRule]) -> list[AclRule]:
+    return sorted(rules, key=lambda rule: (rule.resource_type, rule.resource_name, rule.pattern_type, *rule[3:]))

@@ -1,0 +1,106 @@
+"""A new password: read from a file, a source of references, or asked for twice on the terminal; never from argv.
+
+Whatever is read is kept out of all that is written to stderr. A pipe that nobody writes to ends with the API timeout.
+Shown by tests/unit/cli/test_new_password.py and tests/cli/test_users.py.
+"""
+
+import os
+from pathlib import Path
+
+from kctl.cli import click
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.notices import limit_text
+from kctl.cli.options import Common
+from kctl.cli.profiles.references import LARGEST_SECRET_BYTES, Sources, ask_on_terminal, fetch, read_to_end
+from kctl.client.clock import Timer
+from kctl.client.config import AdminConfig
+from kctl.client.errors import ConfigError
+from kctl.client.wording import one_line
+
+STDIN = "-"
+LONGEST_PASSWORD_BYTES = 1024
+_KEY = "password"
+
+
+def read_password(common: Common, user: str, file: str | None, source: str | None) -> str:
+    """Return the new password of a user.
+
+    Raises:
+        ConfigError: there is none, or it has several lines.
+        CommandError: a file had no end within the API timeout.
+        click.UsageError: both a file and a source are named.
+    """
+    if file is not None and source is not None:
+        raise click.UsageError("--password-file and --password-from cannot be combined.")
+    if file is not None:
+        where, text = "--password-file", _of_file(common, file)
+    elif source is not None:
+        where, text = "--password-from", _of_source(common, source)
+    else:
+        where, text = "the password", _asked(common, user)
+    common.environment.secrets.values = (*common.environment.secrets.values, text)
+    if not text:
+        raise ConfigError(f"{where}: the password is empty")
+    if "\n" in text or "\r" in text or "\0" in text:
+        raise ConfigError(f"{where}: the password has more than one line: is it the right file?")
+    if len(text.encode()) > LONGEST_PASSWORD_BYTES:
+        raise ConfigError(f"{where}: the password is longer than {LONGEST_PASSWORD_BYTES} bytes")
+    return text
+
+
+def _of_file(common: Common, file: str) -> str:
+    """Return the text of a file, which may be a pipe, without the line end at its end."""
+    timer = Timer(common.environment.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
+    try:
+        descriptor = os.dup(common.environment.stdin.fileno()) if file == STDIN else _open(file)
+    except (OSError, ValueError) as e:
+        reason = (e.strerror if isinstance(e, OSError) else None) or "not a path"
+        raise ConfigError(f"--password-file: cannot read {one_line(file)}: {reason}") from None
+    try:
+        raw = read_to_end(descriptor, timer)
+    except OSError as e:
+        raise ConfigError(f"--password-file: cannot read {one_line(file)}: {e.strerror}") from None
+    finally:
+        os.close(descriptor)
+    if raw is None:
+        limit = limit_text(timer.timeout_ms, "--api-timeout")
+        what = f"timed out after {limit}: --password-file {one_line(file)} had no end"
+        raise CommandError(ExitCode.API_TIMEOUT, what, "a pipe has an end when who writes to it has closed it")
+    if len(raw) > LARGEST_SECRET_BYTES:
+        raise ConfigError(f"--password-file: {one_line(file)} is larger than {LARGEST_SECRET_BYTES} bytes")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"--password-file: {one_line(file)} is not UTF-8") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _open(file: str) -> int:
+    """Open without waiting for somebody who writes."""
+    return os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+
+
+def _of_source(common: Common, source: str) -> str:
+    environment = common.environment
+    sources = Sources(environment.environ, Path.cwd(), environment.clock, ask_on_terminal)
+    return fetch(_KEY, f"${{{source}}}", "--password-from", sources).value
+
+
+def _asked(common: Common, user: str) -> str:
+    """Return what was typed twice; it is not shown."""
+    sources = Sources(common.environment.environ, Path.cwd(), common.environment.clock, ask_on_terminal)
+    words = one_line(user).replace("{", "").replace("}", "")
+    try:
+        first = fetch(_KEY, f"${{prompt:New password of {words}}}", "", sources).value
+        second = fetch(_KEY, "${prompt:Once more}", "", sources).value
+    except ConfigError:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"no password of {words}: there is no terminal to ask on",
+            "--password-file FILE or --password-from SOURCE says where it is",
+        ) from None
+    if first != second:
+        common.environment.secrets.values = (*common.environment.secrets.values, first, second)
+        raise ConfigError("the passwords differ: nothing was changed")
+    return first

@@ -1,0 +1,203 @@
+"""`kctl quotas`: quotas of clients by user, client id and address, and which of them apply to a client.
+
+Owns how an entity is named on the command line, and the rows. Shown by tests/cli/test_quotas.py.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, with_common, with_options
+
+if TYPE_CHECKING:
+    from kctl.client.admin import QuotaEntity
+
+COLUMNS = ("user", "client_id", "ip", "key", "quota")
+CHANGE_COLUMNS = (*COLUMNS, "result")
+EFFECTIVE_COLUMNS = ("key", "quota", "source", "user", "client_id", "ip")
+KEYS = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+    "connection_creation_rate",
+)
+TYPES = ("user", "client-id", "ip")
+Names = Mapping[str, str | None]
+"""Names by type of entity; None is the default of the type."""
+
+app = Commands(no_args_is_help=True)
+
+Pairs = Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help=f"{', '.join(KEYS)}.", show_default=False)]
+Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=f"{', '.join(KEYS)}.", show_default=False)]
+
+
+@app.callback()
+def quotas() -> None:
+    """Limit what clients produce, fetch and ask for, and show which limit applies."""
+
+
+def entity_options(
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="A user, without User:.")] = None,
+    user_default: Annotated[bool, typer.Option("--user-default", help="Users without a quota of their own.")] = False,
+    client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="A client id.")] = None,
+    client_id_default: Annotated[
+        bool, typer.Option("--client-id-default", help="Client ids without a quota of their own.")
+    ] = False,
+    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="An address of clients.")] = None,
+    ip_default: Annotated[bool, typer.Option("--ip-default", help="Addresses without a quota of their own.")] = False,
+) -> Names:
+    """Return the names of the parts of an entity."""
+    found: dict[str, str | None] = {}
+    for kind, name, is_default in zip(
+        TYPES, (user, client_id, ip), (user_default, client_id_default, ip_default), strict=True
+    ):
+        if name is not None and is_default:
+            raise click.UsageError(f"--{kind} and --{kind}-default cannot be combined.")
+        if name == "":
+            raise click.BadParameter(f"the {kind} is empty", param_hint=f"'--{kind}'")
+        if name is not None or is_default:
+            found[kind] = name
+    if "ip" in found and len(found) > 1:
+        raise click.UsageError("An address has quotas of its own: --ip cannot be combined with a user or client id.")
+    return found
+
+
+@app.command("list")
+@with_common(*SHAPES)
+@with_options(names=entity_options)
+def list_(common: Common, names: Names) -> int:
+    """List the quotas that are set: all, or those whose user, client id or address is named."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        found = admin.describe_client_quotas(list(names))
+    rows: list[Row] = []
+    for entity in sorted(found, key=_order):
+        parts = dict(entity.parts)
+        if all(parts.get(kind, "") == name for kind, name in names.items()):
+            rows += [
+                {**_entity_row(entity), "key": key, "quota": _number(value)}
+                for key, value in sorted(found[entity].items())
+            ]
+    write_listing(common.environment, output, Listing("quotas", COLUMNS, rows))
+    return ExitCode.OK
+
+
+@app.command("set")
+@with_common(*SHAPES)
+@with_options(names=entity_options)
+def set_(
+    common: Common,
+    pairs: Pairs,
+    names: Names,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+) -> int:
+    """Set quotas of a user, a client id, a user with a client id, or an address, and leave its others alone.
+
+    Rates are bytes or requests a second and hold for each broker on its own.
+    """
+    values = {key: _value(key, text) for key, text in read_pairs(pairs, "'KEY=VALUE'").items()}
+    return _change(common, names, values, dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(names=entity_options)
+def unset(
+    common: Common,
+    keys: Keys,
+    names: Names,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - as above
+) -> int:
+    """Remove quotas of one entity, so that those of a default apply, or none."""
+    return _change(common, names, dict.fromkeys(keys), dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(names=entity_options)
+def describe(common: Common, names: Names) -> int:
+    """Show which quotas apply to a client of that user, client id or address, and where each was set.
+
+    Of several the first applies: the user with the client id, the user, the client id, and each before its default.
+    """
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.client.admin import effective_quotas
+
+    _needed(names)
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        found = admin.describe_client_quotas()
+    effective = effective_quotas(found, user=names.get("user"), client_id=names.get("client-id"), ip=names.get("ip"))
+    if "ip" not in names:
+        effective.pop("connection_creation_rate", None)
+    rows: list[Row] = [
+        {"key": key, "quota": _number(each.value), "source": str(each.source), **_entity_row(each.source)}
+        for key, each in sorted(effective.items())
+    ]
+    write_listing(common.environment, output, Listing("quotas", EFFECTIVE_COLUMNS, rows, shown=EFFECTIVE_COLUMNS[:3]))
+    if not rows:
+        common.say(f"{common.environment.program}: no quota applies")
+    return ExitCode.OK
+
+
+def _change(common: Common, names: Names, values: Mapping[str, float | None], *, dry_run: bool) -> int:
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.client.admin import QuotaEntity
+
+    _needed(names)
+    output = common.choose_output(*SHAPES)
+    entity = QuotaEntity.of(names)
+    with admin_of(common) as admin:
+        results = admin.alter_client_quotas({entity: values}, validate_only=dry_run)
+    rows: list[Row] = []
+    for key, value in values.items():
+        done = "unset" if value is None else "set"
+        result = "failed" if entity in results.failed else f"would be {done}" if dry_run else done
+        quota = None if value is None else _number(value)
+        rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
+    write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+def _needed(names: Names) -> None:
+    if not names:
+        raise click.UsageError("Missing option --user, --client-id, --ip or one of their defaults.")
+
+
+def _value(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 < value < float("inf") or "_" in text:
+        raise click.BadParameter(f"{key}={text}: a quota is a number above 0", param_hint="'KEY=VALUE'")
+    return value
+
+
+def _number(value: float) -> float:
+    """Return a value as it was set: rates of bytes are whole numbers."""
+    return int(value) if value == int(value) else value
+
+
+def _entity_row(entity: "QuotaEntity") -> Row:
+    from kctl.client.admin import DEFAULT_TEXT
+
+    parts = {kind: DEFAULT_TEXT if name is None else name for kind, name in entity.parts}
+    return {"user": parts.get("user"), "client_id": parts.get("client-id"), "ip": parts.get("ip")}
+
+
+def _order(entity: "QuotaEntity") -> list[tuple[str, bool, str]]:
+    """Sort defaults before names."""
+    return [(kind, name is not None, name or "") for kind, name in entity.parts]

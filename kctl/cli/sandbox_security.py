@@ -1,0 +1,63 @@
+"""What the listeners of `kctl sandbox up` ask of clients: SASL users with their passwords, and TLS.
+
+Shown by tests/cli/test_sandbox_security.py.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kctl.cli import click
+from kctl.client.config import read_input
+from kctl.sandbox import ListenerSecurity
+from kctl.sandbox.identity import ANONYMOUS, SaslUsers
+
+__all__ = ["ANONYMOUS", "read_principal", "read_security"]
+
+LARGEST_BYTES = 1 << 20
+
+
+def read_security(users: Sequence[str], certificate: Path | None) -> ListenerSecurity:
+    """Return the security of all listeners. Raises: click.BadParameter: a file is not what it should be."""
+    context = None
+    if certificate is not None:
+        import ssl  # 10 ms, for those who want TLS
+
+        from kctl.client.errors import ConfigError
+        from kctl.client.security import server_context
+
+        try:
+            context = server_context(_text(certificate, "'--tls-certificate'"))
+        except (ssl.SSLError, ConfigError, ValueError) as e:
+            raise click.BadParameter(
+                f"{certificate} is not a PEM file with a private key and its certificate: {e}",
+                param_hint="'--tls-certificate'",
+            ) from None
+    passwords = dict(map(_user, users))
+    return ListenerSecurity(context, SaslUsers(passwords) if passwords else None)
+
+
+def read_principal(text: str) -> str:
+    """Return a principal with its type: `admin` is User:admin."""
+    return text if ":" in text else f"User:{text}"
+
+
+def _user(text: str) -> tuple[str, str]:
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise click.BadParameter(f"{text!r} is not NAME=FILE, a user and the file of its password", param_hint=_USER)
+    password = _text(Path(file), _USER).rstrip("\r\n")
+    if not password:
+        raise click.BadParameter(f"{file} is empty", param_hint=_USER)
+    return name, password
+
+
+_USER = "'--sasl-user'"
+
+
+def _text(path: Path, where: str) -> str:
+    try:
+        raw, _ = read_input(path, LARGEST_BYTES)
+        return raw.decode()
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) else "not UTF-8"
+        raise click.BadParameter(f"cannot read {path}: {reason}", param_hint=where) from None

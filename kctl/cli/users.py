@@ -1,0 +1,218 @@
+"""`kctl users`: SCRAM credentials of users, listed, created, changed and deleted.
+
+Owns the rows and the order of a change; a password comes from kctl/cli/new_password.py, and is in no output.
+Shown by tests/cli/test_users.py.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli.changes import Execute, Yes, YesUnneeded, is_confirmed, report_failures, say_dry_run
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Words, with_common, with_options
+
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin, Results, ScramChange
+
+COLUMNS = ("user", "mechanism", "iterations")
+CHANGE_COLUMNS = ("user", "mechanism", "result")
+MECHANISMS = Words(("SCRAM-SHA-256", "SCRAM-SHA-512"))
+FEWEST_ITERATIONS, MOST_ITERATIONS = 4096, 16_384
+
+app = Commands(no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="NAME")]
+Mechanisms = Annotated[
+    list[str] | None,
+    typer.Option("--mechanism", parser=MECHANISMS, help="SCRAM mechanism (all); repeatable."),
+]
+
+
+@app.callback()
+def users() -> None:
+    """List, create, change and delete users that log in by SCRAM."""
+
+
+def password_options(
+    password_file: Annotated[
+        str | None,
+        typer.Option("--password-file", metavar="FILE", help="Read the password from a file; - is stdin."),
+    ] = None,
+    password_from: Annotated[
+        str | None,
+        typer.Option(
+            "--password-from",
+            metavar="SOURCE",
+            help="Where the password is: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int,
+        typer.Option(
+            "--iterations",
+            min=FEWEST_ITERATIONS,
+            max=MOST_ITERATIONS,
+            metavar="N",
+            help=f"Hash iterations ({FEWEST_ITERATIONS}).",
+        ),
+    ] = FEWEST_ITERATIONS,
+) -> "tuple[str | None, str | None, int]":
+    """Return where the new password is, and how often it is hashed."""
+    return password_file, password_from, iterations
+
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")]
+Password = tuple[str | None, str | None, int]
+
+
+@app.command("list")
+@with_common(*SHAPES)
+def list_(
+    common: Common, names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None
+) -> int:
+    """List users with their SCRAM mechanisms and iterations."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        results = admin.describe_user_scram_credentials(names or None)
+    rows: list[Row] = [
+        {"user": user, "mechanism": mechanism, "iterations": iterations}
+        for user, found in results.done.items()
+        for mechanism, iterations in found.items()
+    ]
+    write_listing(common.environment, output, Listing("users", COLUMNS, rows))
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(password=password_options)
+def create(
+    common: Common,
+    name: Name,
+    password: Password,
+    mechanisms: Mechanisms = None,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+) -> int:
+    """Create a user with a password, which is asked for on the terminal unless an option says where it is.
+
+    The brokers get the password salted and hashed.
+    """
+    return _set_password(common, name, password, mechanisms, is_new=True, dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+@with_options(password=password_options)
+def alter(
+    common: Common,
+    name: Name,
+    password: Password,
+    mechanisms: Mechanisms = None,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+) -> int:
+    """Give a user another password: of the mechanisms that it has, or of those that are named."""
+    return _set_password(common, name, password, mechanisms, is_new=False, dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+def delete(
+    common: Common,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
+    mechanisms: Mechanisms = None,
+    execute: Execute = False,
+    yes: Yes = False,
+) -> int:
+    """Delete users, or the credentials of some mechanisms.
+
+    They are shown, and deleted with --execute, or after a yes on a terminal. Who is connected stays so.
+    """
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.client.admin import ScramRemoval
+    from kctl.client.wording import counted, one_line
+
+    common.choose_output(*SHAPES)
+    execute = execute or yes
+    with admin_of(common) as admin:
+        found = admin.describe_user_scram_credentials(names)
+        if found.failed:
+            common.say(f"{common.environment.program}: nothing was deleted")
+            return report_failures(common, None, list(found.failed.values()))
+        changes = [
+            ScramRemoval(name, mechanism)
+            for name, known in found.done.items()
+            for mechanism in known
+            if not mechanisms or mechanism in mechanisms
+        ]
+        results = admin.alter_user_scram_credentials(changes) if execute and changes else None
+    if not changes:
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms or ())} to delete")
+    question = f"Delete {counted(len(changes), 'credential')}?"
+    facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
+    if results is None and is_confirmed(common, facts, question):
+        with admin_of(common) as admin:  # with a new timeout: the answer took its time
+            results = admin.alter_user_scram_credentials(changes)
+    code = _write(common, changes, "deleted", results)
+    if results is None:
+        say_dry_run(common, f"{counted(len(changes), 'credential')} would be deleted")
+    return code
+
+
+def _set_password(
+    common: Common, name: str, password: Password, mechanisms: Sequence[str] | None, *, is_new: bool, dry_run: bool
+) -> int:
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.new_password import read_password
+    from kctl.client.admin import ScramPassword
+
+    common.choose_output(*SHAPES)
+    file, source, iterations = password
+    text = read_password(common, name, file, source)
+    with admin_of(common) as admin:
+        known = _mechanisms_of(admin, name, is_new=is_new)
+        chosen = mechanisms or known or MECHANISMS.words
+        changes = [ScramPassword(name, mechanism, text, iterations) for mechanism in dict.fromkeys(chosen)]
+        results = None if dry_run else admin.alter_user_scram_credentials(changes)
+    return _write(common, changes, "created" if is_new else "changed", results)
+
+
+def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
+    """Return the mechanisms of a user.
+
+    Raises: CommandError: a new user exists already, or another one does not.
+    """
+    found = admin.describe_user_scram_credentials([name])
+    error = found.failed.get(name)
+    if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":
+        raise error
+    if is_new and error is None:
+        raise CommandError(
+            ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter gives it another password"
+        )
+    if not is_new and error is not None:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", "kctl users list shows who has one"
+        )
+    return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
+
+
+def _write(common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[str, None] | None") -> int:
+    """Print what became of each credential and return the exit code; without results nothing was changed."""
+    rows: list[Row] = []
+    for each in changes:
+        result = f"would be {done}"
+        if results is not None:
+            result = "failed" if each.user in results.failed else done
+        rows.append({"user": each.user, "mechanism": each.mechanism, "result": result})
+    write_listing(common.environment, common.choose_output(*SHAPES), Listing("users", CHANGE_COLUMNS, rows))
+    return ExitCode.OK if results is None else report_failures(common, results.done, list(results.failed.values()))

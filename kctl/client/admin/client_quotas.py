@@ -1,0 +1,90 @@
+"""Quotas of clients by user, client id and address, described and changed.
+
+Shown by tests/sim/admin/test_client_quotas.py.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.topics import item_error
+from kctl.client.broker_errors import broker_error
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.protocol.api import alter_client_quotas as altering
+from kctl.client.protocol.api import describe_client_quotas as describing
+from kctl.client.protocol.api.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+from kctl.client.protocol.api.describe_client_quotas import (
+    ComponentData,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
+from kctl.client.quotas import ENTITY_TYPES, QuotaEntity, Quotas
+from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
+from kctl.client.wording import one_line
+
+_ANY_NAME = 2
+
+
+def describe_client_quotas(call: Call, kinds: Sequence[str] = ()) -> dict[QuotaEntity, Quotas]:
+    """Return the quotas of all entities, or of those that have parts of some types."""
+    components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
+
+    def attempt(keys: list[str]) -> dict[str, dict[QuotaEntity, Quotas] | KafkaError]:
+        request = DescribeClientQuotasRequest(components=components, strict=False)
+        response = call.ask(any_node, lambda _: request, DescribeClientQuotasResponse)
+        if response.error_code:
+            error = broker_error(response.error_code, response.NAME, response.error_message or None)
+            return dict.fromkeys(keys, error)
+        return dict.fromkeys(keys, _described(response))
+
+    return call.each([""], attempt, ADMIN_GROUPS.is_retried)[""]
+
+
+def alter_client_quotas(
+    call: Call, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool
+) -> Results[QuotaEntity, None]:
+    """Return what became of each entity; None as a value removes a quota."""
+
+    def attempt(pending: list[QuotaEntity]) -> dict[QuotaEntity, bool | KafkaError]:
+        entries = [
+            altering.AlterClientQuotasRequestEntryData(
+                entity=[altering.EntityData(entity_type=kind, entity_name=name) for kind, name in each.parts],
+                ops=[
+                    altering.OpData(key=key, value=0.0 if value is None else value, remove=value is None)
+                    for key, value in changes[each].items()
+                ],
+            )
+            for each in pending
+        ]
+        request = AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
+        return call.ask_items(controller, lambda _: request, AlterClientQuotasResponse, pending, read)
+
+    def read(response: AlterClientQuotasResponse) -> Iterator[tuple[QuotaEntity, bool | KafkaError]]:
+        for entry in response.entries:
+            found = _entity(entry.entity, response.NAME)
+            what = f"AlterClientQuotas {one_line(str(found))}"
+            yield found, item_error(call, entry.error_code, what, entry.error_message) or True
+
+    results = call.each(changes, attempt, ADMIN_TOPICS.is_retried)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def _described(response: DescribeClientQuotasResponse) -> dict[QuotaEntity, Quotas]:
+    found: dict[QuotaEntity, Quotas] = {}
+    for entry in response.entries or ():
+        one = _entity(entry.entity, response.NAME)
+        if one in found:
+            raise RemoteProtocolError(
+                f"{response.NAME}: the response has {one_line(str(one))} twice", api=response.NAME
+            )
+        found[one] = {each.key: each.value for each in entry.values if math.isfinite(each.value)}
+    return found
+
+
+def _entity(parts: "Sequence[describing.EntityData | altering.EntityData]", api: str) -> QuotaEntity:
+    names: dict[str, str | None] = {each.entity_type: each.entity_name for each in parts}
+    unknown = sorted(names.keys() - set(ENTITY_TYPES))
+    if unknown or len(names) < len(parts) or not names:
+        kinds = ", ".join(one_line(each.entity_type) for each in parts) or "no type"
+        raise RemoteProtocolError(f"{api}: the response has an entity of {kinds}", api=api)
+    return QuotaEntity.of(names)

@@ -1,0 +1,152 @@
+"""SCRAM credentials of users: described, set and deleted. Shown by tests/sim/admin/test_scram_users.py.
+
+A password never leaves the client: what is sent is salted and hashed as often as `iterations` says (RFC 5802).
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.topics import item_error
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from kctl.client.protocol.api.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    UserName,
+)
+from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
+from kctl.client.security.sasl.scram import HASHES, MIN_ITERATIONS
+from kctl.client.wording import one_line
+
+SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+"""Kafka's number of each mechanism."""
+_NAMES = {number: name for name, number in SCRAM_NUMBERS.items()}
+DEFAULT_ITERATIONS = MIN_ITERATIONS
+MOST_ITERATIONS = 16_384
+"""What brokers take. Source: ScramControlManager.MAX_ITERATIONS."""
+SALT_BYTES = 24
+
+ScramMechanisms = dict[str, int]
+"""The mechanisms that a user has credentials of, with their iterations."""
+
+
+class ScramPassword(NamedTuple):
+    """A new password of a user for one mechanism; `repr` does not show it.
+
+    Attributes: mechanism: SCRAM-SHA-256 or SCRAM-SHA-512.
+    """
+
+    user: str
+    mechanism: str
+    password: str
+    iterations: int = DEFAULT_ITERATIONS
+
+    def __repr__(self) -> str:
+        return f"ScramPassword({self.user!r}, {self.mechanism!r}, '***', {self.iterations})"
+
+
+class ScramRemoval(NamedTuple):
+    """A credential of a user that is to be deleted."""
+
+    user: str
+    mechanism: str
+
+
+ScramChange = ScramPassword | ScramRemoval
+
+
+def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str, ScramMechanisms]:
+    """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND where there are none."""
+    users = None if names is None else [UserName(name=name) for name in dict.fromkeys(names)]
+
+    def attempt(keys: list[str]) -> dict[str, Results[str, ScramMechanisms] | KafkaError]:
+        answer = call.answer_of(
+            any_node, lambda _: DescribeUserScramCredentialsRequest(users=users), DescribeUserScramCredentialsResponse
+        )
+        response = answer.response
+        assert isinstance(response, DescribeUserScramCredentialsResponse)
+        if response.error_code:
+            error = broker_error(response.error_code, response.NAME, response.error_message or None)
+            return dict.fromkeys(keys, error)
+        found = call.items(answer, None if names is None else list(names), _described)
+        done = {name: item for name, item in sorted(found.items()) if not isinstance(item, KafkaError)}
+        failed = {name: item for name, item in found.items() if isinstance(item, KafkaError)}
+        return dict.fromkeys(keys, Results(done, failed))
+
+    return call.each([""], attempt, ADMIN_GROUPS.is_retried)[""]
+
+
+def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[str, None]:
+    """Return what became of each user; all changes of one user are made, or none.
+
+    A removal that is repeated because its response was lost finds nothing to remove: it was made.
+    """
+    upserts = {(each.user, each.mechanism): _upsert(call, each) for each in changes if isinstance(each, ScramPassword)}
+    removals = [each for each in changes if isinstance(each, ScramRemoval)]
+    only_removed = {each.user for each in removals} - {user for user, _ in upserts}
+    sent = answered = 0
+
+    def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
+        def build(_: int) -> AlterUserScramCredentialsRequest:
+            nonlocal sent
+            sent += 1
+            return AlterUserScramCredentialsRequest(
+                deletions=[
+                    ScramCredentialDeletion(name=each.user, mechanism=SCRAM_NUMBERS[each.mechanism])
+                    for each in removals
+                    if each.user in pending
+                ],
+                upsertions=[each for (user, _), each in upserts.items() if user in pending],
+            )
+
+        return call.ask_items(controller, build, AlterUserScramCredentialsResponse, pending, read)
+
+    def read(response: AlterUserScramCredentialsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
+        nonlocal answered
+        answered += 1
+        was_lost = sent > answered
+        for entry in response.results:
+            if was_lost and entry.error_code == ErrorCode.RESOURCE_NOT_FOUND and entry.user in only_removed:
+                yield entry.user, True
+                continue
+            what = f"AlterUserScramCredentials {one_line(entry.user)}"
+            yield entry.user, item_error(call, entry.error_code, what, entry.error_message) or True
+
+    results = call.each([each.user for each in changes], attempt, ADMIN_TOPICS.is_retried)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def _upsert(call: Call, change: ScramPassword) -> ScramCredentialUpsertion:
+    salt = call.client.entropy.token_bytes(SALT_BYTES)
+    algorithm = HASHES[change.mechanism]
+    salted = hashlib.pbkdf2_hmac(algorithm, change.password.encode(), salt, change.iterations)
+    return ScramCredentialUpsertion(
+        name=change.user,
+        mechanism=SCRAM_NUMBERS[change.mechanism],
+        iterations=change.iterations,
+        salt=salt,
+        salted_password=salted,
+    )
+
+
+def _described(
+    response: DescribeUserScramCredentialsResponse,
+) -> Iterator[tuple[str, ScramMechanisms | KafkaError]]:
+    for entry in response.results:
+        if entry.error_code:
+            what = f"{response.NAME} {one_line(entry.user)}"
+            yield entry.user, broker_error(entry.error_code, what, entry.error_message or None)
+        else:
+            yield entry.user, {_name(each.mechanism): each.iterations for each in entry.credential_infos}
+
+
+def _name(number: int) -> str:
+    return _NAMES.get(number, f"mechanism {number}")

@@ -1,0 +1,70 @@
+"""Client quotas: what a quota is of, and which of several applies to a client.
+
+Pure; the admin client, `kctl quotas describe` and the sandbox decide with it. Shown by tests/unit/test_quotas.py.
+
+Source: ClientQuotaManager.DefaultQuotaCallback of Kafka 4.3; SocketServer's ConnectionQuotas for addresses.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+USER, CLIENT_ID, IP = ENTITY_TYPES = ("user", "client-id", "ip")
+DEFAULT_TEXT = "<default>"
+"""How the entity is written that stands for all of its type without a quota of their own."""
+
+
+class QuotaEntity(NamedTuple):
+    """What a quota is of: a user, a client id, a user with a client id, or an address.
+
+    Attributes: parts: type and name of each part, in the order of `ENTITY_TYPES`; None names the default of the type.
+    """
+
+    parts: tuple[tuple[str, str | None], ...]
+
+    @classmethod
+    def of(cls, names: Mapping[str, str | None]) -> "QuotaEntity":
+        """Return the entity of names by type. Raises: ValueError: there is no such type."""
+        unknown = sorted(names.keys() - set(ENTITY_TYPES))
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not one of {', '.join(ENTITY_TYPES)}")
+        return cls(tuple((kind, names[kind]) for kind in ENTITY_TYPES if kind in names))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{kind} {DEFAULT_TEXT if name is None else name}" for kind, name in self.parts)
+
+
+Quotas = dict[str, float]
+"""Values by key, such as producer_byte_rate."""
+
+
+class EffectiveQuota(NamedTuple):
+    """A quota that applies to a client, and the entity that it is of."""
+
+    value: float
+    source: QuotaEntity
+
+
+def effective_quotas(
+    quotas: Mapping[QuotaEntity, Mapping[str, float]],
+    *,
+    user: str | None = None,
+    client_id: str | None = None,
+    ip: str | None = None,
+) -> dict[str, EffectiveQuota]:
+    """Return the quotas that apply to a client, by key; of several entities with a key the first in Kafka's order does.
+
+    Args: user, client_id, ip: of the client; None: it is not known, and only what holds for all is considered.
+    """
+    order: list[dict[str, str | None]] = []
+    for name in _names(user):
+        order += [*({USER: name, CLIENT_ID: each} for each in _names(client_id)), {USER: name}]
+    order += [*({CLIENT_ID: each} for each in _names(client_id)), *({IP: each} for each in _names(ip))]
+    found: dict[str, EffectiveQuota] = {}
+    for one in map(QuotaEntity.of, order):
+        for key, value in quotas.get(one, {}).items():
+            found.setdefault(key, EffectiveQuota(value, one))
+    return found
+
+
+def _names(name: str | None) -> list[str | None]:
+    return [None] if name is None else [name, None]

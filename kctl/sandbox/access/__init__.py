@@ -1,0 +1,1 @@
+"""Who may do what: the rules of the authorizer, the SCRAM credentials of users, and the quotas of clients."""
