@@ -1,7 +1,7 @@
 """A new password: read from a file, a source of references, or asked for twice on the terminal; never from argv.
 
 Whatever is read is kept out of all that is written to stderr. A pipe that nobody writes to ends with the API timeout.
-Shown by tests/unit/cli/test_new_password.py and tests/cli/test_users.py.
+Shown by tests/cli/test_users.py.
 """
 
 import os
@@ -98,7 +98,7 @@ def _asked(common: Common, user: str) -> str:
         raise CommandError(
             ExitCode.USAGE,
             f"no password of {words}: there is no terminal to ask on",
-            "--password-file FILE or --password-from SOURCE says where it is",
+            "--password-file FILE or --password-from SOURCE names it",
         ) from None
     if first != second:
         common.environment.secrets.values = (*common.environment.secrets.values, first, second)

@@ -92,13 +92,13 @@ def up(
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Who may do everything whatever the ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
+            help="Who may do everything without ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
         ),
     ] = None,
     sasl_users: Annotated[
         list[str] | None,
         typer.Option(
-            "--sasl-user", metavar="NAME=FILE", help="Require SASL: a user and its password file; repeatable."
+            "--sasl-user", metavar="NAME=VALUE", help="Require SASL: a user and the file of its password; repeatable."
         ),
     ] = None,
     tls_certificate: Annotated[

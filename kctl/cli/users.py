@@ -102,7 +102,7 @@ def create(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Create a user with a password, which is asked for on the terminal unless an option says where it is.
+    """Create a user with a password, which is asked for on the terminal unless an option names its source.
 
     The brokers get the password salted and hashed.
     """

@@ -7,6 +7,7 @@ tests/conformance/test_sandbox_fetch_against_kafka.py.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.client.acls import AclOperation, AclResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import (
     AbortedTransaction,
@@ -16,7 +17,6 @@ from kctl.client.protocol.api.fetch import (
     PartitionData,
 )
 from kctl.client.protocol.schema import ZERO_UUID
-from kctl.client.security.acls import AclOperation, AclResourceType
 from kctl.sandbox.call import Call, epoch_error
 from kctl.sandbox.log import OffsetOutOfRange
 from kctl.sandbox.partition import Partition

@@ -106,7 +106,8 @@ NETWORK = {
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client"}
-ADMIN = CLIENT | {"kctl.client.admin", "kctl.client.loop", "kctl.cli.admin_client"}
+OF_ADMIN = {"kctl.client.acls", "kctl.client.admin", "kctl.client.loop", "kctl.client.quotas"}
+ADMIN = CLIENT | OF_ADMIN | {"kctl.cli.admin_client"}
 PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
 CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 
@@ -118,6 +119,9 @@ HELP: dict[str, set[str]] = {
     "apply": {"kctl.cli.apply", "kctl.cli.changes"},
     "configs": {"kctl.cli.configs", "kctl.cli.changes"},
     "schemas": {"kctl.cli.schemas", "kctl.cli.changes"},
+    "acls": {"kctl.cli.acls", "kctl.cli.changes"},
+    "users": {"kctl.cli.users", "kctl.cli.changes"},
+    "quotas": {"kctl.cli.quotas", "kctl.cli.changes"},
     "cluster": {"kctl.cli.cluster"},
     "brokers": {"kctl.cli.brokers", "kctl.cli.changes"},
     "wait": {"kctl.cli.wait"},
@@ -136,13 +140,13 @@ HELP: dict[str, set[str]] = {
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
 
-BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled", "kctl.client.admin", "kctl.client.loop"}
+BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled"} | OF_ADMIN
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
-JOBS = HELP["pipeline"] | SPARK | CLIENT | {"kctl.client.admin", "kctl.client.loop", "kctl.pipeline.references"}
+JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.references"}
 RANGES = CONSUMER | {
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
@@ -163,6 +167,9 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
         HELP["topics"] | HELP["configs"] | ADMIN | {"kctl.cli.topic_configs", "kctl.cli.topic_rows"},
     ),
     (("topics", "offsets", "t"), HELP["topics"] | ADMIN | {"kctl.cli.topic_offsets", "kctl.cli.groups"}),
+    (("acls", "list"), HELP["acls"] | ADMIN),
+    (("users", "list"), HELP["users"] | ADMIN),
+    (("quotas", "list"), HELP["quotas"] | ADMIN),
     (("cluster", "describe"), HELP["cluster"] | ADMIN),
     (("brokers", "disks"), HELP["brokers"] | ADMIN),
     (("why", "group", "g"), HELP["why"] | ADMIN | {"kctl.client.probe", "kctl.why"}),
@@ -227,7 +234,10 @@ def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
     modules = _modules("sandbox", *arguments)
     needed = {
         "kctl.cli.sandbox_control",
+        "kctl.cli.sandbox_security",
+        "kctl.client.acls",
         "kctl.client.protocol",
+        "kctl.client.quotas",
         "kctl.client.records",
         "kctl.client.runtime",
         "kctl.client.topic_names",

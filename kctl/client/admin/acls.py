@@ -6,6 +6,7 @@ three requests, under other names.
 
 from collections.abc import Iterator, Sequence
 
+from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.admin.call import Build, Call, Results, any_node, controller
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import broker_error
@@ -19,7 +20,6 @@ from kctl.client.protocol.api.delete_acls import (
 )
 from kctl.client.protocol.api.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
-from kctl.client.security.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.wording import one_line
 
 

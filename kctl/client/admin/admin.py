@@ -9,6 +9,18 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
+from kctl.client.acls import (
+    SUPPORTED_OPERATIONS,
+    AclDecision,
+    AclFilter,
+    AclOperation,
+    AclPermission,
+    AclRequest,
+    AclResourceType,
+    AclRule,
+    PatternType,
+    decide,
+)
 from kctl.client.admin import (
     api_request,
     cluster_description,
@@ -39,7 +51,7 @@ from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.record_times import RecordShape, RecordTime
-from kctl.client.admin.scram_users import SCRAM_NUMBERS, ScramChange, ScramPassword, ScramRemoval
+from kctl.client.admin.scram_values import SCRAM_NUMBERS, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_group_calls import ShareGroupCalls
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
@@ -65,18 +77,6 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offset
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
-from kctl.client.security.acls import (
-    SUPPORTED_OPERATIONS,
-    AclDecision,
-    AclFilter,
-    AclOperation,
-    AclPermission,
-    AclRequest,
-    AclResourceType,
-    AclRule,
-    PatternType,
-    decide,
-)
 
 __all__ = [
     "BROKER_DEFAULT",

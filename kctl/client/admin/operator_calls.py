@@ -6,9 +6,8 @@ Owns their arguments; one file per resource does the work. Shown by tests/sim/ad
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from kctl.client.acls import AclFilter, AclRule
 from kctl.client.admin import (
-    acls,
-    client_quotas,
     configs,
     features,
     log_dirs,
@@ -16,7 +15,6 @@ from kctl.client.admin import (
     partitions,
     quorum,
     records,
-    scram_users,
 )
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.configs import ConfigResource, Configs
@@ -24,10 +22,9 @@ from kctl.client.admin.features import Feature
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
-from kctl.client.admin.scram_users import ScramChange, ScramMechanisms
+from kctl.client.admin.scram_values import ScramChange, ScramMechanisms
 from kctl.client.cluster import TopicPartition
 from kctl.client.quotas import QuotaEntity, Quotas
-from kctl.client.security.acls import AclFilter, AclRule
 
 Timeout = float | timedelta | None
 
@@ -130,16 +127,22 @@ class OperatorCalls:
 
     def describe_acls(self, wanted: AclFilter | None = None, *, timeout: Timeout = None) -> list[AclRule]:
         """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED where brokers have no authorizer."""
+        from kctl.client.admin import acls  # imported for those who want it
+
         return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter())
 
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
         """Create ACL rules; one that exists already stays as it is, and is no error."""
+        from kctl.client.admin import acls  # imported for those who want it
+
         return acls.create_acls(self._call("creating ACLs", timeout), rules)
 
     def delete_acls(
         self, filters: Sequence[AclFilter], *, timeout: Timeout = None
     ) -> Results[AclFilter, Results[AclRule, None]]:
         """Delete the ACL rules that filters match, and return for each filter which those were."""
+        from kctl.client.admin import acls  # imported for those who want it
+
         return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
 
     def describe_user_scram_credentials(
@@ -149,6 +152,8 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
+        from kctl.client.admin import scram_users  # imported for those who want it
+
         return scram_users.describe_scram_users(self._call("describing users", timeout), users)
 
     def alter_user_scram_credentials(
@@ -159,6 +164,8 @@ class OperatorCalls:
         Args: changes: `ScramPassword` makes the user where there is none; `ScramRemoval`.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
+        from kctl.client.admin import scram_users  # imported for those who want it
+
         return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
 
     def describe_client_quotas(
@@ -169,6 +176,8 @@ class OperatorCalls:
         Args: entity_types: only of entities with a part of each of these: `user`, `client-id`, `ip`.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
+        from kctl.client.admin import client_quotas  # imported for those who want it
+
         return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types)
 
     def alter_client_quotas(
@@ -185,5 +194,7 @@ class OperatorCalls:
             validate_only: let the brokers check, and change nothing.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
+        from kctl.client.admin import client_quotas  # imported for those who want it
+
         call = self._call("changing quotas", timeout)
         return client_quotas.alter_client_quotas(call, changes, validate_only=validate_only)

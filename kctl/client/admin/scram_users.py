@@ -5,9 +5,9 @@ A password never leaves the client: what is sent is salted and hashed as often a
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.scram_values import SCRAM_NUMBERS, ScramChange, ScramMechanisms, ScramPassword, ScramRemoval
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
@@ -23,44 +23,11 @@ from kctl.client.protocol.api.describe_user_scram_credentials import (
     UserName,
 )
 from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
-from kctl.client.security.sasl.scram import HASHES, MIN_ITERATIONS
+from kctl.client.security.sasl.scram import HASHES
 from kctl.client.wording import one_line
 
-SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""Kafka's number of each mechanism."""
 _NAMES = {number: name for name, number in SCRAM_NUMBERS.items()}
-DEFAULT_ITERATIONS = MIN_ITERATIONS
-MOST_ITERATIONS = 16_384
-"""What brokers take. Source: ScramControlManager.MAX_ITERATIONS."""
 SALT_BYTES = 24
-
-ScramMechanisms = dict[str, int]
-"""The mechanisms that a user has credentials of, with their iterations."""
-
-
-class ScramPassword(NamedTuple):
-    """A new password of a user for one mechanism; `repr` does not show it.
-
-    Attributes: mechanism: SCRAM-SHA-256 or SCRAM-SHA-512.
-    """
-
-    user: str
-    mechanism: str
-    password: str
-    iterations: int = DEFAULT_ITERATIONS
-
-    def __repr__(self) -> str:
-        return f"ScramPassword({self.user!r}, {self.mechanism!r}, '***', {self.iterations})"
-
-
-class ScramRemoval(NamedTuple):
-    """A credential of a user that is to be deleted."""
-
-    user: str
-    mechanism: str
-
-
-ScramChange = ScramPassword | ScramRemoval
 
 
 def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str, ScramMechanisms]:

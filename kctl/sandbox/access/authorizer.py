@@ -1,10 +1,9 @@
 """Authorizer: the ACL rules of a cluster, and its decisions, as Kafka's StandardAuthorizer makes them.
 
-Shown by tests/unit/sandbox/apis/test_acls.py and tests/conformance/test_sandbox_access_against_kafka.py.
+Shown by tests/sim/admin/test_acls.py and tests/cli/test_sandbox_security.py.
 """
 
-from kctl.client.broker_errors import ErrorCode
-from kctl.client.security.acls import (
+from kctl.client.acls import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     AclFilter,
@@ -16,6 +15,7 @@ from kctl.client.security.acls import (
     PatternType,
     decide,
 )
+from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 from kctl.sandbox.settings import ClusterSettings

@@ -1,6 +1,6 @@
 """Client quotas of a cluster: what is set of which entity, and what Kafka accepts.
 
-Shown by tests/unit/sandbox/apis/test_client_quotas.py.
+Shown by tests/sim/admin/test_client_quotas.py.
 """
 
 from collections.abc import Mapping

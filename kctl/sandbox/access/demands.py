@@ -1,15 +1,14 @@
 """What a client needs to be allowed for each API: of the whole request, of each of its items, and to see in a response.
 
-One table, as in Kafka's KafkaApis; enforcement.py carries it out. Shown by tests/unit/sandbox/test_enforcement.py and
-tests/conformance/test_sandbox_access_against_kafka.py.
+One table, as in Kafka's KafkaApis; enforcement.py carries it out. Shown by tests/cli/test_sandbox_security.py.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from kctl.client.acls import CLUSTER_NAME, AclOperation, AclResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import ZERO_UUID
-from kctl.client.security.acls import CLUSTER_NAME, AclOperation, AclResourceType
 from kctl.sandbox.call import Call
 
 _T, _O = AclResourceType, AclOperation

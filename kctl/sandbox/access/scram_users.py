@@ -1,6 +1,6 @@
 """SCRAM credentials of a cluster: those of the listener's passwords, and those that clients set.
 
-Shown by tests/unit/sandbox/apis/test_scram_users.py.
+Shown by tests/sim/admin/test_scram_users.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,6 @@
 """DeleteAcls: the rules that each filter matches; one that two filters match is in both results, as in Kafka."""
 
+from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.delete_acls import (
     DeleteAclsFilter,
@@ -8,7 +9,6 @@ from kctl.client.protocol.api.delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from kctl.client.security.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.sandbox.access.authorizer import NO_AUTHORIZER
 from kctl.sandbox.call import Call, Handler
 

@@ -1,5 +1,6 @@
 """DescribeAcls: the rules that a filter matches, by resource."""
 
+from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_acls import (
     AclDescription,
@@ -7,7 +8,6 @@ from kctl.client.protocol.api.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-from kctl.client.security.acls import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType
 from kctl.sandbox.access.authorizer import NO_AUTHORIZER
 from kctl.sandbox.call import Call, Handler
 

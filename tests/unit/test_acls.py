@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.security.acls import (
+from kctl.client.acls import (
     AclFilter,
     AclOperation,
     AclPermission,

@@ -1,0 +1,37 @@
+"""What calls about SCRAM users take and return. Shown by tests/sim/admin/test_scram_users.py."""
+
+from typing import NamedTuple
+
+SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+"""Kafka's number of each mechanism."""
+DEFAULT_ITERATIONS = 4096
+MOST_ITERATIONS = 16_384
+"""What brokers take. Source: ScramControlManager.MAX_ITERATIONS."""
+
+ScramMechanisms = dict[str, int]
+"""The mechanisms that a user has credentials of, with their iterations."""
+
+
+class ScramPassword(NamedTuple):
+    """A new password of a user for one mechanism; `repr` does not show it.
+
+    Attributes: mechanism: SCRAM-SHA-256 or SCRAM-SHA-512.
+    """
+
+    user: str
+    mechanism: str
+    password: str
+    iterations: int = DEFAULT_ITERATIONS
+
+    def __repr__(self) -> str:
+        return f"ScramPassword({self.user!r}, {self.mechanism!r}, '***', {self.iterations})"
+
+
+class ScramRemoval(NamedTuple):
+    """A credential of a user that is to be deleted."""
+
+    user: str
+    mechanism: str
+
+
+ScramChange = ScramPassword | ScramRemoval
