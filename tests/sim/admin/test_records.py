@@ -1,8 +1,13 @@
 """delete_records against the sandbox in virtual time: each partition at its leader, also one that has moved."""
 
-from kctl.client.admin import EARLIEST, Admin
+import pytest
+
+from kctl.client.admin import EARLIEST, MAX_TIMESTAMP, Admin
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import UnsupportedVersionError
+from kctl.client.protocol.api.list_offsets import ListOffsetsRequest
+from kctl.sandbox.apis import HANDLERS, api_versions
 from tests.sim.admin.test_admin import with_admin
 from tests.sim.producer.world import World
 
@@ -49,5 +54,23 @@ def test_leader_that_has_moved_is_found() -> None:
         admin.list_offsets({PARTITIONS[0]: EARLIEST})
         world.sandbox.cluster.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
         assert admin.delete_records({PARTITIONS[0]: 2}).done == {PARTITIONS[0]: 2}
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() -> None:
+    def use(world: World, admin: Admin) -> None:
+        fill(world)
+        assert admin.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP})[PARTITIONS[0]].offset >= 0
+        api_versions.offer(
+            handler._replace(last=6) if handler.request is ListOffsetsRequest else handler
+            for handler in HANDLERS.values()
+        )
+        try:
+            refusal = pytest.raises(UnsupportedVersionError, match=r"ListOffsets version 7 \(Kafka 3.0\), which broker")
+            with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as old, refusal:
+                old.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP}).raise_first()
+        finally:
+            api_versions.offer(HANDLERS.values())
 
     with_admin(use, topics={"t": 3})
