@@ -9,8 +9,8 @@ _JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
 _METRICS = "belongs to Java's metrics"
 _KERBEROS = "belongs to Kerberos, which is not spoken here"
 _VALIDATION = "is used only by brokers to validate tokens"
-_ENDPOINT = "belongs to token endpoints, which are not asked here"
-_LOGIN = "a token is read again at each login"
+_ENDPOINT = "belongs to token endpoints in a way that is not spoken here"
+_LOGIN = "a token is read again at each login, or fetched again after 0.8 of its lifetime"
 _SHARE = "belongs to share groups, which are not spoken here"
 
 IGNORED: dict[str, str] = {
@@ -43,14 +43,9 @@ IGNORED: dict[str, str] = {
     "sasl.oauthbearer.jwks.endpoint.url": _VALIDATION,
     "sasl.oauthbearer.scope.claim.name": _VALIDATION,
     "sasl.oauthbearer.sub.claim.name": _VALIDATION,
-    "sasl.oauthbearer.scope": _ENDPOINT,
-    "sasl.oauthbearer.client.credentials.client.id": _ENDPOINT,
-    "sasl.oauthbearer.client.credentials.client.secret": _ENDPOINT,
-    "sasl.oauthbearer.header.urlencode": _ENDPOINT,
-    "sasl.login.connect.timeout.ms": _ENDPOINT,
-    "sasl.login.read.timeout.ms": _ENDPOINT,
-    "sasl.login.retry.backoff.ms": _ENDPOINT,
-    "sasl.login.retry.backoff.max.ms": _ENDPOINT,
+    "sasl.oauthbearer.method": "a token endpoint is named by sasl.oauthbearer.token.endpoint.url",
+    "sasl.login.retry.backoff.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
+    "sasl.login.retry.backoff.max.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
     "sasl.login.refresh.buffer.seconds": _LOGIN,
     "sasl.login.refresh.min.period.seconds": _LOGIN,
     "sasl.login.refresh.window.factor": _LOGIN,

@@ -7,7 +7,7 @@ Shown by tests/unit/config/test_property.py.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
 
 from kctl.client.errors import ConfigError
@@ -140,6 +140,22 @@ class Choice(Kind[str]):
         if word is None:
             raise ValueError
         return word
+
+
+class Function(Kind[Callable[[], object] | None]):
+    """A function of the application."""
+
+    accepted = "a function, which only Python code can give"
+
+    def read(self, raw: object) -> Callable[[], object] | None:
+        if raw == "":
+            return None
+        if not callable(raw):
+            raise ValueError
+        return raw
+
+    def write(self, value: Callable[[], object] | None) -> str:
+        return "" if value is None else "***"
 
 
 class Words(Kind[tuple[str, ...]]):

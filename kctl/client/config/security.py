@@ -1,7 +1,19 @@
 """The ssl.* and sasl.* properties, common to every kind of client. Shown by tests/unit/config/test_security.py."""
 
 from kctl.client.config.base import BaseConfig
-from kctl.client.config.property import Choice, choice, optional_text, secret, text, words
+from kctl.client.config.property import (
+    Choice,
+    Function,
+    OptionalText,
+    Property,
+    choice,
+    duration,
+    flag,
+    optional_text,
+    secret,
+    text,
+    words,
+)
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
@@ -43,4 +55,35 @@ class SecurityConfig(BaseConfig):
     )
     sasl_oauthbearer_token_endpoint_url = optional_text(
         "sasl.oauthbearer.token.endpoint.url", "Where tokens are fetched; file: reads one from a file."
+    )
+    sasl_oauthbearer_client_credentials_client_id = Property(
+        "sasl.oauthbearer.client.credentials.client.id",
+        OptionalText(),
+        None,
+        "Client id for the token endpoint.",
+        alias="sasl.oauthbearer.client.id",
+    )
+    sasl_oauthbearer_client_credentials_client_secret = Property(
+        "sasl.oauthbearer.client.credentials.client.secret",
+        OptionalText(),
+        None,
+        "Client secret for the token endpoint.",
+        secret=True,
+        alias="sasl.oauthbearer.client.secret",
+    )
+    sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope of the token to ask the endpoint for.")
+    sasl_oauthbearer_header_urlencode = flag(
+        "sasl.oauthbearer.header.urlencode", False, "URL-encode client id and secret for the token endpoint."
+    )
+    sasl_oauthbearer_token_callback = Property(
+        "sasl.oauthbearer.token.callback",
+        Function(),
+        None,
+        "Function that returns a token, or (token, expires_at_s); in Python only (kctl's own property).",
+    )
+    sasl_login_connect_timeout_ms = duration(
+        "sasl.login.connect.timeout.ms", 0, "Timeout of connecting to the token endpoint; 0: that of a connection."
+    )
+    sasl_login_read_timeout_ms = duration(
+        "sasl.login.read.timeout.ms", 0, "Timeout of the token endpoint's response; 0: that of a request."
     )

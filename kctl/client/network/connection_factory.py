@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kctl.client.clock import FOREVER_MS, SystemClock
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.events import EventSink, Target
@@ -18,6 +19,7 @@ from kctl.client.runtime import Address, Entropy, Lookup, Resolver, SocketOption
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from kctl.client.network.fetched_tokens import FetchedTokens
     from kctl.client.security.sasl import SaslMechanism
     from kctl.client.security.tls.renewed_context import RenewedContext
 
@@ -58,12 +60,31 @@ class ConnectionFactory:
                 from kctl.client.security.tls.certificate_requests import watch_certificate_requests
 
                 watch_certificate_requests(self._tls.context)
+        self._tokens = self._fetched_tokens()
         if config.uses_sasl:
             self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
 
     def read_files(self, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read certificates that have changed since, off the network thread; None where none come from files."""
-        return resolver.run(self._tls.refresh, on_done) if self._tls is not None and self._tls.has_files else None
+        """Read certificates that have changed since and get a token, off the network thread; None where neither is."""
+        works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
+        if self._tokens is not None:
+            self._tokens.refresh_with(resolver)
+            works.append(self._tokens.refresh)
+
+        def work() -> None:
+            for each in works:
+                each()
+
+        return resolver.run(work, on_done) if works else None
+
+    def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
+        """Start to get the next token where it is due."""
+        if self._tokens is not None:
+            self._tokens.advance(now_ms, on_done)
+
+    def next_deadline_ms(self) -> int:
+        """Return when the next token is due."""
+        return FOREVER_MS if self._tokens is None else self._tokens.next_deadline_ms()
 
     def connection(
         self,
@@ -115,7 +136,15 @@ class ConnectionFactory:
     def _mechanism(self, host: str) -> "SaslMechanism":
         from kctl.client.security.sasl import mechanism_from_config
 
-        return mechanism_from_config(self._config, self._entropy, host)
+        source = None if self._tokens is None else self._tokens.current
+        return mechanism_from_config(self._config, self._entropy, host, token_source=source)
+
+    def _fetched_tokens(self) -> "FetchedTokens | None":
+        if not self._config.uses_sasl or self._config.sasl_mechanism != "OAUTHBEARER":
+            return None
+        from kctl.client.network.fetched_tokens import fetched_tokens  # wanted for this login alone
+
+        return fetched_tokens(self._config, SystemClock())
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:

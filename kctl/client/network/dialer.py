@@ -4,7 +4,7 @@ Owns the attempts under way: look-ups, the race over the addresses of a name, th
 to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
 """
 
-from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.clock import Clock
 from kctl.client.errors import DnsError, KafkaError
 from kctl.client.events import EventSink, Expired, Failed, Phase, PhaseDone, Started, Target
 from kctl.client.network import connect_errors
@@ -100,6 +100,7 @@ class Dialer:
 
     def advance(self, now_ms: int) -> None:
         """Go on with every attempt: look-ups that ended, addresses that are due."""
+        self._factory.advance(now_ms, self._selector.wakeup)
         for entry in list(self._attempting.values()):
             if entry.attempt is not None:
                 self._advance(entry, entry.attempt, now_ms)
@@ -107,7 +108,9 @@ class Dialer:
     def next_deadline_ms(self) -> int:
         attempts = [entry.attempt for entry in self._attempting.values() if entry.attempt is not None]
         connecting = [each.next_deadline_ms() for attempt in attempts for each in attempt.connecting.values()]
-        return min([FOREVER_MS, *(attempt.next_deadline_ms() for attempt in attempts), *connecting])
+        return min(
+            [self._factory.next_deadline_ms(), *(attempt.next_deadline_ms() for attempt in attempts), *connecting]
+        )
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Give the node its first ready connection; hang up its other addresses."""

@@ -110,5 +110,5 @@ def test_attributes_are_the_names_in_snake_case(kind: type[ClientConfig]) -> Non
 
 def test_passwords_and_keys_are_secret() -> None:
     for name, declared in ConsumerConfig.PROPERTIES.items():
-        looks_secret = name.endswith(("password", ".key", "jaas.config", ".token", "certificates", "chain"))
+        looks_secret = name.endswith(("password", ".key", "jaas.config", ".token", "certificates", "chain", "secret"))
         assert declared.secret == looks_secret, name

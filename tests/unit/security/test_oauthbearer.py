@@ -116,9 +116,19 @@ def test_malformed_token_is_not_sent(token: str) -> None:
         OauthBearerClient(lambda: Token(token)).first()
 
 
-def test_a_token_endpoint_is_refused_when_the_client_is_made() -> None:
-    with pytest.raises(ConfigError, match="not fetched over HTTP"):
+def test_token_endpoint_without_a_client_is_refused_when_the_client_is_made() -> None:
+    with pytest.raises(ConfigError, match="a token endpoint needs"):
         mechanism(sasl_oauthbearer_token_endpoint_url="https://id.example/token")
+
+
+def test_token_that_was_not_fetched_is_not_sent() -> None:
+    ours = mechanism(
+        sasl_oauthbearer_token_endpoint_url="https://id.example/token",
+        sasl_oauthbearer_client_credentials_client_id="me",
+        sasl_oauthbearer_client_credentials_client_secret="s",
+    )
+    with pytest.raises(AuthenticationError, match="was not fetched"):
+        ours.first()
 
 
 def test_no_token_at_all_is_a_mistake_of_the_config() -> None:

@@ -1,20 +1,24 @@
 """OAUTHBEARER (RFC 7628, KIP-255): a token in one message; and where the token comes from.
 
-Owns the message, the unsecured tokens of test clusters, and reading tokens from a file. Fetching them from a token
-endpoint (KIP-768) is not spoken: the config says so at once. Shown by tests/unit/security/test_oauthbearer.py.
+Owns the message, the unsecured tokens of test clusters, and reading tokens from a file. Tokens that take time to get,
+of an endpoint or a callback, are those of network/fetched_tokens.py.
+Shown by tests/unit/security/test_oauthbearer.py.
 """
 
 import json
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kctl.client.clock import Clock
 from kctl.client.config import ClientConfig, read_input
 from kctl.client.errors import AuthenticationError, ConfigError
-from kctl.client.security.jaas import KEY, JaasEntry
+from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
+
+if TYPE_CHECKING:
+    from kctl.client.oauth import ClientCredentials
 
 MAX_TOKEN_BYTES = 64 * 1024
 SEPARATOR = "\x01"
@@ -89,7 +93,8 @@ def _words(challenge: bytes) -> str:
 def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, clock: Clock) -> TokenSource:
     """Return the source of tokens that the config names.
 
-    Raises: ConfigError: it names none, or a token endpoint.
+    A callback or a token endpoint is only checked: FetchedTokens gets their tokens.
+    Raises: ConfigError: the config names none, or what is needed for it is missing.
     """
     extensions = _extensions(entry)
     if config.sasl_oauthbearer_token is not None:
@@ -98,9 +103,11 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
     if config.sasl_oauthbearer_token_file is not None:
         path = config.sasl_oauthbearer_token_file
         return lambda: Token(_read_token(path), extensions)
+    if config.sasl_oauthbearer_token_callback is not None or credentials_of(config) is not None:
+        return _not_fetched
     endpoint = config.sasl_oauthbearer_token_endpoint_url
     if endpoint is not None:
-        path = _path_of(endpoint)
+        path = unquote(urlsplit(endpoint).path)
         return lambda: Token(_read_token(path), extensions)
     if entry is not None and any(name.startswith("unsecuredLogin") for name in entry.options):
         options = entry.options
@@ -108,9 +115,32 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
         return lambda: Token(unsecured_token(options, clock.wall_ms()), extensions)
     raise ConfigError(
         "sasl.mechanism=OAUTHBEARER needs a token: sasl.oauthbearer.token.file, sasl.oauthbearer.token, "
-        f"or unsecuredLoginStringClaim_sub in {KEY}",
+        f"sasl.oauthbearer.token.endpoint.url, or unsecuredLoginStringClaim_sub in {KEY}",
         key="sasl.mechanism",
     )
+
+
+def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
+    """Return whom the config logs in as at which token endpoint; None where it names none of HTTP."""
+    url = config.sasl_oauthbearer_token_endpoint_url
+    if url is None or url.startswith("file:"):
+        return None
+    from kctl.client.http import http_url  # wanted for this login alone
+    from kctl.client.oauth import ClientCredentials
+
+    name = "sasl.oauthbearer.token.endpoint.url"
+    try:
+        http_url(url)
+    except ConfigError as e:
+        raise ConfigError(f"{name}: {e}", key=name) from None
+    options = {} if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config).options
+    client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
+    client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
+    if not client_id or not client_secret:
+        name = "sasl.oauthbearer.client.credentials.client.id"
+        raise ConfigError(f"a token endpoint needs {name} and its client.secret", key=name)
+    scope = config.sasl_oauthbearer_scope or options.get("scope")
+    return ClientCredentials(url, client_id, client_secret, scope, config.sasl_oauthbearer_header_urlencode)
 
 
 def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
@@ -154,6 +184,11 @@ def _base64url(claims: Mapping[str, object]) -> str:
     return urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
 
 
+def token_extensions(config: ClientConfig) -> dict[str, str]:
+    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError: one is not valid."""
+    return _extensions(None if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config))
+
+
 def _extensions(entry: JaasEntry | None) -> dict[str, str]:
     extensions: dict[str, str] = {}
     for option, value in (entry.options if entry is not None else {}).items():
@@ -166,16 +201,8 @@ def _extensions(entry: JaasEntry | None) -> dict[str, str]:
     return extensions
 
 
-def _path_of(endpoint: str) -> str:
-    """Return the path of a file: URL; any other endpoint is refused."""
-    url = urlsplit(endpoint)
-    if url.scheme != "file":
-        raise ConfigError(
-            "sasl.oauthbearer.token.endpoint.url: tokens are not fetched over HTTP; fetch one into a file and "
-            "set sasl.oauthbearer.token.file",
-            key="sasl.oauthbearer.token.endpoint.url",
-        )
-    return unquote(url.path)
+def _not_fetched() -> Token:
+    raise AuthenticationError("OAUTHBEARER: the token was not fetched")
 
 
 def _read_token(path: str) -> str:
