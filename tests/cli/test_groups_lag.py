@@ -1,18 +1,20 @@
 """`kctl groups lag` in time: ages, rates, time to catch up, retention; all groups; on a terminal."""
 
 import json
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, fill
-from tests.cli.processes import Ended, kctl
+from tests.cli.processes import BOUND_S, Ended, kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
 
@@ -99,6 +101,18 @@ def test_transaction_markers_alone_are_no_unread_record(own: ServedSandbox) -> N
     assert (row["lag"], row["lag_ms"]) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    ("api", "note"), [("Fetch", "age not known: TOPIC_AUTHORIZATION_FAILED"), ("DescribeConfigs", None)]
+)
+def test_lag_without_a_right_is_shown_without_its_times(own: ServedSandbox, api: str, note: str | None) -> None:
+    fill(own.bootstrap, "t", {0: 10})
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    own.sandbox.fail_requests(api, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=100)
+    [row] = rows(own, "g")
+    assert (row["lag"], row["retention_left_ms"], row["note"]) == (6, None, note)
+    assert (row["lag_ms"] is None) == (note is not None)
+
+
 def test_rates_need_two_looks(own: ServedSandbox) -> None:
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
@@ -180,3 +194,22 @@ def test_watch_on_a_low_terminal_shows_the_partitions_most_behind(own: ServedSan
     assert "lag 465" in lines[0]
     assert [int(line.split()[2]) for line in lines[2:-1]] == list(range(22, 30))
     assert lines[-1] == "and 22 partitions less behind"
+
+
+def test_watch_over_silent_brokers_keeps_the_frame_and_ends_by_ctrl_c(own: ServedSandbox) -> None:
+    fill(own.bootstrap, "t", {0: 10})
+    commit(own.bootstrap, "g", {("t", 0): 4})
+    words = ("groups", "lag", "g", "--watch", "--interval", "100ms", "--api-timeout", "2s", "-b", own.bootstrap)
+    with Terminal(*words, columns=120, rows=15, with_stderr=True) as terminal:
+        shown = terminal.read_until(b"READ PER S")
+        for node_id in (1, 2, 3):
+            own.sandbox.start_fault(node_id, Fault.FREEZE)
+        shown += terminal.read_until(b"timed out")
+        shown += terminal.read_until(b"\x1b[J")
+        frozen = [line for line in Screen().show(shown.decode()) if line.strip()]
+        own.sandbox.heal()
+        terminal.process.send_signal(signal.SIGINT)
+        shown += terminal.read_all()
+        assert terminal.process.wait(BOUND_S) == 130
+    assert [line.split()[0] for line in frozen[1:]] == ["GROUP", "g", "timed"], frozen
+    assert b"\x1b[?25h" in shown.rpartition(b"\x1b[?25l")[2]

@@ -147,6 +147,7 @@ def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> 
         (("abort", "t:9"), ExitCode.UNKNOWN_RESOURCE, "topic t has no partition 9"),
         (("abort", "none:0"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
         (("abort", "t:0", "--start-offset", "7"), ExitCode.UNKNOWN_RESOURCE, "no open transaction begins at offset 7"),
+        (("hanging", "--broker", "77"), ExitCode.UNKNOWN_RESOURCE, "broker 77"),
         (("hanging", "--topic", "none"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
         (("list", "--pattern", "("), ExitCode.USAGE, "INVALID_REGULAR_EXPRESSION"),
         (("list", "--older-than", "5"), ExitCode.USAGE, "5"),

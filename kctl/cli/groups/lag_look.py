@@ -77,7 +77,8 @@ class Look(NamedTuple):
     def _row(self, lag: PartitionLag) -> Row:
         key = lag.group_id, lag.partition
         times, rates = self.times.get(key, lag_times.UNKNOWN), self.rates.get(key, lag_rates.UNKNOWN)
-        found = {**partition_row(lag), **times._asdict(), **rates._asdict()}
+        found = {**times._asdict(), **partition_row(lag), **rates._asdict()}
+        found["note"] = found["note"] or times.note or None
         return {name: found[name] for name in COLUMNS}
 
 

@@ -7,7 +7,7 @@ be read in time is not known, and fails nothing. Shown by tests/cli/test_groups_
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kctl.cli.groups.lag import PartitionLag
+from kctl.cli.groups.lag import PartitionLag, short
 from kctl.client.admin import Admin, ConfigEntry, ConfigResource, RecordTime, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, KafkaError
@@ -19,10 +19,12 @@ class LagTimes(NamedTuple):
     Attributes:
         lag_ms: the age of the next unread record; 0 where nothing is unread.
         retention_left_ms: until retention.ms may delete that record, at the earliest.
+        note: why the age is not known; empty where it is, or where no time was left to read the record.
     """
 
     lag_ms: int | None = None
     retention_left_ms: int | None = None
+    note: str = ""
 
 
 UNKNOWN = LagTimes()
@@ -42,17 +44,18 @@ def lag_times(admin: Admin, lags: Iterable[PartitionLag], wall_ms: int) -> dict[
         return times
     try:
         records = _records(admin, behind)
+    except KafkaError:  # what came before has used up the time; the lag itself is known all the same
+        return times
+    try:
         limits = _retention_ms(admin, {lag.partition.topic for lag in behind})
-    except ApiTimeout:  # what came before has used up the time
-        return times
-    except KafkaError:  # the lag itself is known all the same
-        return times
+    except KafkaError:
+        limits = {}
     for lag in behind:
-        offset = _next_offset(lag)
-        if (lag.partition, offset) not in records:
-            continue
-        record = records[lag.partition, offset]
-        if record is None:  # markers of transactions are all that is left
+        record = records.get((lag.partition, _next_offset(lag)))
+        if isinstance(record, KafkaError):
+            if not isinstance(record, ApiTimeout):
+                times[lag.group_id, lag.partition] = LagTimes(note=f"age not known: {short(record)}")
+        elif record is None:  # markers of transactions are all that is left
             times[lag.group_id, lag.partition] = LagTimes(lag_ms=0)
         elif record.timestamp_ms is not None:
             lag_ms = max(0, wall_ms - record.timestamp_ms)
@@ -68,17 +71,21 @@ def _next_offset(lag: PartitionLag) -> int:
     return max(lag.committed, lag.start)
 
 
-def _records(admin: Admin, behind: Iterable[PartitionLag]) -> Mapping[tuple[TopicPartition, int], RecordTime | None]:
+def _records(
+    admin: Admin, behind: Iterable[PartitionLag]
+) -> Mapping[tuple[TopicPartition, int], RecordTime | KafkaError | None]:
     """Return the record at each offset; a request can name a partition once, so groups take turns."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:
         offsets = wanted.setdefault(lag.partition, [])
         if _next_offset(lag) not in offsets:
             offsets.append(_next_offset(lag))
-    found: dict[tuple[TopicPartition, int], RecordTime | None] = {}
+    found: dict[tuple[TopicPartition, int], RecordTime | KafkaError | None] = {}
     while wanted:
         turn = {tp: offsets.pop() for tp, offsets in wanted.items()}
-        found |= {(tp, turn[tp]): record for tp, record in admin.find_records(turn).done.items()}
+        results = admin.find_records(turn)
+        found |= {(tp, turn[tp]): record for tp, record in results.done.items()}
+        found |= {(tp, turn[tp]): error for tp, error in results.failed.items()}
         wanted = {tp: offsets for tp, offsets in wanted.items() if offsets}
     return found
 

@@ -17,7 +17,7 @@ from kctl.cli.groups.lookup import report_failures
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
-from kctl.client.errors import ApiTimeout
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.wording import counted
 
@@ -58,8 +58,8 @@ def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) ->
                 with admin.within():
                     look = look_at(common, admin, query, samples)
                 code = _write(common, output, look, extra)
-            except ApiTimeout as error:
-                if rounds.looks == 1:
+            except KafkaError as error:
+                if rounds.looks == 1 or (number == 1 and not isinstance(error, ApiTimeout)):
                     raise
                 code = report_failures(common, (), [error])
             if number == rounds.looks:
@@ -100,7 +100,8 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     number = code = 0
-    frame: list[Line] = []
+    last: list[Line] = []
+    """The frame of the last look that succeeded."""
     with Painter(DataOut(environment.stdout), colour=environment.colour) as painter:
         while True:
             number += 1
@@ -110,11 +111,14 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
                 with admin.within():
                     look = look_at(common, admin, query, samples)
                 columns, height = environment.size()
-                frame = draw(look, plain_summary(look, runtime.clock.wall_ms()), height)
+                frame = last = draw(look, plain_summary(look, runtime.clock.wall_ms()), height)
                 code = code_of(look, _code(look))
-            except ApiTimeout as error:
-                frame = late_frame(frame, error, height)
+            except KafkaError as error:
+                if number == 1 and not isinstance(error, ApiTimeout):
+                    raise
+                frame = late_frame(last, error, height)
                 code = explain(error).code
+            common.end_notices()  # they would be written across the frame, which has the errors
             painter.paint(frame, columns)
             if number == rounds.looks:
                 return code

@@ -155,7 +155,7 @@ def led_partitions(
 ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
     """Return the partitions that were named, or all; and those among them that no broker leads, with the error.
 
-    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic.
+    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic or broker.
     """
     leaders: dict[TopicPartition, int] = {}
     if wanted:
@@ -168,6 +168,9 @@ def led_partitions(
         for topic, listing in admin.list_topics(include_internal=True).items():
             leaders |= {TopicPartition(topic, each.partition): each.leader_id for each in listing.partitions.values()}
     if broker is not None:
+        known = [node.node_id for node in admin.describe_cluster().nodes]
+        if broker not in known:
+            raise broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker}")
         return [tp for tp, leader in leaders.items() if leader == broker], {}
     leaderless: dict[TopicPartition, KafkaError] = {
         tp: broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(tp)) for tp, leader in leaders.items() if leader == NO_NODE

@@ -68,6 +68,23 @@ CASES = {
     "delete_group_offsets": Case(
         "OffsetDelete", ("topics", "partitions"), lambda admin: admin.delete_group_offsets("g", [T0, T1])
     ),
+    "describe_transactions": Case(
+        "DescribeTransactions", ("transaction_states",), lambda admin: admin.describe_transactions(["a"])
+    ),
+    "describe_producers": Case(
+        "DescribeProducers", ("topics", "partitions"), lambda admin: admin.describe_producers([T0, T1])
+    ),
+    "find_records": Case(
+        "Fetch", ("responses", "partitions"), lambda admin: admin.find_records(dict.fromkeys([T0, T1], 0))
+    ),
+    "share_group_offsets": Case(
+        "DescribeShareGroupOffsets", ("groups",), lambda admin: admin.list_share_group_offsets("share")
+    ),
+    "alter_share_group_offsets": Case(
+        "AlterShareGroupOffsets",
+        ("responses", "partitions"),
+        lambda admin: admin.alter_share_group_offsets("share", {T0: 0, T1: 0}),
+    ),
     "remove_members": Case(
         "LeaveGroup", ("members",), lambda admin: admin.remove_members("live", members(admin)), True
     ),
