@@ -96,7 +96,7 @@ class RecordRun:
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
         self.encoded: RecordBatchBuilder | None = None
-        """The rows as the records of a batch of their own, where the caller has encoded them; see `replace_rows`."""
+        """The rows as the records of a batch of their own, where the caller has encoded them; see `drop_rows`."""
         self.divided: tuple[int, list[Self]] | None = None
         """The number of partitions, and the runs of those that keys choose, where the caller has divided the rows."""
 
@@ -145,8 +145,8 @@ class RecordRun:
         keys = [key for _, column in found for key in column]
         return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, None, timestamp_ms)
 
-    def replace_rows(self) -> None:
-        """Forget the columns of a run that is encoded or divided: its many objects would be in no CPU cache."""
+    def drop_rows(self) -> None:
+        """Drop the columns of a run that is encoded or divided; `rows` makes them again where they are asked for."""
         self._rows = None
 
     @property

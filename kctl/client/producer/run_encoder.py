@@ -54,7 +54,7 @@ class RunEncoder:
                 self._encode(piece, min(_PIECE_BYTES, self.batch_bytes(run.topic) // 2))
             if pieces is not None:
                 run.divided = len(topic.partitions), pieces
-                run.replace_rows()
+                run.drop_rows()
 
     def _encode(self, run: RecordRun, least_bytes: int) -> None:
         if run.size_bytes - UNENCODED_BYTES * run.count < least_bytes or not run.rows.is_plain:
@@ -63,7 +63,7 @@ class RunEncoder:
         builder.try_append_rows(run.rows, run.first, run.end)
         builder.compress()
         run.encoded = builder
-        run.replace_rows()
+        run.drop_rows()
 
 
 _NO_LIMIT = (1 << 31) - 1
