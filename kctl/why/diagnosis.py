@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kctl.why.finding import Finding, FindingKind, Scope, Severity
 from kctl.why.findings.brokers import brokers
+from kctl.why.findings.connections import connections
 from kctl.why.findings.group_members import group_members
 from kctl.why.findings.group_offsets import group_offsets
 from kctl.why.findings.group_progress import group_progress
@@ -16,7 +17,7 @@ from kctl.why.look import Gap
 from kctl.why.looking import Looks
 from kctl.why.table import FINDINGS, is_at_least, kinds_of
 
-FAMILIES = (group_progress, group_members, group_offsets, transactions, partitions, brokers)
+FAMILIES = (group_progress, group_members, group_offsets, transactions, partitions, brokers, connections)
 
 
 class Unchecked(NamedTuple):

@@ -16,6 +16,10 @@ from kctl.client.wording import one_line
 OPTIONAL = frozenset({"more", "rate", "who"})
 """Fields that may be empty; they bring their own punctuation."""
 _FIELD = re.compile(r"\{(\w+)\}")
+PROBE = "connecting"
+"""Not an API: DNS, TCP, TLS, login and the first requests of a connection, as kctl probe makes it."""
+NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
+"""ListOffsets for the record with the largest timestamp, which brokers have since Kafka 3.0."""
 Value = str | int | float | bool | None
 """What a request reported."""
 

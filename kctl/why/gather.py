@@ -24,13 +24,15 @@ from kctl.client.admin import (
     Results,
 )
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.clock import Clock, Timer
+from kctl.client.clock import Timer
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import BrokerError, CorruptBatchError, KafkaError, RequestBudgetError
 from kctl.client.runtime import Runtime
 from kctl.client.wording import counted
+from kctl.why.finding import NEWEST_TIMESTAMPS, PROBE
 from kctl.why.look import ConfigValue, Expiring, Gap, GroupLook, Look
 from kctl.why.looking import Looks, frozen_partitions
+from kctl.why.probing import REQUESTS_EACH, Probed, probe
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,6 +46,8 @@ NEIGHBOURS = 3
 """Records in front of one at which a group stands still, to compare it with."""
 MOST_READ = 10
 """Partitions of which records are read."""
+MOST_AGES = 1_000
+"""The same where the age of each group's next record is wanted."""
 MOST_TRANSACTIONS = 200
 """Transactional ids that are described."""
 LEAST_STEP_MS = 50
@@ -83,6 +87,8 @@ class Selection(NamedTuple):
     topics: Sequence[str] | None = ()
     has_brokers: bool = False
     """Whether disks, quorum and configs of brokers are looked at."""
+    has_ages: bool = False
+    """Whether the next record of each group is read, too: a group is that far behind in time."""
 
 
 class Gatherer:
@@ -93,9 +99,10 @@ class Gatherer:
         timer: the time for all looks together.
     """
 
-    def __init__(self, admin: Admin, clock: Clock, timer: Timer, selection: Selection) -> None:
+    def __init__(self, admin: Admin, runtime: Runtime, timer: Timer, selection: Selection) -> None:
         self._admin = admin
-        self._clock = clock
+        self._runtime = runtime
+        self._clock = runtime.clock
         self._timer = timer
         self._selection = selection
         self._gaps: list[Gap] = []
@@ -121,6 +128,7 @@ class Gatherer:
         look = self._with_open_transactions(look)
         if self._selection.has_brokers:
             look = self._with_brokers(look)
+            look = look._replace(probed=self._probed(look) if before is None else before.probed)
         return look._replace(
             unreachable=dict(self._unreachable),
             gaps=tuple(self._gaps),
@@ -237,9 +245,10 @@ class Gatherer:
             for group in look.groups.values()
             for tp, committed in group.committed.items()
             if committed is not None and tp in expiring and tp in look.starts
-            if committed.offset < expiring[tp].until_offset
+            if self._selection.has_ages or committed.offset < expiring[tp].until_offset
         }
-        times = self._read("age of the next records", late, self._admin.find_records)
+        most = MOST_AGES if self._selection.has_ages else MOST_READ
+        times = self._read("age of the next records", late, self._admin.find_records, most)
         dates = {tp: each.timestamp_ms for tp, each in times.items() if isinstance(each, RecordTime)}
         return look._replace(expiring=expiring, next_times={tp: date for tp, date in dates.items() if date is not None})
 
@@ -267,9 +276,10 @@ class Gatherer:
         of: str,
         offsets: Mapping[TopicPartition, int],
         call: "Callable[..., Results[TopicPartition, V]]",
+        most: int = MOST_READ,
     ) -> "dict[TopicPartition, V | KafkaError]":
         """Return the records at offsets of the first partitions, or the damage of their batches."""
-        wanted = dict(sorted(offsets.items())[:MOST_READ])
+        wanted = dict(sorted(offsets.items())[:most])
         results = self._ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
         if results is None:
             return {}
@@ -308,7 +318,7 @@ class Gatherer:
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
         specs = dict.fromkeys(partitions, spec)
         return self._each(
-            "ListOffsets",
+            NEWEST_TIMESTAMPS if spec == MAX_TIMESTAMP else "ListOffsets",
             lambda s: self._admin.list_offsets(specs, isolation_level=isolation_level, timeout=s),
             [what],
         )
@@ -346,6 +356,19 @@ class Gatherer:
             )
             look = look._replace(transactions={} if found is None else found.done)
         return look._replace(features={feature.name: feature.level for feature in features})
+
+    def _probed(self, look: Look) -> Probed:
+        """Return what the probe finds, in a share of the time and only where the budget has room for all brokers."""
+        most = REQUESTS_EACH * (len(look.nodes) + len(self._admin.config.bootstrap_servers))
+        left = self._admin.requests_left
+        share_ms = int(self._share_s() * 1000)
+        if share_ms < LEAST_STEP_MS or (left is not None and left < most):
+            reason = TIME_UP if share_ms < LEAST_STEP_MS else BUDGET_SPENT
+            self._gaps.append(Gap(PROBE, "every broker", None, reason))
+            return Probed()
+        probed = probe(self._admin.config, self._runtime, self._timer.sub(share_ms))
+        self._admin.count_requests(min(most, REQUESTS_EACH * len(probed.reports)))
+        return probed
 
     # --- one request --------------------------------------------------------------------------------------------------
 
@@ -400,7 +423,7 @@ def take_looks(admin: Admin, runtime: Runtime, timer: Timer, selection: Selectio
 
     Raises: KafkaError: no broker responds, or what was selected by name does not exist.
     """
-    gatherer = Gatherer(admin, runtime.clock, timer, selection)
+    gatherer = Gatherer(admin, runtime, timer, selection)
     next_at_ms = runtime.clock.start_ms() + watch_ms
     first = gatherer.look()
     if not watch_ms:

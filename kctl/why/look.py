@@ -18,6 +18,7 @@ from kctl.client.admin import (
 )
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
+from kctl.why.probing import Probed
 
 
 class Gap(NamedTuple):
@@ -88,6 +89,7 @@ class Look(NamedTuple):
         features: the levels of the cluster.
         views: the metadata of topics and brokers as each broker reports it.
         unreachable: brokers that did not respond, with the reason.
+        probed: what the probe found, with `has_brokers`.
         gaps: what was not answered.
         requests: how many requests were sent.
     """
@@ -115,6 +117,7 @@ class Look(NamedTuple):
     quorum: QuorumDescription | None = None
     views: Mapping[int, MetadataView] = MappingProxyType({})
     unreachable: Mapping[int, KafkaError] = MappingProxyType({})
+    probed: Probed = Probed()
     gaps: tuple[Gap, ...] = ()
     requests: int = 0
 
@@ -122,6 +125,10 @@ class Look(NamedTuple):
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
         """Every partition."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
+
+    def groups_of(self, tp: TopicPartition) -> list[str]:
+        """Return the groups that have committed an offset of a partition."""
+        return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
 
     def node_name(self, node_id: int) -> str:
         """Return `2 (host:port)` of a broker, or its id alone where the cluster does not have it."""

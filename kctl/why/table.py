@@ -4,13 +4,15 @@
 `findings/` fills in. Shown by tests/unit/why/test_table.py; each row by a story in tests/sim/why.
 """
 
-from kctl.why.finding import FindingKind, Scope, Severity
+from kctl.why.finding import NEWEST_TIMESTAMPS, PROBE, FindingKind, Scope, Severity
 from kctl.why.table_cluster import CLUSTER_FINDINGS
+from kctl.why.table_connections import CONNECTION_FINDINGS
 from kctl.why.table_groups import GROUP_FINDINGS
 from kctl.why.table_partitions import PARTITION_FINDINGS
 
 REQUEST_RIGHTS: dict[str, str] = {
     "ApiVersions": "none",
+    PROBE: "none",
     "DescribeConfigs": "DescribeConfigs on the topic or the cluster",
     "DescribeGroups": "Describe on the group",
     "DescribeLogDirs": "Describe on the cluster",
@@ -20,13 +22,16 @@ REQUEST_RIGHTS: dict[str, str] = {
     "Fetch": "Read on the topic",
     "ListGroups": "Describe on the groups, or on the cluster",
     "ListOffsets": "Describe on the topic",
+    NEWEST_TIMESTAMPS: "Describe on the topic",
     "ListTransactions": "Describe on the transactional.ids",
     "Metadata": "Describe on the topic",
     "OffsetFetch": "Describe on the group and its topics",
 }
 """By request, the right of Kafka that it needs."""
 
-FINDINGS: dict[str, FindingKind] = {kind.id: kind for kind in (*GROUP_FINDINGS, *PARTITION_FINDINGS, *CLUSTER_FINDINGS)}
+FINDINGS: dict[str, FindingKind] = {
+    kind.id: kind for kind in (*GROUP_FINDINGS, *PARTITION_FINDINGS, *CLUSTER_FINDINGS, *CONNECTION_FINDINGS)
+}
 """By id, in the order in which findings of one severity are shown."""
 
 

@@ -1,6 +1,6 @@
 """The findings about consumer groups, as rows of the table."""
 
-from kctl.why.finding import FindingKind, Scope, Severity
+from kctl.why.finding import NEWEST_TIMESTAMPS, FindingKind, Scope, Severity
 
 _GROUP = (Scope.GROUP,)
 _OFFSETS = ("DescribeGroups", "OffsetFetch", "ListOffsets")
@@ -220,7 +220,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         title="A group has read everything and no records arrive",
         scopes=_GROUP,
         looks=1,
-        requests=_OFFSETS,
+        requests=(*_OFFSETS, NEWEST_TIMESTAMPS),
         subject="group {group}",
         sentence="{group} has read all of {topic}; the newest record is {age} old: the producers are silent, not the "
         "group",

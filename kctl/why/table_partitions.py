@@ -1,6 +1,6 @@
 """The findings about topics and their partitions, as rows of the table."""
 
-from kctl.why.finding import FindingKind, Scope, Severity
+from kctl.why.finding import NEWEST_TIMESTAMPS, FindingKind, Scope, Severity
 
 _ALL = (Scope.GROUP, Scope.TOPIC, Scope.CLUSTER)
 _TOPICS = (Scope.TOPIC, Scope.CLUSTER)
@@ -80,7 +80,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         title="Records from the future stop retention",
         scopes=_ALL,
         looks=1,
-        requests=("ListOffsets",),
+        requests=(NEWEST_TIMESTAMPS,),
         subject="topic {topic}",
         sentence="{partition} has a record from the future: offset {offset} is dated {date}, {ahead} from now{more}",
         leads_to="Retention by time keeps the segment with that record, and all after it, until then.",

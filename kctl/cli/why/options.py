@@ -9,6 +9,7 @@ from kctl.cli.options import Words, duration_ms
 
 DEFAULT_BUDGET = 200
 DEFAULT_INTERVAL_MS = 10_000
+LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
 
 
@@ -20,6 +21,8 @@ class WhyOptions(NamedTuple):
     ignored: frozenset[str]
     severity: str
     budget: int
+    interval_ms: int
+    address: tuple[str, int] | None
 
 
 def why_options(
@@ -51,11 +54,36 @@ def why_options(
     budget: Annotated[
         int, typer.Option("--budget", min=1, max=100_000, metavar="N", help="Most requests to send in all (200).")
     ] = DEFAULT_BUDGET,
+    serve: Annotated[
+        str | None,
+        typer.Option(
+            "--serve",
+            metavar="[HOST]:PORT",
+            help="Look every --interval and serve metrics for Prometheus at /metrics; on 127.0.0.1 without HOST.",
+        ),
+    ] = None,
 ) -> WhyOptions:
     """Return the options. Raises: click.BadParameter: there is no such finding."""
-    if watch and interval < 1000:
+    if (watch or serve) and interval < 1000:
         raise click.BadParameter("two looks have to be at least 1s apart.", param_hint="'--interval'")
-    return WhyOptions(interval if watch else 0, _ids(only, "--only"), _ids(ignore, "--ignore"), severity, budget)
+    return WhyOptions(
+        interval if watch else 0,
+        _ids(only, "--only"),
+        _ids(ignore, "--ignore"),
+        severity,
+        budget,
+        interval,
+        _address(serve),
+    )
+
+
+def _address(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= LARGEST_PORT):
+        raise click.BadParameter(f"{text[:80]!r} is not :PORT or HOST:PORT.", param_hint="'--serve'")
+    return host.strip("[]") or LOOPBACK, int(port)
 
 
 def _ids(given: list[str] | None, flag: str) -> frozenset[str]:

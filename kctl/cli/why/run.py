@@ -47,6 +47,10 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
     output = common.choose_output(*SHAPES)
     runtime = system_runtime()
     with open_admin(common) as admin:
+        if options.address is not None:
+            from kctl.cli.why.exporter import serve  # wanted only here
+
+            return serve(common, admin, runtime, selection, scopes, options, options.address)
         timeout_ms = admin.config.default_api_timeout_ms
         if options.watch_ms >= timeout_ms:
             raise click.UsageError(

@@ -209,6 +209,18 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
         """How many requests were sent so far, those for metadata included, those that connect and log in not."""
         return self._client.network.requests_sent
 
+    def count_requests(self, count: int) -> None:
+        """Count requests that were sent beside this client, so that the block of `request_budget` has fewer left."""
+        network = self._client.network
+        network.requests_sent += count
+        if network.requests_left is not None:
+            network.requests_left = max(0, network.requests_left - count)
+
+    @property
+    def requests_left(self) -> int | None:
+        """How many requests the block of `request_budget` may still send; None outside of one."""
+        return self._client.network.requests_left
+
     @property
     def has_requests_left(self) -> bool:
         """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""

@@ -53,7 +53,7 @@ class Scene:
         runtime.driver.wait(runtime.driver.waiter(), started_ms + APART_MS)
         timer = Timer(self.world.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
-            return Looks(Gatherer(self.admin, runtime.clock, timer, selection).look(first.now), first.now)
+            return Looks(Gatherer(self.admin, runtime, timer, selection).look(first.now), first.now)
 
     def group(self, name: str = "g", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with a group, by id."""

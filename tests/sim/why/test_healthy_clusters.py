@@ -85,7 +85,7 @@ def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None
                 healthy = Healthy(world, draw, stack)
 
                 def look_twice() -> Looks:
-                    gatherer = Gatherer(admin, runtime.clock, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
+                    gatherer = Gatherer(admin, runtime, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
                     with admin.request_budget(BUDGET):
                         first = gatherer.look()
                         healthy.run(APART_MS)

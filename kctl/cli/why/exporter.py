@@ -1,0 +1,63 @@
+"""`--serve`: looks again and again, and what the last look found as a page of metrics.
+
+Shown by tests/cli/test_why_serve.py.
+"""
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.cli.options import Common
+from kctl.cli.why.metrics import State, metrics_text
+from kctl.cli.why.options import WhyOptions
+from kctl.cli.why.serve import MetricsServer
+from kctl.client.admin import Admin
+from kctl.client.clock import Timer
+from kctl.client.errors import KafkaError
+from kctl.client.runtime import Runtime
+from kctl.why import Diagnosis, Gatherer, Look, Looks, Scope, Selection, Severity, diagnose
+
+
+def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
+    """Return what was found, as the options choose."""
+    return diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
+
+
+def serve(
+    common: Common,
+    admin: Admin,
+    runtime: Runtime,
+    selection: Selection,
+    scopes: tuple[Scope, ...],
+    options: WhyOptions,
+    address: tuple[str, int],
+) -> int:
+    """Look every `--interval` until a signal ends it; each look is compared with the one before.
+
+    Raises: CommandError: the address cannot be listened on.
+    """
+    state = State(None, None, 0, "")
+    try:
+        server = MetricsServer(*address, lambda: metrics_text(state))
+    except OSError as error:
+        where = f"{address[0]}:{address[1]}"
+        raise CommandError(ExitCode.USAGE, f"cannot listen on {where} (--serve): {error.strerror or error}") from None
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    common.say(f"{common.environment.program}: serving http://{host}:{server.port}/metrics until Ctrl-C")
+    waiter = runtime.driver.waiter()
+    before: Look | None = None
+    try:
+        while True:
+            next_at_ms = runtime.clock.start_ms() + options.interval_ms
+            timer = Timer(runtime.clock, admin.config.default_api_timeout_ms)
+            try:
+                with admin.within(), admin.request_budget(options.budget):
+                    now = Gatherer(admin, runtime, timer, selection._replace(has_ages=True)).look(before)
+                timer.update()
+                looks = Looks(now, before)
+                state = State(looks, diagnosis_of(looks, scopes, options), timer.elapsed_ms, "")
+                before = now
+            except KafkaError as error:
+                state = state._replace(error=str(error))
+                common.say(f"{common.environment.program}: {explain(error).message}")
+            runtime.driver.wait(waiter, next_at_ms)
+    finally:
+        server.close()

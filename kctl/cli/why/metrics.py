@@ -1,0 +1,104 @@
+"""Looks and findings as Prometheus text (exposition format 0.0.4). Pure.
+
+Shown by tests/unit/cli/why/test_metrics.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import one_line
+from kctl.why import Diagnosis, Looks
+
+MOST_SERIES = 20_000
+"""Of one metric; further ones are counted in kctl_why_dropped_series."""
+
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    """One metric: name, help and its series."""
+
+    name: str
+    help: str
+    series: list[tuple[Labels, float]]
+
+
+class State(NamedTuple):
+    """What was found last, and how the last look ended; `error` is empty where it succeeded."""
+
+    looks: Looks | None
+    diagnosis: Diagnosis | None
+    took_ms: int
+    error: str
+
+
+def metrics_text(state: State) -> str:
+    """Return the whole page."""
+    metrics = list(_metrics(state))
+    dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
+    metrics.append(Metric("kctl_why_dropped_series", "Series that were left out.", [({}, dropped)]))
+    return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
+
+
+def _metrics(state: State) -> Iterator[Metric]:
+    looks, diagnosis = state.looks, state.diagnosis
+    is_up = looks is not None and not state.error
+    yield Metric("kctl_why_up", "Whether the last look succeeded.", [({}, is_up)])
+    if looks is None or diagnosis is None:
+        return
+    yield Metric("kctl_why_look_timestamp_seconds", "When the last look began.", [({}, looks.now.wall_ms / 1000)])
+    yield Metric("kctl_why_look_duration_seconds", "How long it took.", [({}, state.took_ms / 1000)])
+    yield Metric("kctl_why_requests", "Requests that it sent.", [({}, looks.now.requests)])
+    yield Metric("kctl_why_complete", "Whether everything was checked.", [({}, not diagnosis.unchecked)])
+    counts: dict[tuple[str, str, str], int] = {}
+    for each in diagnosis.findings:
+        key = (each.id, each.severity.value, each.subject)
+        counts[key] = counts.get(key, 0) + 1
+    findings = [({"id": name, "severity": how, "subject": what}, n) for (name, how, what), n in counts.items()]
+    yield Metric("kctl_why_findings", "Findings, kctl explain ID describes one.", [*findings])
+    yield Metric("kctl_group_lag_records", "Records that wait for a group.", list(_lags(looks)))
+    yield Metric("kctl_group_lag_seconds", "Age of the next record that waits for a group.", list(_ages(looks)))
+    yield Metric("kctl_probe_phase_seconds", "Phases of a connection to each address.", list(_phases(looks)))
+    ready = [({"address": str(each.target)}, float(each.is_ready)) for each in looks.now.probed.reports]
+    yield Metric("kctl_probe_ready", "Whether each address can be used.", [*ready])
+
+
+def _lags(looks: Looks) -> Iterator[tuple[Labels, float]]:
+    for group_id, group in looks.now.groups.items():
+        for tp in group.partitions:
+            lag = looks.lag(group, tp)
+            if lag is not None:
+                yield _of(group_id, tp), lag
+
+
+def _ages(looks: Looks) -> Iterator[tuple[Labels, float]]:
+    for group_id, group in looks.now.groups.items():
+        for tp in group.partitions:
+            lag, date = looks.lag(group, tp), looks.now.next_times.get(tp)
+            if lag == 0:
+                yield _of(group_id, tp), 0
+            elif lag is not None and date is not None and len(looks.now.groups_of(tp)) == 1:
+                yield _of(group_id, tp), max(0, looks.now.wall_ms - date) / 1000
+
+
+def _phases(looks: Looks) -> Iterator[tuple[Labels, float]]:
+    for report in looks.now.probed.reports:
+        for phase, ms in report.phases_ms.items():
+            yield {"address": str(report.target), "phase": phase.value}, ms / 1000
+
+
+def _of(group_id: str, tp: TopicPartition) -> Labels:
+    return {"group": group_id, "topic": tp.topic, "partition": str(tp.partition)}
+
+
+def _lines(metric: Metric) -> Iterable[str]:
+    yield f"# HELP {metric.name} {metric.help}"
+    yield f"# TYPE {metric.name} gauge"
+    for labels, value in metric.series[:MOST_SERIES]:
+        text = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+        yield f"{metric.name}{{{text}}} {value:.15g}" if text else f"{metric.name} {value:.15g}"
+
+
+def _escaped(value: str) -> str:
+    return one_line(value).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,111 @@
+"""The page of metrics over HTTP: a small server beside the looks, with a limit on everything that a scraper sends.
+
+One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time, `MOST_BYTES` of request line
+and headers together, and `TIME_S` from accept to close. Shown by tests/cli/test_why_serve.py.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+
+MOST_CONNECTIONS = 16
+MOST_BYTES = 8192
+TIME_S = 5
+_CRLF = b"\r\n"
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+
+
+class MetricsServer:
+    """Serves a page on a thread of its own until it is closed.
+
+    Args: page: called for each scrape, on that thread.
+    Raises: OSError: the address cannot be listened on.
+    """
+
+    def __init__(self, host: str, port: int, page: Callable[[], str]) -> None:
+        self._page = page
+        self._open = 0
+        self._loop = asyncio.new_event_loop()
+        self._started = Event()
+        self._error: OSError | None = None
+        self.port = 0
+        self._thread = Thread(target=self._run, args=(host, port), name="kctl-metrics", daemon=True)
+        self._thread.start()
+        self._started.wait()
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Stop listening and close every connection."""
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self, host: str, port: int) -> None:
+        try:
+            self._loop.run_until_complete(self._serve(host, port))
+        finally:
+            self._started.set()
+            self._loop.close()
+
+    async def _serve(self, host: str, port: int) -> None:
+        self._stop = asyncio.Event()
+        try:
+            server = await asyncio.start_server(self._answer, host, port, limit=MOST_BYTES, backlog=MOST_CONNECTIONS)
+        except OSError as error:
+            self._error = error
+            return
+        self.port = server.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._stop.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            with suppress(TimeoutError, OSError):
+                async with asyncio.timeout(TIME_S):
+                    await self._converse(reader, writer, has_room=self._open <= MOST_CONNECTIONS)
+        finally:
+            self._open -= 1
+            writer.transport.abort()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_room: bool) -> None:
+        code, method = (await _read(reader)) if has_room else (503, "GET")
+        body = self._page().encode() if code == 200 else f"{_REASONS[code]}\n".encode()
+        head = [
+            f"HTTP/1.1 {code} {_REASONS[code]}",
+            "Content-Type: text/plain; version=0.0.4; charset=utf-8",
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+        ]
+        writer.write("\r\n".join([*head, "", ""]).encode() + (b"" if method == "HEAD" else body))
+        await writer.drain()
+        writer.write_eof()
+        await reader.read(1)  # until the scraper closes, so that what was written is not cut off
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[int, str]:
+    """Return the status of a request, and its method."""
+    try:
+        head = await reader.readuntil(_CRLF + _CRLF)
+    except asyncio.LimitOverrunError:
+        return 431, "GET"
+    except asyncio.IncompleteReadError:
+        return 400, "GET"
+    words = head.split(_CRLF, 1)[0].split(b" ")
+    if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
+        return 400, "GET"
+    method, target = words[0].decode("latin-1"), words[1].split(b"?")[0]
+    if method not in ("GET", "HEAD"):
+        return 405, "GET"
+    return (200 if target == b"/metrics" else 404), method

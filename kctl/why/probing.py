@@ -1,0 +1,34 @@
+"""One round of the probe as a part of a look: every address of every broker, bounded by a timer."""
+
+from typing import NamedTuple
+
+from kctl.client.clock import Timer
+from kctl.client.config import AdminConfig
+from kctl.client.events import ignore_events
+from kctl.client.probe import AddressReport, Finding, ProbeOptions, Prober, bootstrap_nodes, diagnose
+from kctl.client.runtime import Runtime
+
+REQUESTS_EACH = 3
+"""What the probe asks of an address at most, beside logging in: ApiVersions, Metadata, DescribeCluster."""
+
+
+class Probed(NamedTuple):
+    """What a round found; the reports have the phases of each address."""
+
+    reports: tuple[AddressReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:
+    """Return one round; addresses that are not done by the end of the timer are as far as they came."""
+    prober = Prober(
+        config, runtime, bootstrap_nodes(config), events=ignore_events, options=ProbeOptions(try_protocols=False)
+    )
+    try:
+        while not prober.is_done and timer.not_expired:
+            prober.poll(timer.deadline_at_ms)
+            timer.update()
+    finally:
+        prober.close()
+    reports = tuple(prober.reports)
+    return Probed(reports, tuple(diagnose(reports, wall_ms=runtime.clock.wall_ms())))

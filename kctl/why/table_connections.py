@@ -1,0 +1,71 @@
+"""The findings of the probe about addresses and certificates, as rows of the table."""
+
+from kctl.why.finding import PROBE, FindingKind, Scope, Severity
+
+
+def _row(name: str, severity: Severity, title: str, leads_to: str) -> FindingKind:
+    return FindingKind(
+        id=name,
+        severity=severity,
+        title=title,
+        scopes=(Scope.CLUSTER,),
+        looks=1,
+        requests=(PROBE,),
+        subject="{where}",
+        sentence="{where}: {text}",
+        leads_to=leads_to,
+        show="kctl probe",
+        cure="{hint}",
+    )
+
+
+CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
+    _row(
+        "advertised-unusable",
+        Severity.ERROR,
+        "A broker advertises an address that does not work from here",
+        "Clients reach the bootstrap server and wait for this broker until their timeouts.",
+    ),
+    _row(
+        "advertised-loopback",
+        Severity.ERROR,
+        "A broker advertises a loopback address to clients from outside",
+        "Every client connects to itself.",
+    ),
+    _row(
+        "misrouted",
+        Severity.ERROR,
+        "Another broker answers at a broker's address",
+        "Requests for partitions of one broker reach another and fail with NOT_LEADER_OR_FOLLOWER.",
+    ),
+    _row(
+        "two-clusters",
+        Severity.ERROR,
+        "The bootstrap servers belong to different clusters",
+        "Clients read and write in one or the other, as chance has it.",
+    ),
+    _row(
+        "certificate-ended",
+        Severity.ERROR,
+        "A certificate has expired",
+        "Clients that check certificates refuse the connection.",
+    ),
+    _row(
+        "certificate-ends",
+        Severity.WARNING,
+        "A certificate expires soon",
+        "From then on clients that check certificates refuse the connection.",
+    ),
+    _row(
+        "certificate-name",
+        Severity.WARNING,
+        "A certificate is for another name",
+        "Clients that check names refuse the connection.",
+    ),
+    _row(
+        "version-skew",
+        Severity.NOTE,
+        "Brokers have different versions of APIs",
+        "Clients use what the broker that they reach has; features wait for the oldest broker.",
+    ),
+)

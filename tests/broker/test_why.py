@@ -1,0 +1,137 @@
+"""`kctl why` on real Kafka: healthy clusters, and incidents that a script can make, each with its twin."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.producer import Producer
+from tests.cli.processes import Ended, kctl
+from tests.support.kafka.cluster import KafkaCluster
+
+BAD = ("error", "warning")
+
+
+def why(kafka: KafkaCluster, *words: str) -> tuple[Ended, dict[str, Any]]:
+    """Return how it ended, and the findings by id."""
+    ended = kctl(*words, "-b", kafka.bootstrap(), "--output", "json", "--api-timeout", "40s")
+    document = json.loads(ended.stdout)
+    return ended, {row["id"]: row for row in document["rows"] if row["severity"] in BAD}
+
+
+def produce(kafka: KafkaCluster, topic: str, count: int = 3, partition: int = 0) -> None:
+    with Producer({"bootstrap.servers": kafka.bootstrap()}) as producer:
+        for _ in range(count):
+            producer.send(topic, b"x", partition=partition)
+
+
+@pytest.fixture
+def topic(any_kafka: KafkaCluster) -> str:
+    return any_kafka.create_topic(partitions=2)
+
+
+@pytest.fixture
+def starting(kafka_three: KafkaCluster) -> Iterator[None]:
+    """Leave all nodes running."""
+    yield
+    for node in kafka_three.nodes:
+        if not node.process.is_running:
+            node.start()
+
+
+def test_healthy_group_topic_and_cluster_have_no_finding(any_kafka: KafkaCluster, topic: str) -> None:
+    group = f"{topic}-group"
+    produce(any_kafka, topic)
+    config = {"bootstrap.servers": any_kafka.bootstrap(), "group.id": group, "auto.offset.reset": "earliest"}
+    with Consumer(config) as consumer:
+        consumer.subscribe([topic])
+        while not consumer.assignment or len(consumer.poll(timeout=1)) < 3:
+            pass
+        consumer.commit_sync(timeout=10)
+        for words in (("why", "group", group, "--watch", "1s"), ("why", "topic", topic), ("why", "cluster")):
+            ended, found = why(any_kafka, *words)
+            assert (ended.code, found) == (0, {}), ended
+
+
+def test_group_without_members_and_lost_records(any_kafka: KafkaCluster, topic: str) -> None:
+    group = f"{topic}-group"
+    produce(any_kafka, topic, 9)
+    with Consumer({"bootstrap.servers": any_kafka.bootstrap(), "group.id": group}) as consumer:
+        consumer.commit_sync({TopicPartition(topic, 0): 2, TopicPartition(topic, 1): 0}, timeout=10)
+    _, found = why(any_kafka, "why", "group", group)
+    assert found.keys() == {"group-no-members"}
+    assert f"7 records wait: 7 on {topic}-0" in found["group-no-members"]["sentence"]
+    assert kctl("topics", "trim", f"{topic}:0", "--before", "5", "--yes", "-b", any_kafka.bootstrap()).code == 0
+    ended, found = why(any_kafka, "why", "group", group)
+    assert ended.code == 3
+    assert "its next offset is 2, and the log starts at 5" in found["lost-data"]["sentence"]
+
+
+def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: str) -> None:
+    group = f"{topic}-group"
+    produce(any_kafka, topic)
+    config = {
+        "bootstrap.servers": any_kafka.bootstrap(),
+        "group.id": group,
+        "client.id": "app-7",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": "false",
+    }
+    with Consumer(config) as consumer:
+        consumer.subscribe([topic])
+        while not consumer.assignment or len(consumer.poll(timeout=1)) < 3:
+            pass
+        consumer.commit_sync(timeout=10)
+        produce(any_kafka, topic, 4)
+        ended, found = why(any_kafka, "why", "group", group, "--watch", "1s")
+        assert ended.code == 3
+        assert found.keys() == {"group-stuck"}
+        assert f"{group} has not moved on {topic}-0 from offset 3 for 1" in found["group-stuck"]["sentence"]
+        assert "4 records wait. Its owner app-7 (127.0.0.1)" in found["group-stuck"]["sentence"]
+
+
+@pytest.mark.usefixtures("starting")
+def test_killed_broker_leaves_a_topic_under_min_isr(kafka_three: KafkaCluster) -> None:
+    topic = kafka_three.create_topic(partitions=3, replication=3)
+    words = ("configs", "set", "topic", topic, "min.insync.replicas=3", "-b", kafka_three.bootstrap())
+    assert kctl(*words).code == 0
+    assert why(kafka_three, "why", "topic", topic)[1] == {}
+    killed = kafka_three.nodes[2]
+    killed.kill()
+    for _ in range(40):  # until the controller has fenced it
+        ended, found = why(kafka_three, "why", "topic", topic)
+        if "under-min-isr" in found:
+            break
+    assert ended.code == 3
+    assert (
+        "has 2 of 3 replicas in sync and min.insync.replicas=3 (set on the topic)" in found["under-min-isr"]["sentence"]
+    )
+    assert f"missing: broker {killed.number}" in found["under-min-isr"]["sentence"]
+    for _ in range(40):
+        ended, found = why(kafka_three, "why", "cluster")
+        if "broker-missing" in found:
+            break
+    assert found["broker-missing"]["subject"] == f"broker {killed.number}"
+    killed.start()
+    for _ in range(40):
+        ended, found = why(kafka_three, "why", "topic", topic)
+        if not found:
+            break
+    assert (ended.code, found) == (0, {})
+
+
+@pytest.mark.usefixtures("starting")
+def test_frozen_broker_is_unreachable_and_named(kafka_three: KafkaCluster) -> None:
+    topic = kafka_three.create_topic(partitions=3, replication=1)
+    frozen = kafka_three.leader(topic, 0)
+    frozen.freeze()
+    try:
+        ended, found = why(kafka_three, "why", "topic", topic)
+    finally:
+        frozen.thaw()
+    assert ended.code == 3
+    assert found.keys() & {"broker-unreachable", "no-leader", "broker-missing"}
+    assert f"broker {frozen.number}" in " ".join(row["sentence"] for row in found.values())

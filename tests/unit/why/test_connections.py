@@ -1,0 +1,31 @@
+"""Findings of the probe in the table of `kctl why`, under their own ids."""
+
+from kctl.client import probe
+from kctl.why import Look, Severity
+from kctl.why.probing import Probed
+from kctl.why.table_connections import CONNECTION_FINDINGS
+from tests.unit.why.looks import NODES, WALL_MS, found
+
+
+def test_certificate_that_expires_soon_is_a_finding_with_its_place() -> None:
+    expires = probe.Finding(
+        "certificate-ends", probe.Severity.WARNING, "b1:9093", "certificate of b1 ends soon", "renew it"
+    )
+    finding = found(Look(WALL_MS, NODES, probed=Probed((), (expires,))))["certificate-ends"]
+    assert finding.severity is Severity.WARNING
+    assert (finding.subject, finding.sentence, finding.cure, finding.show) == (
+        "b1:9093", "b1:9093: certificate of b1 ends soon", "renew it", "kctl probe",
+    )  # fmt: skip
+
+
+def test_finding_that_has_no_row_is_left_to_the_probe() -> None:
+    idle = probe.Finding("idle-closed", probe.Severity.NOTE, "b1:9093", "the connection was ended", "no harm")
+    assert found(Look(WALL_MS, NODES, probed=Probed((), (idle,)))) == {}
+
+
+def test_every_row_is_a_finding_of_the_probe() -> None:
+    from pathlib import Path
+
+    source = Path(probe.findings.__file__).read_text(encoding="utf-8")
+    for kind in CONNECTION_FINDINGS:
+        assert f'Finding("{kind.id}"' in source
