@@ -58,8 +58,8 @@ def why_options(
         str | None,
         typer.Option(
             "--serve",
-            metavar="[HOST]:PORT",
-            help="Look every --interval and serve metrics for Prometheus at /metrics; on 127.0.0.1 without HOST.",
+            metavar="HOST:PORT",
+            help="Look every --interval and serve metrics for Prometheus at /metrics; :PORT is on 127.0.0.1.",
         ),
     ] = None,
 ) -> WhyOptions:
