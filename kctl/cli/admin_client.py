@@ -9,14 +9,24 @@ from contextlib import contextmanager
 from kctl.cli.options import Common
 from kctl.client.admin import Admin
 from kctl.client.config import AdminConfig
+from kctl.client.events import Event, EventSink, ignore_events
 
 
 @contextmanager
-def open_admin(common: Common) -> Iterator[Admin]:
-    """Return an admin client, each call of which has its own API timeout unless `Admin.within` bounds several."""
+def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admin]:
+    """Return an admin client, each call of which has its own API timeout unless `Admin.within` bounds several.
+
+    Args: also: takes the events, too.
+    """
+    events = common.events
+
+    def take(event: Event) -> None:
+        events(event)
+        also(event)
+
     config = common.fail_fast_settings.parse(AdminConfig)
     common.note_ignored(config)
-    with Admin(config, events=common.events) as admin:
+    with Admin(config, events=events if also is ignore_events else take) as admin:
         yield admin
 
 

@@ -11,6 +11,7 @@ from kctl.why.gather import Gatherer, Selection, take_looks
 from kctl.why.look import Gap, Look
 from kctl.why.looking import Looks
 from kctl.why.table import FINDINGS
+from kctl.why.throttles import Throttles
 
 __all__ = [
     "FINDINGS",
@@ -25,6 +26,7 @@ __all__ = [
     "Scope",
     "Selection",
     "Severity",
+    "Throttles",
     "diagnose",
     "take_looks",
 ]

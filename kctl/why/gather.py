@@ -33,6 +33,7 @@ from kctl.why.finding import NEWEST_TIMESTAMPS, PROBE
 from kctl.why.look import ConfigValue, Expiring, Gap, GroupLook, Look
 from kctl.why.looking import Looks, frozen_partitions
 from kctl.why.probing import REQUESTS_EACH, Probed, probe
+from kctl.why.throttles import Throttles
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -40,6 +41,8 @@ V = TypeVar("V")
 SHARE = 3
 """A request gets this part of the time that is left, so that one silent broker leaves time for the rest."""
 MOST_STEP_MS = 10_000
+RESERVE, RESERVE_EACH = 12, 8
+"""Requests that are kept for what is read after the groups: in all, and for each broker."""
 OLD_PERCENT = 90
 """A record that has reached this part of retention.ms is about to be deleted."""
 NEIGHBOURS = 3
@@ -97,9 +100,22 @@ class Gatherer:
     Args:
         admin: its calls are bounded by `timer`.
         timer: the time for all looks together.
+        throttles: takes the events of `admin`.
+        is_repeated: there will be a second look, which has to find half of the budget.
     """
 
-    def __init__(self, admin: Admin, runtime: Runtime, timer: Timer, selection: Selection) -> None:
+    def __init__(
+        self,
+        admin: Admin,
+        runtime: Runtime,
+        timer: Timer,
+        selection: Selection,
+        throttles: Throttles | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
+        self._throttles = throttles or Throttles()
+        self._is_repeated = is_repeated
         self._admin = admin
         self._runtime = runtime
         self._clock = runtime.clock
@@ -119,25 +135,31 @@ class Gatherer:
         look = Look(self._clock.wall_ms())
         cluster = self._admin.describe_cluster()
         look = look._replace(nodes=cluster.nodes, controller_id=cluster.controller_id)
-        look = look._replace(groups=self._groups())
+        if self._selection.has_brokers:
+            look = look._replace(probed=self._probed(look) if before is None else before.probed)
+            look = self._with_brokers(look)
+        look = look._replace(groups=self._groups(self._reserve(look, is_first=before is None)))
         look = self._with_topics(look)
         look = self._with_configs(look, before)
         look = self._with_offsets(look)
         look = self._with_expiring(look)
         look = self._with_records(look, before)
         look = self._with_open_transactions(look)
-        if self._selection.has_brokers:
-            look = self._with_brokers(look)
-            look = look._replace(probed=self._probed(look) if before is None else before.probed)
         return look._replace(
             unreachable=dict(self._unreachable),
+            paused_ms=self._throttles.paused_ms(),
             gaps=tuple(self._gaps),
             requests=self._admin.requests_sent - sent_before,
         )
 
     # --- groups -------------------------------------------------------------------------------------------------------
 
-    def _groups(self) -> dict[str, GroupLook]:
+    def _reserve(self, look: Look, *, is_first: bool) -> int:
+        """Return how many requests of the budget are kept for what follows the groups, and for a second look."""
+        left = self._admin.requests_left or 0
+        return RESERVE + RESERVE_EACH * len(look.nodes) + (left // 2 if is_first and self._is_repeated else 0)
+
+    def _groups(self, reserve: int) -> dict[str, GroupLook]:
         names = self._selection.groups
         if names is None:
             listed = self._ask("ListGroups", "the cluster", lambda s: self._admin.list_groups(timeout=s))
@@ -148,7 +170,13 @@ class Gatherer:
             return {}
         described = self._each("DescribeGroups", lambda s: self._admin.describe_groups(names, timeout=s), names)
         found: dict[str, GroupLook] = {}
-        for group_id, description in described.items():
+        for number, (group_id, description) in enumerate(described.items()):
+            left = self._admin.requests_left
+            if number and left is not None and left < reserve:
+                self._gaps.append(
+                    Gap("OffsetFetch", f"{counted(len(described) - number, 'group')}", None, BUDGET_SPENT)
+                )
+                break
             look = self._group(group_id, description)
             if look is not None:
                 found[group_id] = look
@@ -418,12 +446,19 @@ class Gatherer:
 _READ_ONCE = frozenset({"DescribeConfigs"})
 
 
-def take_looks(admin: Admin, runtime: Runtime, timer: Timer, selection: Selection, watch_ms: int) -> Looks:
+def take_looks(
+    admin: Admin,
+    runtime: Runtime,
+    timer: Timer,
+    selection: Selection,
+    watch_ms: int,
+    throttles: Throttles | None = None,
+) -> Looks:
     """Return one look, or two that are `watch_ms` apart.
 
     Raises: KafkaError: no broker responds, or what was selected by name does not exist.
     """
-    gatherer = Gatherer(admin, runtime, timer, selection)
+    gatherer = Gatherer(admin, runtime, timer, selection, throttles, is_repeated=watch_ms > 0)
     next_at_ms = runtime.clock.start_ms() + watch_ms
     first = gatherer.look()
     if not watch_ms:

@@ -90,6 +90,7 @@ class Look(NamedTuple):
         views: the metadata of topics and brokers as each broker reports it.
         unreachable: brokers that did not respond, with the reason.
         probed: what the probe found, with `has_brokers`.
+        paused_ms: how long brokers asked this client to pause, by broker.
         gaps: what was not answered.
         requests: how many requests were sent.
     """
@@ -118,6 +119,7 @@ class Look(NamedTuple):
     views: Mapping[int, MetadataView] = MappingProxyType({})
     unreachable: Mapping[int, KafkaError] = MappingProxyType({})
     probed: Probed = Probed()
+    paused_ms: Mapping[str, int] = MappingProxyType({})
     gaps: tuple[Gap, ...] = ()
     requests: int = 0
 

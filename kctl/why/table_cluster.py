@@ -101,6 +101,20 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         cure="repair the disk of {path}, then restart broker {broker}",
     ),
     FindingKind(
+        id="quota-throttled",
+        severity=Severity.WARNING,
+        title="A quota throttles this client",
+        scopes=_ALL,
+        looks=1,
+        requests=("Metadata",),
+        subject="broker {broker}",
+        sentence="broker {broker} throttles this client: its responses asked for pauses of {paused}, because a quota "
+        "of the user or of the client id is exceeded",
+        leads_to="Every client under that quota waits as long, without an error.",
+        show="kctl api DescribeClientQuotas",
+        cure="raise the quota of the user or client id, or send less",
+    ),
+    FindingKind(
         id="producer-fenced",
         severity=Severity.ERROR,
         title="Two producers with one transactional.id fence each other",

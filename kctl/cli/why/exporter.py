@@ -13,7 +13,7 @@ from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.errors import KafkaError
 from kctl.client.runtime import Runtime
-from kctl.why import Diagnosis, Gatherer, Look, Looks, Scope, Selection, Severity, diagnose
+from kctl.why import Diagnosis, Gatherer, Look, Looks, Scope, Selection, Severity, Throttles, diagnose
 
 
 def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
@@ -25,6 +25,7 @@ def serve(
     common: Common,
     admin: Admin,
     runtime: Runtime,
+    throttles: Throttles,
     selection: Selection,
     scopes: tuple[Scope, ...],
     options: WhyOptions,
@@ -42,6 +43,7 @@ def serve(
         raise CommandError(ExitCode.USAGE, f"cannot listen on {where} (--serve): {error.strerror or error}") from None
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     common.say(f"{common.environment.program}: serving http://{host}:{server.port}/metrics until Ctrl-C")
+    wanted = selection._replace(has_ages=True)
     waiter = runtime.driver.waiter()
     before: Look | None = None
     try:
@@ -50,7 +52,7 @@ def serve(
             timer = Timer(runtime.clock, admin.config.default_api_timeout_ms)
             try:
                 with admin.within(), admin.request_budget(options.budget):
-                    now = Gatherer(admin, runtime, timer, selection._replace(has_ages=True)).look(before)
+                    now = Gatherer(admin, runtime, timer, wanted, throttles).look(before)
                 timer.update()
                 looks = Looks(now, before)
                 state = State(looks, diagnosis_of(looks, scopes, options), timer.elapsed_ms, "")

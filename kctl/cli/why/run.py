@@ -16,7 +16,7 @@ from kctl.cli.why.view import write_diagnosis
 from kctl.client.clock import Timer, duration_text
 from kctl.client.errors import AuthorizationError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
-from kctl.why import Diagnosis, Scope, Selection, Severity, diagnose, take_looks
+from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -46,11 +46,12 @@ def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str]
 def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scope, ...], options: WhyOptions) -> int:
     output = common.choose_output(*SHAPES)
     runtime = system_runtime()
-    with open_admin(common) as admin:
+    throttles = Throttles()
+    with open_admin(common, throttles.take) as admin:
         if options.address is not None:
             from kctl.cli.why.exporter import serve  # wanted only here
 
-            return serve(common, admin, runtime, selection, scopes, options, options.address)
+            return serve(common, admin, runtime, throttles, selection, scopes, options, options.address)
         timeout_ms = admin.config.default_api_timeout_ms
         if options.watch_ms >= timeout_ms:
             raise click.UsageError(
@@ -59,7 +60,7 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
             )
         timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
-            looks = take_looks(admin, runtime, timer, selection, options.watch_ms)
+            looks = take_looks(admin, runtime, timer, selection, options.watch_ms, throttles)
     diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
     write_diagnosis(common, output, subject, looks, diagnosis)
     return exit_code(diagnosis)

@@ -17,6 +17,8 @@ LEAST_FREE_PERCENT = 10
 CLOCK_MS = 30_000
 """Clocks that differ by less are not reported: the two instants are not of the same moment."""
 BEHIND_MS = 30_000
+PAUSE_MS = 100
+"""Shorter pauses in all are no trouble."""
 SKEW_FACTOR = 2
 LEAST_SKEWED = 20
 """With fewer partitions than this on average, leaders are never spread evenly."""
@@ -26,6 +28,7 @@ def brokers(looks: Looks) -> Iterator[Finding]:
     """Yield what is wrong with brokers."""
     yield from _unreachable(looks.now)
     yield from _missing(looks.now)
+    yield from _throttled(looks.now)
     yield from _stale(looks)
     yield from _quorum(looks.now)
     yield from _disks(looks)
@@ -62,6 +65,15 @@ def _missing(look: Look) -> Iterator[Finding]:
             {"broker": node_id, "partitions": counted(len(replicas), "partition"), **place(replicas[0])},
             [Evidence("Metadata", "registered brokers", {"brokers": ",".join(map(str, sorted(registered)))})],
         )
+
+
+def _throttled(look: Look) -> Iterator[Finding]:
+    for where, paused_ms in look.paused_ms.items():
+        if paused_ms >= PAUSE_MS:
+            yield FINDINGS["quota-throttled"].found(
+                {"broker": where, "paused": age_text(paused_ms)},
+                [Evidence("Metadata", f"broker {where}", {"throttle_time_ms": paused_ms})],
+            )
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:

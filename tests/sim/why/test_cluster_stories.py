@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 
-from kctl.client.admin import ConfigResource, ResourceType
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.clock import Timer
+from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
+from kctl.sandbox.quotas import Quota
+from kctl.why import Scope, Selection, Throttles, diagnose, take_looks
 from tests.sim.why.scene import Scene, with_scene
 
 HOUR_MS = 3_600_000
@@ -79,8 +83,6 @@ def test_frozen_broker_is_unreachable_and_the_rest_is_read() -> None:
     def story(scene: Scene) -> None:
         create(scene)
         scene.world.sandbox.start_fault(2, Fault.FREEZE)
-        from kctl.why import Scope, Selection, diagnose
-
         looks = scene.looks(Selection(topics=None, has_brokers=True))
         ids = {finding.id: finding for finding in diagnose(looks, (Scope.CLUSTER,)).findings}
         assert ids["broker-unreachable"].sentence.startswith("broker 2 (")
@@ -101,6 +103,22 @@ def test_record_from_the_future() -> None:
         assert found.sentence.startswith("r-2 has a record from the future: offset 0 is dated ")
         assert ", 1 year from now" in found.sentence
         assert found.show == "kctl consume r -p 2 -o 0 -n 1"
+
+    with_scene(story)
+
+
+def test_quota_that_throttles_this_client() -> None:
+    def story(scene: Scene) -> None:
+        throttles = Throttles()
+        with Admin({"bootstrap.servers": scene.world.bootstrap}, scene.world.runtime, events=throttles.take) as admin:
+            scene.world.sandbox.limit(Quota.FETCH, 1)
+            scene.produce(3)
+            for _ in range(2):
+                admin.find_records({TopicPartition("t", 0): 0})
+            timer = Timer(scene.world.clock, 60_000)
+            looks = take_looks(admin, scene.world.runtime, timer, Selection(topics=("t",)), 0, throttles)
+        found = {finding.id: finding for finding in diagnose(looks, (Scope.TOPIC,)).findings}
+        assert "throttles this client: its responses asked for pauses of " in found["quota-throttled"].sentence
 
     with_scene(story)
 

@@ -103,3 +103,19 @@ def test_missing_right_is_a_gap_and_the_rest_is_checked(api: str, code: ErrorCod
         assert {each.gap.request for each in diagnosis.unchecked} == {api}
 
     with_scene(story)
+
+
+def test_many_groups_leave_requests_for_topics_and_brokers() -> None:
+    def story(scene: Scene) -> None:
+        for number in range(40):
+            scene.world.commit(f"g{number}", {("t", 0): 0})
+        looks = scene.looks(ALL, budget=90)
+        assert 5 < len(looks.now.groups) < 40
+        assert looks.now.ends
+        assert looks.now.topic_configs
+        assert looks.now.log_dirs
+        [gap] = looks.now.gaps
+        assert (gap.request, gap.reason) == ("OffsetFetch", "the budget of requests is spent (--budget)")
+        assert gap.of == f"{40 - len(looks.now.groups)} groups"
+
+    with_scene(story)
