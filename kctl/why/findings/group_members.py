@@ -6,6 +6,7 @@ Shown by tests/sim/why/test_group_stories.py and tests/unit/why/test_group_membe
 from collections.abc import Iterator
 
 from kctl.client.admin import MemberDescription
+from kctl.client.admin.group_values import CLASSIC, CONSUMER
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
@@ -94,7 +95,7 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
     members = group.description.members
-    if group.description.state != STABLE or not members:
+    if group.description.state != STABLE or not members or group.description.type not in (CLASSIC, CONSUMER):
         return
     if any(member.assignment is None or member.subscribed_topics is None for member in members):
         return  # not a group of consumers, or one of its members is on its way in
