@@ -10,7 +10,7 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.broker_errors import ErrorCode
-from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox import ClusterSettings, Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import Ended, end, kctl, running
 
@@ -159,3 +159,35 @@ def test_interrupt_says_what_was_done_and_the_command_that_makes_the_rest(
 def test_mistake_in_the_command_line_is_named(empty: ServedSandbox, words: tuple[str, ...], says: str) -> None:
     ended = apply(empty, *words)
     assert (ended.code, says in ended.stderr) == (ExitCode.USAGE, True), ended
+
+
+def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
+    with Sandbox(nodes=1, settings=ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))).serve() as served:
+        old = ("acls", "create", "--allow", "User:old", "--operation", "read", "--topic", "orders")
+        assert kctl(*old, "-b", served.bootstrap).code == 0
+        rule = {
+            "principal": "User:ann",
+            "operation": "read",
+            "resource_type": "topic",
+            "name": "or",
+            "pattern": "prefixed",
+        }
+        cluster_rule = {"principal": "User:eve", "permission": "deny", "operation": "alter", "resource_type": "cluster"}
+        text = json.dumps({"acls": [rule, cluster_rule]}).encode()
+        made = apply(served, "-f", "-", "--output", "json", stdin=text)
+        assert results(made) == [
+            ("create", "acl allow User:ann read topic prefix or", None, "done"),
+            ("create", "acl deny User:eve alter cluster kafka-cluster", None, "done"),
+        ]
+        assert apply(served, "-f", "-", "--diff", stdin=text).code == 0
+        shown = apply(served, "-f", "-", "--prune", stdin=text)
+        assert (shown.code, "1 ACL deleted; --execute does it" in shown.stderr) == (0, True), shown
+        pruned = apply(served, "-f", "-", "--prune", "--yes", "--output", "json", stdin=text)
+        assert results(pruned) == [("delete", "acl allow User:old read topic orders", None, "done")]
+        exported = apply(served, "--export")
+        again = apply(served, "-f", "-", "--prune", "--diff", stdin=exported.stdout.replace(b"topics: []\n", b""))
+        assert (again.code, again.stdout) == (0, b""), again
+        nothing = apply(served, "-f", "-", "--prune", "--yes", stdin=b"acls: []")
+        assert (nothing.code, "would delete every acl" in nothing.stderr) == (ExitCode.USAGE, True)
+    refused = apply(empty, "-f", "-", stdin=text)
+    assert (refused.code != 0, "SECURITY_DISABLED" in refused.stderr) == (True, True), refused

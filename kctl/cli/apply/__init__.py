@@ -1,1 +1,1 @@
-"""`kctl apply`: a cluster's topics as a file declares them."""
+"""`kctl apply`: the topics and ACLs of a cluster as a file declares them."""

@@ -25,11 +25,14 @@ def apply(
         bool, typer.Option("--diff", help="Only show how the cluster differs; exit with 3 if it does.")
     ] = False,
     export: Annotated[
-        bool, typer.Option("--export", help="Print the topics that there are as such a file, and change nothing.")
+        bool,
+        typer.Option("--export", help="Print the topics and ACLs that there are as such a file, and change nothing."),
     ] = False,
     prune: Annotated[
         bool,
-        typer.Option("--prune", help="Also delete topics and unset properties that the file does not declare."),
+        typer.Option(
+            "--prune", help="Also delete topics and ACLs and unset properties that the file does not declare."
+        ),
     ] = False,
     dry_run: DryRun = False,
     execute: Annotated[
@@ -37,7 +40,7 @@ def apply(
     ] = False,
     yes: Yes = False,
 ) -> int:
-    """Create and change topics until they are as a file declares them.
+    """Create and change topics and ACLs until they are as a file declares them.
 
     The changes are shown and checked by the brokers first. Nothing is deleted without --prune; that asks on a terminal,
     and elsewhere needs --execute.

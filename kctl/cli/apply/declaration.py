@@ -1,28 +1,36 @@
-"""What a file declares of a cluster: topics with partitions, replication factor and configs.
+"""What a file declares of a cluster: topics with partitions and configs, and ACLs.
 
     topics:
       - name: orders
         partitions: 6
         replication_factor: 3
         configs: {retention.ms: 86400000, cleanup.policy: null}     # null: the property is not set
+    acls:
+      - {principal: User:ann, operation: read, resource_type: topic, name: orders}
 
 Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/apply/test_declaration.py.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
 from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 
 from kctl.cli.apply.yaml_nodes import LARGEST_FILE_BYTES, Fields, Items, Node, Scalar, YamlRefused, parse_yaml, shown
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.client.admin import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.config import nearest_name, read_input
 from kctl.client.topic_names import is_topic_name
 
+W = TypeVar("W", bound=IntEnum)
 STDIN = "-"
+CLUSTER_NAME = "kafka-cluster"
 MOST_PARTITIONS = 2**31 - 1
 MOST_REPLICAS = 2**15 - 1
+ACL_FIELDS = ("principal", "host", "operation", "permission", "resource_type", "name", "pattern")
 TOPIC_FIELDS = ("name", "partitions", "replication_factor", "configs")
 
 
@@ -39,7 +47,9 @@ class DeclaredTopic(NamedTuple):
 class Declaration(NamedTuple):
     """All that a file declares."""
 
-    topics: Mapping[str, DeclaredTopic]
+    topics: Mapping[str, DeclaredTopic] | None
+    """None: the file says nothing of topics."""
+    acls: Sequence[AclRule] | None = None
 
 
 def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
@@ -68,16 +78,51 @@ def name_of(path: str) -> str:
 def _declaration(root: Node) -> Declaration:
     if isinstance(root, Scalar) and root.is_null:
         raise YamlRefused(None, "the file is empty")
-    fields = _fields(root, "the file", ("topics",))
-    if "topics" not in fields:
-        raise YamlRefused(root.line, "there are no topics in it")
+    fields = _fields(root, "the file", ("topics", "acls"))
+    if not fields:
+        raise YamlRefused(root.line, "there are no topics or acls in it")
     topics: dict[str, DeclaredTopic] = {}
-    for node in _items(fields["topics"], "topics"):
+    for node in _items(fields["topics"], "topics") if "topics" in fields else ():
         topic = _topic(node)
         if topic.name in topics:
             raise YamlRefused(node.line, f"topic {topic.name} is there twice")
         topics[topic.name] = topic
-    return Declaration(topics)
+    rules = None if "acls" not in fields else list(dict.fromkeys(map(_rule, _items(fields["acls"], "acls"))))
+    return Declaration(topics if "topics" in fields else None, rules)
+
+
+def _rule(node: Node) -> AclRule:
+    fields = _fields(node, "an ACL", ACL_FIELDS)
+    for name in ("principal", "operation", "resource_type"):
+        if name not in fields:
+            raise YamlRefused(node.line, f"an ACL without {name}")
+
+    def text(field: str, default: str) -> str:
+        return _text(fields[field], field) if field in fields else default
+
+    def word(field: str, kind: type[W], default: str) -> W:
+        given = text(field, default)
+        found = kind.__members__.get(given.upper().replace("-", "_"))
+        if found is None or found.name in ("UNKNOWN", "ANY", "MATCH"):
+            words = ", ".join(each.name.lower() for each in kind if each.name not in ("UNKNOWN", "ANY", "MATCH"))
+            raise YamlRefused(fields[field].line, f"{field} is {shown(given)}, not one of {words}")
+        return found
+
+    principal, resource_type = text("principal", ""), word("resource_type", AclResourceType, "")
+    if not re.fullmatch(r"[^:]+:.+", principal, re.DOTALL):
+        raise YamlRefused(fields["principal"].line, f"{shown(principal)} is not a principal, such as User:ann")
+    name = text("name", CLUSTER_NAME if resource_type is AclResourceType.CLUSTER else "")
+    if not name:
+        raise YamlRefused(node.line, "an ACL without a name of its resource")
+    return AclRule(
+        resource_type,
+        name,
+        word("pattern", PatternType, "literal"),
+        principal,
+        text("host", "*"),
+        word("operation", AclOperation, ""),
+        word("permission", AclPermission, "allow"),
+    )
 
 
 def _topic(node: Node) -> DeclaredTopic:

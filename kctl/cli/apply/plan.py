@@ -3,11 +3,12 @@
 Owns the rule of what `--prune` removes. Knows no requests. Shown by tests/unit/cli/apply/test_plan.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from kctl.cli.apply.declaration import DeclaredTopic
+from kctl.client.admin import AclRule
 from kctl.client.wording import counted
 
 PARTITIONS = "partitions"
@@ -21,6 +22,8 @@ class Kind(Enum):
     CREATE = "create"
     CONFIGS = "configs"
     PARTITIONS = "partitions"
+    ADD_ACL = "add an ACL"
+    DELETE_ACL = "delete an ACL"
     DELETE = "delete"
 
 
@@ -29,6 +32,7 @@ class Change(NamedTuple):
 
     Attributes:
         action: create, set, unset or delete.
+        item: the name of a topic, or a rule.
         key: the property, or `partitions`; None of a whole topic.
         previous, value: what there is and what is declared.
         is_pruned: it is made because the file does not declare what there is.
@@ -36,11 +40,16 @@ class Change(NamedTuple):
 
     kind: Kind
     action: str
-    topic: str
+    item: str | AclRule
     key: str | None
     previous: str | None
     value: str | None
     is_pruned: bool = False
+
+    @property
+    def resource(self) -> str:
+        """How it is shown."""
+        return f"topic {self.item}" if isinstance(self.item, str) else f"acl {self.item}"
 
 
 class FoundTopic(NamedTuple):
@@ -75,8 +84,20 @@ def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTo
         conflicts.extend(_conflicts(topic, there))
     if prune:
         changes.extend(_deletions(declared, found))
+    return Plan(in_order(changes), conflicts)
+
+
+def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[Change]:
+    """Return which rules have to be created, and with `prune` which have to be deleted."""
+    added = [Change(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in found]
+    gone = [rule for rule in found if rule not in declared] if prune else []
+    return [*added, *(Change(Kind.DELETE_ACL, "delete", rule, None, None, None, is_pruned=True) for rule in gone)]
+
+
+def in_order(changes: Iterable[Change]) -> list[Change]:
+    """Return changes in the order in which they are made."""
     order = list(Kind)
-    return Plan(sorted(changes, key=lambda change: order.index(change.kind)), conflicts)
+    return sorted(changes, key=lambda change: order.index(change.kind))
 
 
 def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> Iterator[Change]:

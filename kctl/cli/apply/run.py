@@ -7,11 +7,11 @@ Shown by tests/cli/test_apply.py and tests/sim/admin/test_apply.py.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kctl.cli.admin_client import open_admin
-from kctl.cli.apply.declaration import DeclaredTopic, name_of, read_declaration
-from kctl.cli.apply.plan import Change, Kind, make_plan
+from kctl.cli.apply.declaration import Declaration, DeclaredTopic, name_of, read_declaration
+from kctl.cli.apply.plan import Change, Kind, Plan, acl_changes, in_order, make_plan
 from kctl.cli.apply.state import read_topics
 from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
@@ -20,12 +20,17 @@ from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
-from kctl.client.admin import BROKER_DEFAULT, Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.admin import BROKER_DEFAULT, AclFilter, AclRule, Admin, ConfigResource, NewTopic, ResourceType
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = ("action", "resource", "key", "previous", "value", "result")
 DIFF_COLUMNS = COLUMNS[:-1]
+Item = str | AclRule
+Failures = Mapping[Any, KafkaError]
+"""By topic, or by rule."""
+CHECKED = (Kind.CREATE, Kind.CONFIGS, Kind.PARTITIONS)
+"""What brokers check without a change."""
 BATCH = 100
 """Topics of one request: after an interrupt that many at most are unknown."""
 DONE, FAILED, NOT_DONE, UNKNOWN, WOULD_BE_DONE = "done", "failed", "not done", "unknown", "would be done"
@@ -58,10 +63,10 @@ class Outcome:
         """Return how many changes have a result."""
         return sum(each == result for each in self.results.values())
 
-    def settle(self, batch: Sequence[Change], failed: Mapping[str, KafkaError], done: str) -> None:
+    def settle(self, batch: Sequence[Change], failed: Failures, done: str) -> None:
         """Take note of what became of the changes of one request, by topic."""
         for change in batch:
-            error = failed.get(change.topic)
+            error = failed.get(change.item)
             self.results[change] = done if error is None else UNKNOWN if isinstance(error, ApiTimeout) else FAILED
         for error in failed.values():
             if all(error is not known for known in self.errors):  # one timeout can be that of many topics
@@ -72,7 +77,7 @@ class Outcome:
         return [
             {
                 "action": change.action,
-                "resource": f"topic {change.topic}",
+                "resource": change.resource,
                 "key": change.key,
                 "previous": change.previous,
                 "value": change.value,
@@ -85,21 +90,21 @@ class Outcome:
 def run_apply(common: Common, output: Output, wish: Wish) -> int:
     """Bring the cluster to what the file declares, or show what that would change; return the exit code."""
     declaration = read_declaration(wish.path, common.environment.stdin)
-    declared = declaration.topics
-    if wish.prune and not declared:
-        text = f"{name_of(wish.path)} declares no topics: --prune would delete every topic of the cluster"
-        raise CommandError(ExitCode.USAGE, text, "kctl topics delete deletes topics by name")
+    declared = declaration.topics or {}
+    for kind, given in (("topic", declaration.topics), ("acl", declaration.acls)):
+        if wish.prune and given is not None and not given:
+            text = f"{name_of(wish.path)} declares no {kind}s: --prune would delete every {kind} of the cluster"
+            raise CommandError(ExitCode.USAGE, text, f"kctl {kind}s delete deletes {kind}s by name")
     with open_admin(common) as admin:
         with admin.within():
-            found = read_topics(admin, declared)
-            plan = make_plan(declared, found, prune=wish.prune)
+            plan = _plan(admin, declaration, prune=wish.prune)
             outcome = Outcome(plan.changes)
             if wish.diff:
                 return _show_difference(common, output, outcome, plan.conflicts)
             if plan.conflicts:
                 return _refuse(common, output, outcome, plan.conflicts)
             if not plan.changes:
-                common.say(f"{common.environment.program}: nothing to change: {_as_declared(declared)}")
+                common.say(f"{common.environment.program}: nothing to change: {_as_declared(declaration)}")
                 return ExitCode.OK
             _check(admin, declared, outcome)
             if outcome.errors:
@@ -119,11 +124,24 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     return ExitCode.OK
 
 
+def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> Plan:
+    """Return what has to change. Raises: KafkaError: the brokers do not describe what is declared."""
+    plan = Plan([], [])
+    if declaration.topics is not None:
+        plan = make_plan(declaration.topics, read_topics(admin, declaration.topics), prune=prune)
+    if declaration.acls is None:
+        return plan
+    rules = acl_changes(declaration.acls, admin.describe_acls(), prune=prune)
+    return Plan(in_order([*plan.changes, *rules]), plan.conflicts)
+
+
 # --- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _as_declared(declared: Mapping[str, DeclaredTopic]) -> str:
-    return f"{counted(len(declared), 'topic')} {'is' if len(declared) == 1 else 'are'} as declared"
+def _as_declared(declaration: Declaration) -> str:
+    counts = {"topic": declaration.topics, "ACL": declaration.acls}
+    parts = [counted(len(given), name) for name, given in counts.items() if given is not None]
+    return f"{' and '.join(parts)} {'is' if parts[0].startswith('1 ') and len(parts) == 1 else 'are'} as declared"
 
 
 def _lines(changes: Sequence[Change]) -> list[str]:
@@ -131,21 +149,24 @@ def _lines(changes: Sequence[Change]) -> list[str]:
     lines = []
     for change in changes:
         if change.action == "create":
-            lines.append(f"+ topic {change.topic} {change.value or ''}".rstrip())
+            lines.append(f"+ {change.resource} {change.value or ''}".rstrip())
         elif change.action == "delete":
-            lines.append(f"- topic {change.topic} ({change.previous}) with all its records")
+            what = f" ({change.previous}) with all its records" if change.kind is Kind.DELETE else ""
+            lines.append(f"- {change.resource}{what}")
         else:
             was = "not set" if change.previous is None else change.previous
             will = "not set" if change.value is None else change.value
-            lines.append(f"~ topic {change.topic} {change.key}: {was} -> {will}")
+            lines.append(f"~ {change.resource} {change.key}: {was} -> {will}")
     return lines
 
 
 def _deletions(changes: Sequence[Change]) -> str:
     deleted = sum(change.kind is Kind.DELETE for change in changes)
-    unset = sum(change.is_pruned for change in changes) - deleted
+    rules = sum(change.kind is Kind.DELETE_ACL for change in changes)
+    unset = sum(change.is_pruned for change in changes) - deleted - rules
     parts = [
         *([f"{counted(deleted, 'topic')} deleted with all records"] if deleted else []),
+        *([f"{counted(rules, 'ACL')} deleted"] if rules else []),
         *([f"{unset} {'property' if unset == 1 else 'properties'} unset"] if unset else []),
     ]
     return " and ".join(parts)
@@ -179,10 +200,10 @@ def _refuse(common: Common, output: Output, outcome: Outcome, conflicts: Sequenc
 
 def _batches(changes: Sequence[Change], kind: Kind) -> list[list[Change]]:
     """Return the changes of a kind, those of one topic together, for one request each."""
-    of_topic: dict[str, list[Change]] = {}
+    of_topic: dict[Item, list[Change]] = {}
     for change in changes:
         if change.kind is kind:
-            of_topic.setdefault(change.topic, []).append(change)
+            of_topic.setdefault(change.item, []).append(change)
     groups = list(of_topic.values())
     return [[c for group in groups[at : at + BATCH] for c in group] for at in range(0, len(groups), BATCH)]
 
@@ -191,7 +212,7 @@ def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: Outcome
     """Let the brokers check all that they can check without a change."""
     for kind in Kind:
         for batch in _batches(outcome.changes, kind):
-            failed = {} if kind is Kind.DELETE else _ask(admin, declared, kind, batch, validate_only=True)
+            failed = {} if kind not in CHECKED else _ask(admin, declared, kind, batch, validate_only=True)
             outcome.settle(batch, failed, WOULD_BE_DONE)
     if outcome.errors:
         for change, result in outcome.results.items():
@@ -218,7 +239,7 @@ def _make(
             common.say(line)
         for kind in Kind:
             for batch in _batches(outcome.changes, kind):
-                if kind is Kind.DELETE and outcome.errors:
+                if kind in (Kind.DELETE, Kind.DELETE_ACL) and outcome.errors:
                     break
                 outcome.results.update(dict.fromkeys(batch, UNKNOWN))
                 outcome.settle(batch, _ask(admin, declared, kind, batch, validate_only=False), DONE)
@@ -246,9 +267,11 @@ def _report(common: Common, output: Output, outcome: Outcome, wish: Wish) -> int
 
 def _ask(
     admin: Admin, declared: Mapping[str, DeclaredTopic], kind: Kind, batch: Sequence[Change], *, validate_only: bool
-) -> Mapping[str, KafkaError]:
-    """Send the request of a batch; return the errors by topic. Raises: KafkaError: of the request as a whole."""
-    names = list(dict.fromkeys(change.topic for change in batch))
+) -> Failures:
+    """Send the request of a batch; return the errors by item. Raises: KafkaError: of the request as a whole."""
+    if kind in (Kind.ADD_ACL, Kind.DELETE_ACL):
+        return _ask_rules(admin, kind, [change.item for change in batch if isinstance(change.item, AclRule)])
+    names = list(dict.fromkeys(change.item for change in batch if isinstance(change.item, str)))
     if kind is Kind.CREATE:
         topics = [_new_topic(declared[name]) for name in names]
         return admin.create_topics(topics, validate_only=validate_only).failed
@@ -256,13 +279,28 @@ def _ask(
         entries: dict[ConfigResource, dict[str, str | None]] = {}
         for change in batch:
             assert change.key is not None
-            entries.setdefault(ConfigResource(ResourceType.TOPIC, change.topic), {})[change.key] = change.value
+            entries.setdefault(ConfigResource(ResourceType.TOPIC, str(change.item)), {})[change.key] = change.value
         failed = admin.alter_configs(entries, validate_only=validate_only).failed
         return {resource.name: error for resource, error in failed.items()}
     if kind is Kind.PARTITIONS:
-        counts = {change.topic: int(change.value or 0) for change in batch}
+        counts = {str(change.item): int(change.value or 0) for change in batch}
         return admin.create_partitions(counts, validate_only=validate_only).failed
     return admin.delete_topics(names).failed
+
+
+def _ask_rules(admin: Admin, kind: Kind, rules: Sequence[AclRule]) -> Failures:
+    """Create or delete rules; return the errors by rule. One that is gone already is no error."""
+    if kind is Kind.ADD_ACL:
+        return admin.create_acls(rules).failed
+    results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
+    failed: dict[Any, KafkaError] = {}
+    for rule in rules:
+        wanted = AclFilter.of(rule)
+        if wanted in results.failed:
+            failed[rule] = results.failed[wanted]
+        else:
+            failed.update(results.done[wanted].failed)
+    return failed
 
 
 def _new_topic(topic: DeclaredTopic) -> NewTopic:

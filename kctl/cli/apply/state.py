@@ -10,6 +10,7 @@ from kctl.cli.apply.plan import FoundTopic
 from kctl.cli.formats.listing import document_lines, write_lines
 from kctl.cli.options import Common, Output
 from kctl.client.admin import CONFIG_SOURCES, Admin, ConfigResource, ResourceType
+from kctl.client.errors import BrokerError
 
 
 def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, FoundTopic]:
@@ -56,7 +57,25 @@ def export_topics(common: Common, output: Output, admin: Admin) -> None:
         for name, topic in read_topics(admin, None).items()
         if not topic.is_internal
     ]
-    write_lines(common.environment, document_lines(output, {"topics": topics}))
+    document: dict[str, object] = {"topics": topics}
+    try:
+        rules = admin.describe_acls()
+    except BrokerError as error:  # no authorizer, or not allowed: a file without ACLs leaves them alone
+        common.say(f"{common.environment.program}: note: ACLs are left out: {error}")
+    else:
+        document["acls"] = [
+            {
+                "principal": rule.principal,
+                "host": rule.host,
+                "operation": rule.operation.name.lower(),
+                "permission": rule.permission.name.lower(),
+                "resource_type": rule.resource_type.name.lower(),
+                "name": rule.resource_name,
+                "pattern": rule.pattern_type.name.lower(),
+            }
+            for rule in rules
+        ]
+    write_lines(common.environment, document_lines(output, document))
 
 
 def _plain(text: str) -> object:

@@ -39,8 +39,8 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
     ("text", "says"),
     [
         ("", "stdin: the file is empty"),
-        ("- name: a", "stdin, line 1: the file is not a mapping with topics"),
-        ("{}", "stdin, line 1: there are no topics in it"),
+        ("- name: a", "stdin, line 1: the file is not a mapping with topics, acls"),
+        ("{}", "stdin, line 1: there are no topics or acls in it"),
         ("topic: []", "stdin, line 1: the file has no 'topic'; did you mean topics?"),
         ("topics: x", "stdin, line 1: topics is 'x', not a list"),
         ("topics:\n  - partitions: 1", "stdin, line 2: a topic without a name"),
@@ -54,6 +54,23 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
         ("topics:\n  - name: a\n    configs: [x]", "stdin, line 3: configs is a list, not a mapping"),
         ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k is a list, not one value"),
         ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a is there twice"),
+        ("acls:\n  - operation: read", "stdin, line 2: an ACL without principal"),
+        (
+            "acls:\n  - {principal: ann, operation: read, resource_type: topic, name: t}",
+            "stdin, line 2: 'ann' is not a",
+        ),
+        (
+            "acls:\n  - {principal: User:a, operation: eat, resource_type: topic, name: t}",
+            "stdin, line 2: operation is 'eat', not",
+        ),
+        (
+            "acls:\n  - {principal: User:a, operation: any, resource_type: topic, name: t}",
+            "stdin, line 2: operation is 'any', not",
+        ),
+        (
+            "acls:\n  - {principal: User:a, operation: read, resource_type: topic}",
+            "stdin, line 2: an ACL without a",
+        ),
         ("topics:\n  - &a {name: x}\n  - *a", "stdin, line 2: anchors"),
     ],
 )

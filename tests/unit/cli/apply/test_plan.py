@@ -35,7 +35,7 @@ def test_topics_are_created_configured_and_grown_in_that_order() -> None:
 def test_prune_deletes_last_and_leaves_names_with_an_underscore() -> None:
     there = {"t": found(flush_ms="1"), "old": found(), "_schemas": found(), "__state": found(internal=True)}
     plan = make_plan({**declared("t"), **declared("new")}, there, prune=True)
-    assert [(change.action, change.topic, change.key, change.is_pruned) for change in plan.changes] == [
+    assert [(change.action, change.item, change.key, change.is_pruned) for change in plan.changes] == [
         ("create", "new", None, False),
         ("unset", "t", "flush.ms", True),
         ("delete", "old", None, True),
