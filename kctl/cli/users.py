@@ -18,7 +18,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Words, with_common, with_options
 
 if TYPE_CHECKING:
-    from kctl.client.admin import Admin, Results, ScramChange
+    from kctl.client.admin import Admin, Credential, Results, ScramChange
 
 COLUMNS = ("user", "mechanism", "iterations")
 CHANGE_COLUMNS = ("user", "mechanism", "result")
@@ -206,13 +206,15 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
 
-def _write(common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[str, None] | None") -> int:
+def _write(
+    common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[Credential, None] | None"
+) -> int:
     """Print what became of each credential and return the exit code; without results nothing was changed."""
     rows: list[Row] = []
     for each in changes:
         result = f"would be {done}"
         if results is not None:
-            result = "failed" if each.user in results.failed else done
+            result = "failed" if (each.user, each.mechanism) in results.failed else done
         rows.append({"user": each.user, "mechanism": each.mechanism, "result": result})
     write_listing(common.environment, common.choose_output(*SHAPES), Listing("users", CHANGE_COLUMNS, rows))
     return ExitCode.OK if results is None else report_failures(common, results.done, list(results.failed.values()))

@@ -1,6 +1,6 @@
 """`kctl acls check`: what the rules allow a principal, decided as Kafka's authorizer does.
 
-Shown by tests/cli/test_acls.py; the decision itself by tests/unit/test_acls.py.
+Shown by tests/cli/test_acls.py; the decision itself by tests/conformance/test_authorizer.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """`kctl acls`: list, create and delete the rules of the authorizer, and check what they allow.
 
-Shown by tests/cli/test_acls.py.
+Shown by tests/cli/test_acls.py and tests/broker/test_access.py.
 """
 
 from typing import TYPE_CHECKING, Annotated

@@ -51,7 +51,7 @@ from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.record_times import RecordShape, RecordTime
-from kctl.client.admin.scram_values import SCRAM_NUMBERS, ScramChange, ScramPassword, ScramRemoval
+from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_group_calls import ShareGroupCalls
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
@@ -104,6 +104,7 @@ __all__ = [
     "ConfigEntry",
     "ConfigResource",
     "CreatedTopic",
+    "Credential",
     "EffectiveQuota",
     "Feature",
     "GroupDescription",

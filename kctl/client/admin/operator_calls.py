@@ -22,7 +22,7 @@ from kctl.client.admin.features import Feature
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
-from kctl.client.admin.scram_values import ScramChange, ScramMechanisms
+from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
 from kctl.client.cluster import TopicPartition
 from kctl.client.quotas import QuotaEntity, Quotas
 
@@ -158,8 +158,8 @@ class OperatorCalls:
 
     def alter_user_scram_credentials(
         self, changes: Sequence[ScramChange], *, timeout: Timeout = None
-    ) -> Results[str, None]:
-        """Set and delete SCRAM credentials, and return what became of each user: all of its changes are made, or none.
+    ) -> Results[Credential, None]:
+        """Set and delete SCRAM credentials, and return what became of each, by user and mechanism.
 
         Args: changes: `ScramPassword` makes the user where there is none; `ScramRemoval`.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.

@@ -4,10 +4,17 @@ A password never leaves the client: what is sent is salted and hashed as often a
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kctl.client.admin.call import Call, Results, any_node, controller
-from kctl.client.admin.scram_values import SCRAM_NUMBERS, ScramChange, ScramMechanisms, ScramPassword, ScramRemoval
+from kctl.client.admin.scram_values import (
+    SCRAM_NUMBERS,
+    Credential,
+    ScramChange,
+    ScramMechanisms,
+    ScramPassword,
+    ScramRemoval,
+)
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
@@ -32,7 +39,8 @@ SALT_BYTES = 24
 
 def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str, ScramMechanisms]:
     """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND where there are none."""
-    users = None if names is None else [UserName(name=name) for name in dict.fromkeys(names)]
+    # none stands for all; a broker that refuses the request closes the connection where it is null
+    users = [UserName(name=name) for name in dict.fromkeys(names or ())]
 
     def attempt(keys: list[str]) -> dict[str, Results[str, ScramMechanisms] | KafkaError]:
         answer = call.answer_of(
@@ -51,14 +59,33 @@ def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str
     return call.each([""], attempt, ADMIN_GROUPS.is_retried)[""]
 
 
-def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[str, None]:
-    """Return what became of each user; all changes of one user are made, or none.
+def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
+    """Return what became of each credential, by user and mechanism.
+
+    A broker takes one change of a user in a request, so that further ones follow; after one that failed they are not
+    made, and have its error.
+    """
+    done: dict[Credential, None] = {}
+    failed: dict[Credential, KafkaError] = {}
+    pending = {Credential(each.user, each.mechanism): each for each in changes}
+    while pending:
+        first = {key.user: key for key in reversed(pending)}
+        results = _alter_each(call, {key.user: pending.pop(key) for key in first.values()})
+        done.update(dict.fromkeys(first[user] for user in results.done))
+        failed.update((first[user], error) for user, error in results.failed.items())
+        for key in [key for key in pending if key.user in results.failed]:
+            failed[key] = results.failed[key.user]
+            del pending[key]
+    return Results(done, failed)
+
+
+def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
+    """Return what became of the change of each user.
 
     A removal that is repeated because its response was lost finds nothing to remove: it was made.
     """
-    upserts = {(each.user, each.mechanism): _upsert(call, each) for each in changes if isinstance(each, ScramPassword)}
-    removals = [each for each in changes if isinstance(each, ScramRemoval)]
-    only_removed = {each.user for each in removals} - {user for user, _ in upserts}
+    upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
+    removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     sent = answered = 0
 
     def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
@@ -67,11 +94,11 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[str
             sent += 1
             return AlterUserScramCredentialsRequest(
                 deletions=[
-                    ScramCredentialDeletion(name=each.user, mechanism=SCRAM_NUMBERS[each.mechanism])
-                    for each in removals
-                    if each.user in pending
+                    ScramCredentialDeletion(name=user, mechanism=SCRAM_NUMBERS[each.mechanism])
+                    for user, each in removals.items()
+                    if user in pending
                 ],
-                upsertions=[each for (user, _), each in upserts.items() if user in pending],
+                upsertions=[each for user, each in upserts.items() if user in pending],
             )
 
         return call.ask_items(controller, build, AlterUserScramCredentialsResponse, pending, read)
@@ -81,14 +108,13 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[str
         answered += 1
         was_lost = sent > answered
         for entry in response.results:
-            if was_lost and entry.error_code == ErrorCode.RESOURCE_NOT_FOUND and entry.user in only_removed:
+            if was_lost and entry.error_code == ErrorCode.RESOURCE_NOT_FOUND and entry.user in removals:
                 yield entry.user, True
                 continue
             what = f"AlterUserScramCredentials {one_line(entry.user)}"
             yield entry.user, item_error(call, entry.error_code, what, entry.error_message) or True
 
-    results = call.each([each.user for each in changes], attempt, ADMIN_TOPICS.is_retried)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return call.each(changes, attempt, ADMIN_TOPICS.is_retried)
 
 
 def _upsert(call: Call, change: ScramPassword) -> ScramCredentialUpsertion:

@@ -12,6 +12,13 @@ ScramMechanisms = dict[str, int]
 """The mechanisms that a user has credentials of, with their iterations."""
 
 
+class Credential(NamedTuple):
+    """A credential of a user: one for each mechanism."""
+
+    user: str
+    mechanism: str
+
+
 class ScramPassword(NamedTuple):
     """A new password of a user for one mechanism; `repr` does not show it.
 

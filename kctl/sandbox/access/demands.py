@@ -68,7 +68,8 @@ def _topic_name(call: Call, item: Any) -> str | None:
     if topic_id != ZERO_UUID:
         topic = call.cluster.topic_of_id(topic_id)
         return None if topic is None else topic.name
-    name: str | None = getattr(item, "name", None) or getattr(item, "topic", None)
+    named = (getattr(item, field, None) for field in ("name", "topic", "topic_name"))
+    name: str | None = next(filter(None, named), None)
     return name
 
 
@@ -271,6 +272,16 @@ DEMANDS: dict[str, Demand] = {
         items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups
     ),
     "DeleteGroups": Demand(items=(_names(_T.GROUP, _O.DELETE, "groups_names"),)),
+    "ShareGroupHeartbeat": Demand(_heartbeat),
+    "StreamsGroupHeartbeat": Demand(_group(_O.READ)),
+    "ShareGroupDescribe": Demand(items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups),
+    "StreamsGroupDescribe": Demand(
+        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups
+    ),
+    "DescribeShareGroupOffsets": Demand(items=(_names(_T.GROUP, _O.DESCRIBE, "groups", "group_id"),)),
+    "AlterShareGroupOffsets": Demand(_group(_O.READ), (_topics(_O.READ),)),
+    "DeleteShareGroupOffsets": Demand(_group(_O.DELETE), (_topics(_O.READ),)),
+    "WriteTxnMarkers": Demand(_cluster(_O.ALTER)),
     "InitProducerId": Demand(_initialise),
     "AddPartitionsToTxn": Demand(_add_partitions, (_topics(_O.WRITE, "v3_and_below_topics"),)),
     "AddOffsetsToTxn": Demand(_transaction_and_group),

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials: credentials set and deleted; all changes of one user are made, or none."""
+"""AlterUserScramCredentials: credentials set and deleted, one change of each user in a request."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.alter_user_scram_credentials import (
@@ -28,7 +28,7 @@ def _answer(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserS
     results = []
     for user, of_user in changes.items():
         refusal = next(filter(None, (_refusal(call, each) for each in of_user)), None)
-        if len({each.mechanism for each in of_user}) < len(of_user):
+        if len(of_user) > 1:
             text = "A user credential cannot be altered twice in the same request"
             refusal = ErrorCode.DUPLICATE_RESOURCE, text
         if refusal is None:

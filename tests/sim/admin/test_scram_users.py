@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.admin import Admin, ScramChange, ScramPassword, ScramRemoval
+from kctl.client.admin import Admin, Credential, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout, AuthenticationError
 from kctl.sandbox import ClusterSettings, Fault, ListenerSecurity
@@ -35,9 +35,9 @@ def test_each_user_fails_by_itself() -> None:
     def use(world: World, admin: Admin) -> None:
         changes: list[ScramChange] = [*NEW, ScramRemoval("bob", SHA_256), ScramPassword("eve", SHA_256, "e", 1)]
         results = admin.alter_user_scram_credentials(changes)
-        assert list(results.done) == ["ann"]
-        assert isinstance(results.failed["bob"], error_class(ErrorCode.RESOURCE_NOT_FOUND))
-        assert isinstance(results.failed["eve"], error_class(ErrorCode.UNACCEPTABLE_CREDENTIAL))
+        assert list(results.done) == [("ann", SHA_256), ("ann", SHA_512)]
+        assert isinstance(results.failed[Credential("bob", SHA_256)], error_class(ErrorCode.RESOURCE_NOT_FOUND))
+        assert isinstance(results.failed[Credential("eve", SHA_256)], error_class(ErrorCode.UNACCEPTABLE_CREDENTIAL))
 
     with_admin(use)
 
@@ -59,7 +59,7 @@ def test_removal_of_a_user_that_never_was_fails_after_a_retry_too() -> None:
     def use(world: World, admin: Admin) -> None:
         world.sandbox.fail_requests("AlterUserScramCredentials", ErrorCode.NOT_CONTROLLER, times=2)
         results = admin.alter_user_scram_credentials([ScramRemoval("ann", SHA_256)])
-        assert isinstance(results.failed["ann"], error_class(ErrorCode.RESOURCE_NOT_FOUND))
+        assert isinstance(results.failed[Credential("ann", SHA_256)], error_class(ErrorCode.RESOURCE_NOT_FOUND))
 
     with_admin(use)
 
