@@ -28,6 +28,15 @@ def produce(kafka: KafkaCluster, topic: str, count: int = 3, partition: int = 0)
             producer.send(topic, b"x", partition=partition)
 
 
+def read(consumer: Consumer, count: int) -> None:
+    """Read records until there were that many."""
+    for _ in range(60):
+        count -= len(consumer.poll(timeout=1))
+        if count <= 0:
+            return
+    raise AssertionError(f"{count} records are missing")
+
+
 @pytest.fixture
 def topic(any_kafka: KafkaCluster) -> str:
     return any_kafka.create_topic(partitions=2)
@@ -48,8 +57,7 @@ def test_healthy_group_topic_and_cluster_have_no_finding(any_kafka: KafkaCluster
     config = {"bootstrap.servers": any_kafka.bootstrap(), "group.id": group, "auto.offset.reset": "earliest"}
     with Consumer(config) as consumer:
         consumer.subscribe([topic])
-        while not consumer.assignment or len(consumer.poll(timeout=1)) < 3:
-            pass
+        read(consumer, 3)
         consumer.commit_sync(timeout=10)
         for words in (("why", "group", group, "--watch", "1s"), ("why", "topic", topic), ("why", "cluster")):
             ended, found = why(any_kafka, *words)
@@ -82,8 +90,7 @@ def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: st
     }
     with Consumer(config) as consumer:
         consumer.subscribe([topic])
-        while not consumer.assignment or len(consumer.poll(timeout=1)) < 3:
-            pass
+        read(consumer, 3)
         consumer.commit_sync(timeout=10)
         produce(any_kafka, topic, 4)
         ended, found = why(any_kafka, "why", "group", group, "--watch", "1s")
