@@ -12,7 +12,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import ClusterSettings, Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.cli.processes import Ended, end, kctl, running
+from tests.cli.processes import BOUND_S, Ended, end, kctl, running
+from tests.cli.terminal import Terminal
 
 FILE = """
 topics:
@@ -123,6 +124,22 @@ def test_refused_check_leaves_everything_and_prunes_nothing(empty: ServedSandbox
     assert refused.code == ExitCode.USAGE
     assert [row[-1] for row in results(refused)] == ["not done", "not done", "failed", "not done"]
     assert set(empty.sandbox.cluster.topics) == {"orders", "old"}
+
+
+@pytest.mark.parametrize(("typed", "is_pruned"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
+def test_prune_on_a_terminal_shows_the_changes_and_asks(
+    empty: ServedSandbox, path: Path, typed: bytes, is_pruned: bool
+) -> None:
+    empty.sandbox.create_topic("old", 3)
+    words = ("apply", "-f", str(path), "--prune", "-b", empty.bootstrap)
+    with Terminal(*words, with_stderr=True) as terminal:
+        shown = terminal.read_until(b"[y/N] ").decode()
+        terminal.type(typed)
+        terminal.read_all()
+        assert terminal.process.wait(BOUND_S) == 0
+    assert "- topic old (3 partitions) with all its records" in shown
+    assert "Make 3 changes, with 1 topic deleted with all records? [y/N]" in shown
+    assert set(empty.sandbox.cluster.topics) == ({"orders", "bills"} if is_pruned else {"old"})
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
