@@ -24,8 +24,9 @@ def rows(kafka: KafkaCluster, *words: str) -> list[dict[str, Any]]:
 def tool(kafka: KafkaCluster, name: str, *words: str) -> str:
     """Run one of Kafka's tools, which have moved since 2.8."""
     old = {"GetOffsetShell": "kafka.tools"}.get(name, "kafka.admin")
-    package = old if kafka.version.startswith("2.") else "org.apache.kafka.tools"
-    return kafka.run_tool(f"{package}.{name}", "--bootstrap-server", kafka.bootstrap(), *words)
+    is_old = kafka.version.startswith("2.")
+    option = "--broker-list" if is_old and name == "GetOffsetShell" else "--bootstrap-server"
+    return kafka.run_tool(f"{old if is_old else 'org.apache.kafka.tools'}.{name}", option, kafka.bootstrap(), *words)
 
 
 def fill(kafka: KafkaCluster, topic: str, count: int) -> None:
