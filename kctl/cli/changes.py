@@ -12,7 +12,7 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import explain
+from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
 from kctl.client.errors import KafkaError
 
@@ -58,7 +58,7 @@ def say_dry_run(common: Common, what: str) -> None:
 def report_failures(
     common: Common,
     done: object,
-    failed: Sequence[KafkaError],
+    failed: Sequence[KafkaError | CommandError],
     hints: Mapping[KafkaError, str] = MappingProxyType({}),
 ) -> int:
     """Report what failed; return 3 where something was done, else the code of the first cause.
@@ -69,7 +69,7 @@ def report_failures(
     """
     failures = [explain(error) for error in failed]
     for error, failure in zip(failed, failures, strict=True):
-        more = [f"hint: {hints[error]}"] if error in hints else failure.lines()[1:]
+        more = [f"hint: {hints[error]}"] if isinstance(error, KafkaError) and error in hints else failure.lines()[1:]
         common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *more]))
     if not failures:
         return ExitCode.OK

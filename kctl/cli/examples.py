@@ -107,6 +107,19 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Everything", "kctl doctor --severity error"),
         Example("All but one finding", "kctl doctor --group billing --ignore group-no-members --severity error"),
     ),
+    "kctl partitions plan": (
+        Example("Use these brokers, as evenly as possible", "kctl partitions plan orders --to 1 > plan.json"),
+        Example("Empty broker 3 before it is shut down", "kctl partitions plan --away-from 3 > plan.json"),
+    ),
+    "kctl partitions move": (
+        Example("Move, with at most 50 MB a second", "kctl partitions move plan.json --throttle 50MB"),
+        Example("Continue after Ctrl-C", "kctl partitions move plan.json --resume"),
+    ),
+    "kctl partitions list": (Example("What is being moved", "kctl partitions list"),),
+    "kctl partitions elect": (
+        Example("Show which leaders would change", "kctl partitions elect --all --dry-run"),
+        Example("The preferred leaders of a topic", "kctl partitions elect orders"),
+    ),
     "kctl wait topic": (Example("Until it has partitions with leaders", "kctl wait topic orders --partitions 2"),),
     "kctl wait brokers": (Example("At most half a minute", "kctl wait brokers 1 --api-timeout 30s"),),
     "kctl wait group": (

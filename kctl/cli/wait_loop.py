@@ -1,6 +1,6 @@
-"""The loop of `kctl wait`: look, and look again a moment later, until nothing is missing or the API timeout has passed.
+"""The loop of every command that waits for a state: look, and look again a moment later, until nothing is missing.
 
-Shown by tests/sim/admin/test_wait.py.
+`kctl wait` and `kctl partitions move` use it. Shown by tests/sim/admin/test_wait.py and test_moves.py.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,13 @@ from kctl.client.clock import Timer, duration_text
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.system import system_runtime
+from kctl.client.runtime import Runtime
 
 INTERVAL_MS = 500
 
 
 def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> int:
-    """Return OK as soon as nothing is missing.
+    """Return OK as soon as nothing is missing, or end with the API timeout.
 
     Brokers that refuse connections are waited for, too: unlike other commands it does not fail fast by itself.
 
@@ -28,30 +29,43 @@ def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> in
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
     runtime = system_runtime()
-    waiter = runtime.driver.waiter()
     timer = Timer(runtime.clock, config.default_api_timeout_ms)
-    last = "no broker has answered"
     with Admin(config, events=common.events) as admin, admin.within():
-        while True:
-            try:
-                last = missing(admin)
-                if not last:
-                    return ExitCode.OK
-            except ApiTimeout as error:
-                cause = f" ({error.cause})" if error.cause is not None else ""
-                raise _timed_out(timer.timeout_ms, what, last + cause) from error
-            except KafkaError as error:
-                if not error.retriable:
-                    raise
-                last = str(error)
+        look_until(runtime, timer, "--api-timeout", what, lambda: missing(admin))
+    return ExitCode.OK
+
+
+def look_until(runtime: Runtime, timer: Timer, limit: str, what: str, missing: Callable[[], str]) -> None:
+    """Return as soon as nothing is missing.
+
+    Args: limit: the option that set the timer.
+    Raises:
+        CommandError: the time is up.
+        ApiTimeout: of one look, while there is time left. KafkaError: no wait can cure it.
+    """
+    waiter = runtime.driver.waiter()
+    last = "no broker has answered"
+    while True:
+        try:
+            last = missing()
+            if not last:
+                return
+        except ApiTimeout as error:
             timer.update()
-            if timer.is_expired:
-                raise _timed_out(timer.timeout_ms, what, last)
-            runtime.driver.wait(waiter, min(runtime.clock.start_ms() + INTERVAL_MS, timer.deadline_at_ms))
+            if timer.not_expired:
+                raise
+            cause = f" ({error.cause})" if error.cause is not None else ""
+            raise _timed_out(timer.timeout_ms, limit, what, last + cause) from error
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            last = str(error)
+        timer.update()
+        if timer.is_expired:
+            raise _timed_out(timer.timeout_ms, limit, what, last)
+        runtime.driver.wait(waiter, min(runtime.clock.start_ms() + INTERVAL_MS, timer.deadline_at_ms))
 
 
-def _timed_out(timeout_ms: int, what: str, missing: str) -> CommandError:
-    limit = duration_text(timeout_ms)
-    return CommandError(
-        ExitCode.API_TIMEOUT, f"timed out after {limit} (--api-timeout) while waiting for {what}: {missing}"
-    )
+def _timed_out(timeout_ms: int, limit: str, what: str, missing: str) -> CommandError:
+    text = f"timed out after {duration_text(timeout_ms)} ({limit}) while waiting for {what}: {missing}"
+    return CommandError(ExitCode.API_TIMEOUT, text)

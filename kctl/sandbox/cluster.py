@@ -21,6 +21,7 @@ from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.quotas import Quotas
+from kctl.sandbox.reassignments import Reassignments
 from kctl.sandbox.replication import Replication
 from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
@@ -89,6 +90,7 @@ class Cluster:
         self.groups = Groups(self)
         self.transactions = Transactions(self)
         self.replication = Replication(self)
+        self.reassignments = Reassignments(self)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -254,6 +256,7 @@ class Cluster:
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
+        self.reassignments.forget_topic(name)
         self.transactions.offsets.forget(lambda _, topic: topic == name)
         for partition in topic.partitions.values():
             partition.log.wake()

@@ -180,6 +180,14 @@ def _lose_markers(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.lose_markers(words[0])
 
 
+def _hold_moves(sandbox: Sandbox, _words: list[str]) -> None:
+    sandbox.hold_moves()
+
+
+def _release_moves(sandbox: Sandbox, _words: list[str]) -> None:
+    sandbox.release_moves()
+
+
 def _expire_producers(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.expire_producers(*_partition(sandbox, words[0], words[1]))
 
@@ -215,6 +223,8 @@ COMMANDS: dict[str, Command] = {
     "hold-markers": Command("ID", "let a decided transaction stay incomplete", _hold_markers),
     "release-markers": Command("ID", "write the markers that were held", _release_markers),
     "lose-markers": Command("ID", "let the next transaction end without markers: it hangs", _lose_markers),
+    "hold-moves": Command("", "let no move of a partition end", _hold_moves),
+    "release-moves": Command("", "let moves of partitions end again", _release_moves),
     "expire-producers": Command("TOPIC PARTITION", "forget producers without an open transaction", _expire_producers),
     "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "mute clients that take more", _limit),
     "forget-sessions": Command("NODE|all", "forget fetch sessions, as a restart does", _forget_sessions),

@@ -167,6 +167,11 @@ class NodeFaults:
         return Fault.FREEZE in self._active
 
     @property
+    def is_down(self) -> bool:
+        """Whether the node is as good as gone: other nodes cannot copy from it, nor it from them."""
+        return self.is_frozen or self.on_connect in (OnConnect.REFUSE, OnConnect.DROP)
+
+    @property
     def delay_ms(self) -> int:
         """How late an answer leaves."""
         return self._active.get(Fault.DELAY, 0)

@@ -8,6 +8,8 @@ Shown by tests/unit/sandbox/test_partition.py and tests/unit/sandbox/test_replic
 Source: KIP-101, KIP-966 (the high watermark stands while fewer than min.insync.replicas are in sync).
 """
 
+from collections.abc import Sequence
+
 from kctl.sandbox.log import OffsetOutOfRange, PartitionLog
 
 NO_LEADER = -1
@@ -183,6 +185,31 @@ class Partition:
     def _settle(self) -> None:
         """Commit what is committed by now, before who counts for that changes."""
         self._high_watermark = self.high_watermark
+
+    # --- moves ------------------------------------------------------------------------------------------------------
+
+    def begin_copies(self, replicas: tuple[int, ...], adding: Sequence[int]) -> None:
+        """Have these replicas from now on; those that are added have nothing and are out of sync."""
+        self._settle()
+        self._drop_others(replicas)
+        for node_id in adding:
+            stand = self._stands.setdefault(node_id, Stand(self.log.start_offset))
+            stand.is_out = stand.is_logged = True
+        self.log.wake()
+
+    def end_copies(self, replicas: tuple[int, ...]) -> None:
+        """Have these replicas and no others, with all there is; if the leader is not among them another leads."""
+        self._drop_others(replicas)
+        for node_id in replicas:
+            self.release(node_id)
+        if self.leader_id not in replicas:
+            self.elect(next(iter(self.in_sync), NO_LEADER))
+        self.log.wake()
+
+    def _drop_others(self, replicas: tuple[int, ...]) -> None:
+        self._settle()
+        self.replicas = replicas
+        self._stands = {one: at for one, at in self._stands.items() if one in replicas}
 
     # --- leaders ----------------------------------------------------------------------------------------------------
 

@@ -253,6 +253,14 @@ class Sandbox:
         """Let the transaction that ends next count as complete without its markers: it hangs on its partitions."""
         self._do(lambda: self.cluster.transactions.lose_markers(transactional_id))
 
+    def hold_moves(self) -> None:
+        """Let no move of a partition end before `release_moves`."""
+        self._do(self.cluster.reassignments.hold)
+
+    def release_moves(self) -> None:
+        """Let moves of partitions end again."""
+        self._do(self.cluster.reassignments.release)
+
     def expire_producers(self, topic: str, partition: int) -> None:
         """Let a partition forget the producers that wrote to it, as Kafka does after producer.id.expiration.ms.
 

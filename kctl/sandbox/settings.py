@@ -36,6 +36,10 @@ class ClusterSettings(NamedTuple):
     transaction_version: int = 2
     """The feature transaction.version: below 2 an epoch lasts longer than a transaction (before KIP-890)."""
     transaction_max_timeout_ms: int = 900_000
+    reassignment_ms: int = 200
+    """How long a moved partition is copied."""
+    metadata_delay_ms: int = 0
+    """How much later than the controller brokers know the replicas of a partition."""
     transaction_marker_delay_ms: int = 0
     """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers.
 

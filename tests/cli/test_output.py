@@ -79,6 +79,7 @@ def test_operators(bootstrap: str, topic: str) -> None:
     check("quorum", ("cluster", "quorum", "-b", bootstrap))
     check("disks", ("brokers", "disks", "-b", bootstrap))
     check("replicas", ("brokers", "disks", "1", "--replicas", "-b", bootstrap))
+    check("partitions", ("partitions", "elect", topic, "-b", bootstrap))
     check("partitions", ("topics", "offsets", topic, "-b", bootstrap))
     check("partitions", ("topics", "offsets", topic, "--at", "start", "-b", bootstrap))
     check("partitions", ("topics", "trim", topic, "--before", "end", "-b", bootstrap))

@@ -124,6 +124,7 @@ HELP: dict[str, set[str]] = {
     "quotas": {"kctl.cli.quotas", "kctl.cli.changes"},
     "cluster": {"kctl.cli.cluster"},
     "brokers": {"kctl.cli.brokers", "kctl.cli.changes"},
+    "partitions": {"kctl.cli.partitions", "kctl.cli.changes"},
     "wait": {"kctl.cli.wait"},
     "why": {"kctl.cli.why"},
     "doctor": {"kctl.cli.why"},
@@ -154,6 +155,8 @@ MIRROR = JOBS | RANGES
 EXPORT = MIRROR | {"kctl.pipeline.export_files"}
 VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 
+MOVES = {"kctl.cli.overtime", "kctl.cli.view", "kctl.cli.wait_loop"}
+
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.uncompiled", "kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
@@ -173,6 +176,9 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("cluster", "describe"), HELP["cluster"] | ADMIN),
     (("brokers", "disks"), HELP["brokers"] | ADMIN),
     (("why", "group", "g"), HELP["why"] | ADMIN | {"kctl.client.probe", "kctl.why"}),
+    (("partitions", "list"), HELP["partitions"] | ADMIN),
+    (("partitions", "plan", "--away-from", "1"), HELP["partitions"] | ADMIN | {"kctl.cli.groups", "kctl.cli.overtime"}),
+    (("partitions", "move", "/nonexistent"), HELP["partitions"] | ADMIN | MOVES),
     (("wait", "brokers", "1"), HELP["wait"] | (ADMIN - {"kctl.cli.admin_client"}) | {"kctl.cli.wait_loop"}),
     (("groups", "list"), HELP["groups"] | ADMIN),
     (("api", "ListGroups"), HELP["api"] | ADMIN),

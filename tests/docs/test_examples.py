@@ -26,6 +26,7 @@ PREPARED = (
     "printf secret > password",
     "kctl acls create --allow User:bob --operation read --topic orders",
     "kctl users create bob --password-file password",
+    "kctl partitions plan orders --to 1 > plan.json",
 )
 """What the examples find in their folder."""
 

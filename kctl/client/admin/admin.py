@@ -34,7 +34,15 @@ from kctl.client.admin import (
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
 from kctl.client.admin.cluster_description import ClusterDescription
-from kctl.client.admin.configs import CONFIG_SOURCES, CONFIG_TYPES, ConfigEntry, ConfigResource, ResourceType
+from kctl.client.admin.configs import (
+    CONFIG_SOURCES,
+    CONFIG_TYPES,
+    ConfigEntry,
+    ConfigResource,
+    ListChange,
+    ResourceType,
+)
+from kctl.client.admin.elections import ElectionType
 from kctl.client.admin.features import Feature
 from kctl.client.admin.group_values import (
     GroupDescription,
@@ -50,6 +58,7 @@ from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
+from kctl.client.admin.reassignments import Reassignment
 from kctl.client.admin.record_times import RecordShape, RecordTime
 from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_group_calls import ShareGroupCalls
@@ -106,10 +115,12 @@ __all__ = [
     "CreatedTopic",
     "Credential",
     "EffectiveQuota",
+    "ElectionType",
     "Feature",
     "GroupDescription",
     "GroupList",
     "GroupListing",
+    "ListChange",
     "LogDir",
     "MemberDescription",
     "MemberToRemove",
@@ -123,6 +134,7 @@ __all__ = [
     "QuorumDescription",
     "QuorumReplica",
     "QuotaEntity",
+    "Reassignment",
     "RecordShape",
     "RecordTime",
     "ResourceType",

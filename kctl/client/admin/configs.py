@@ -30,7 +30,7 @@ from kctl.client.requests.retry import ADMIN_GROUPS
 V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
-_SET, _DELETE = 0, 1
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
 class ResourceType(IntEnum):
@@ -42,6 +42,16 @@ class ResourceType(IntEnum):
     CLIENT_METRICS = 16
     GROUP = 32
 
+
+class ListChange(NamedTuple):
+    """Items, separated by commas, that are added to a property which is a list, or removed from it."""
+
+    items: str
+    is_removal: bool = False
+
+
+ConfigChange = str | ListChange | None
+"""A value, items of a list, or None for the default."""
 
 CONFIG_SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -128,7 +138,7 @@ def describe_configs(
 
 
 def alter_configs(
-    call: Call, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool
+    call: Call, changes: Mapping[ConfigResource, Mapping[str, ConfigChange]], *, validate_only: bool
 ) -> Results[ConfigResource, None]:
     """Return the fate of each resource; None as a value removes what is set."""
 
@@ -137,10 +147,7 @@ def alter_configs(
             AlterConfigsResource(
                 resource_type=each.type,
                 resource_name=each.name,
-                configs=[
-                    AlterableConfig(name=name, config_operation=_DELETE if value is None else _SET, value=value)
-                    for name, value in changes[each].items()
-                ],
+                configs=[_alterable(name, change) for name, change in changes[each].items()],
             )
             for each in asked
         ]
@@ -148,6 +155,13 @@ def alter_configs(
 
     results = _of_each(call, list(changes), build, IncrementalAlterConfigsResponse, _altered_in)
     return Results(dict.fromkeys(results.done), results.failed)
+
+
+def _alterable(name: str, change: ConfigChange) -> AlterableConfig:
+    if isinstance(change, ListChange):
+        operation = _SUBTRACT if change.is_removal else _APPEND
+        return AlterableConfig(name=name, config_operation=operation, value=change.items)
+    return AlterableConfig(name=name, config_operation=_DELETE if change is None else _SET, value=change)
 
 
 def _of_each(

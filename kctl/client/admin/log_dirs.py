@@ -1,14 +1,18 @@
 """Log directories of brokers: disks, and the size of each replica. Shown by tests/sim/admin/test_cluster.py."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, not_registered
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kctl.client.protocol.api.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
 from kctl.client.requests.retry import ADMIN_GROUPS
 
 
@@ -28,11 +32,18 @@ class LogDir(NamedTuple):
     replica_bytes: dict[TopicPartition, int]
 
 
-def describe_log_dirs(call: Call, node_ids: Sequence[int]) -> Results[int, list[LogDir]]:
-    """Return the directories of each broker."""
+def describe_log_dirs(
+    call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None = None
+) -> Results[int, list[LogDir]]:
+    """Return the directories of each broker, with the sizes of some replicas or of all."""
+    topics = None
+    if partitions is not None:
+        topics = [
+            DescribableLogDirTopic(topic=topic, partitions=indexes) for topic, indexes in by_topic(partitions).items()
+        ]
 
     def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
-        request = DescribeLogDirsRequest(topics=None)
+        request = DescribeLogDirsRequest(topics=topics)
         answers = call.ask_nodes({node_id: lambda _: request for node_id in pending})
         return {node_id: _read(call, node_id, answer) for node_id, answer in answers.items()}
 

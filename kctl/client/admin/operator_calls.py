@@ -3,25 +3,29 @@
 Owns their arguments; one file per resource does the work. Shown by tests/sim/admin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from kctl.client.acls import AclFilter, AclRule
 from kctl.client.admin import (
     configs,
+    elections,
     features,
     log_dirs,
     metadata_views,
     partitions,
     quorum,
+    reassignments,
     records,
 )
 from kctl.client.admin.call import Call, Results
-from kctl.client.admin.configs import ConfigResource, Configs
+from kctl.client.admin.configs import ConfigChange, ConfigResource, Configs
+from kctl.client.admin.elections import ElectionType
 from kctl.client.admin.features import Feature
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
+from kctl.client.admin.reassignments import Reassignment
 from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
 from kctl.client.cluster import TopicPartition
 from kctl.client.quotas import QuotaEntity, Quotas
@@ -57,7 +61,7 @@ class OperatorCalls:
 
     def alter_configs(
         self,
-        changes: Mapping[ConfigResource, Mapping[str, str | None]],
+        changes: Mapping[ConfigResource, Mapping[str, ConfigChange]],
         *,
         validate_only: bool = False,
         timeout: Timeout = None,
@@ -65,7 +69,8 @@ class OperatorCalls:
         """Change single config entries and leave the others alone; each resource is changed as a whole or not at all.
 
         Args:
-            changes: for each resource, values by name; None removes what is set, so that the default is in force.
+            changes: for each resource, values by name; None removes what is set, so that the default is in force; a
+                `ListChange` adds items to a list or removes them.
             validate_only: let the brokers check, and change nothing.
         Raises:
             UnsupportedVersionError: the broker is older than Kafka 2.3.
@@ -96,6 +101,34 @@ class OperatorCalls:
         """
         return records.delete_records(self._call("deleting records", timeout), before)
 
+    # --- moves --------------------------------------------------------------------------------------------------------
+
+    def alter_partition_reassignments(
+        self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, None]:
+        """Start to move partitions to other brokers, or cancel moves; returns before they have ended.
+
+        Args: targets: for each partition the brokers that have it at the end, the preferred leader first; None
+            cancels its move (NO_REASSIGNMENT_IN_PROGRESS where there is none).
+        """
+        return reassignments.alter_reassignments(self._call("moving partitions", timeout), targets)
+
+    def list_partition_reassignments(
+        self, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """Return the moves in progress, of some partitions or of all."""
+        return reassignments.list_reassignments(self._call("listing moves of partitions", timeout), partitions)
+
+    def elect_leaders(
+        self, election_type: ElectionType, partitions: Sequence[TopicPartition], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, bool]:
+        """Elect the preferred leaders of partitions, or with UNCLEAN a leader for those that have none.
+
+        Returns for each whether an election was held; False where the leader is the wanted one already. An unclean
+        election may lose records.
+        """
+        return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
+
     # --- cluster ------------------------------------------------------------------------------------------------------
 
     def describe_features(self, *, timeout: Timeout = None) -> list[Feature]:
@@ -119,9 +152,15 @@ class OperatorCalls:
         call = self._call("comparing the metadata of brokers", timeout)
         return metadata_views.metadata_views(call, broker_ids, topics)
 
-    def describe_log_dirs(self, broker_ids: Sequence[int], *, timeout: Timeout = None) -> Results[int, list[LogDir]]:
-        """Return the log directories of each broker, with their disks and the sizes of replicas."""
-        return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids)
+    def describe_log_dirs(
+        self,
+        broker_ids: Sequence[int],
+        *,
+        partitions: Collection[TopicPartition] | None = None,
+        timeout: Timeout = None,
+    ) -> Results[int, list[LogDir]]:
+        """Return the log directories of each broker, with their disks and the sizes of replicas, of some or of all."""
+        return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids, partitions)
 
     # --- access -------------------------------------------------------------------------------------------------------
 

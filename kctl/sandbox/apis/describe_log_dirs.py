@@ -19,11 +19,12 @@ def _answer(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespo
     topics = []
     for topic in call.cluster.topics.values():
         replicas = [each for each in topic.partitions.values() if call.node.node_id in each.replicas]
-        used_bytes += sum(_size_bytes(each) for each in replicas)
+        sizes = {each.index: _size_bytes(call, each) for each in replicas}
+        used_bytes += sum(sizes.values())
         shown = [each for each in replicas if wanted is None or each.index in wanted.get(topic.name, ())]
         if shown:
             partitions = [
-                DescribeLogDirsPartition(partition_index=each.index, partition_size=_size_bytes(each)) for each in shown
+                DescribeLogDirsPartition(partition_index=each.index, partition_size=sizes[each.index]) for each in shown
             ]
             topics.append(DescribeLogDirsTopic(name=topic.name, partitions=partitions))
     folder = DescribeLogDirsResult(
@@ -32,8 +33,9 @@ def _answer(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespo
     return DescribeLogDirsResponse(results=[folder])
 
 
-def _size_bytes(partition: Partition) -> int:
-    return sum(len(stored.data) for stored in partition.log.batches)
+def _size_bytes(call: Call, partition: Partition) -> int:
+    share = call.cluster.reassignments.copied_share(partition, call.node.node_id)
+    return int(share * sum(len(stored.data) for stored in partition.log.batches))
 
 
 HANDLER = Handler(DescribeLogDirsRequest, 1, 5, _answer)

@@ -22,7 +22,7 @@ _ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
 def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
     cluster = call.cluster
     if request.topics is None or (call.version == 0 and not request.topics):
-        topics = [_topic(topic) for topic in cluster.topics.values()]
+        topics = [_topic(call, topic) for topic in cluster.topics.values()]
     else:
         topics = [_asked(call, request, asked) for asked in request.topics]
     if request.include_topic_authorized_operations:
@@ -43,12 +43,12 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
     if asked.name is None or asked.topic_id != ZERO_UUID:
         topic = call.cluster.topic_of_id(asked.topic_id)
         if topic is not None:
-            return _topic(topic)
+            return _topic(call, topic)
         name = None if call.version >= 12 else ""
         return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=name, topic_id=asked.topic_id)
     topic = call.cluster.topics.get(asked.name)
     if topic is not None:
-        return _topic(topic)
+        return _topic(call, topic)
     return MetadataResponseTopic(error_code=_unknown(call, request, asked.name), name=asked.name)
 
 
@@ -65,23 +65,24 @@ def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _topic(topic: Topic) -> MetadataResponseTopic:
+def _topic(call: Call, topic: Topic) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
-        partitions=[_partition(partition) for partition in topic.partitions.values()],
+        partitions=[_partition(call, partition) for partition in topic.partitions.values()],
     )
 
 
-def _partition(partition: Partition) -> MetadataResponsePartition:
+def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
     has_leader = partition.leader_id != NO_LEADER
+    replicas = call.cluster.reassignments.replicas_in_metadata(partition)
     return MetadataResponsePartition(
         error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=partition.index,
         leader_id=partition.leader_id,
         leader_epoch=partition.leader_epoch,
-        replica_nodes=list(partition.replicas),
-        isr_nodes=partition.in_sync,
+        replica_nodes=list(replicas),
+        isr_nodes=[each for each in partition.in_sync if each in replicas],
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.admin import Admin, ConfigResource, ElectionType, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
@@ -17,6 +17,11 @@ CALLS: dict[str, Callable[[Admin, float], object]] = {
     "describe_configs": lambda admin, timeout: admin.describe_configs([TOPIC], timeout=timeout),
     "alter_configs": lambda admin, timeout: admin.alter_configs({TOPIC: {"retention.ms": "1"}}, timeout=timeout),
     "delete_records": lambda admin, timeout: admin.delete_records({PARTITION: 0}, timeout=timeout),
+    "alter_partition_reassignments": lambda admin, timeout: admin.alter_partition_reassignments(
+        {PARTITION: [2]}, timeout=timeout
+    ),
+    "list_partition_reassignments": lambda admin, timeout: admin.list_partition_reassignments(timeout=timeout),
+    "elect_leaders": lambda admin, timeout: admin.elect_leaders(ElectionType.PREFERRED, [PARTITION], timeout=timeout),
     "describe_features": lambda admin, timeout: admin.describe_features(timeout=timeout),
     "describe_quorum": lambda admin, timeout: admin.describe_quorum(timeout=timeout),
     "describe_log_dirs": lambda admin, timeout: admin.describe_log_dirs([1, 2, 3], timeout=timeout),

@@ -23,6 +23,7 @@ METAVARS = {
     "", "ADDRESS", "BEFORE AFTER", "DURATION", "FILE", "FOLDER", "GROUP", "HOST:PORT", "HOST:PORT:IP", "ID",
     "KEY", "KEY=VALUE", "LEVEL", "N", "N/s", "NAME", "NAME=VALUE", "NAME[:PARTITIONS]", "PATH", "PATTERN", "PRINCIPAL",
     "PROFILE",
+    "ID,...",
     "RACK,...", "RANGE", "SIZE", "SOURCE", "TEMPLATE", "TEXT", "TIME", "TOPIC", "TOPIC[:P,P-P]",
     "URL", "ACKS", "FORM", "PROGRAM", "REFERENCE", "SCHEMA", "WHERE", "WORD",
 }  # fmt: skip

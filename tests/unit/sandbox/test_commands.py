@@ -164,7 +164,7 @@ def test_sessions_are_forgotten(scenario: Scenario) -> None:
 def test_the_manual_has_every_command_and_every_fault() -> None:
     lines = DOCUMENT.read_text().splitlines()
     for name, command in COMMANDS.items():
-        shown = f"{name} {command.arguments}".replace("|", "\\|")
+        shown = f"{name} {command.arguments}".strip().replace("|", "\\|")
         assert f"| `{shown}` | {command.about} |" in lines
     for fault in Fault:
         assert any(line.startswith(f"| `{fault.value}` | ") for line in lines), fault

@@ -29,6 +29,7 @@ from kctl.client.protocol.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestTopic,
 )
 from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
+from kctl.client.protocol.api.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest
@@ -137,6 +138,8 @@ def _further_request(key: int, version: int) -> Request:
             return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=epochs)])
         case 42:
             return DeleteGroupsRequest(groups_names=["g", "h"])
+        case 43:
+            return ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0, 1, 9])])
         case 68:
             return ConsumerGroupHeartbeatRequest(
                 group_id="g",

@@ -1,0 +1,161 @@
+"""`kctl partitions`: plan which brokers have which partitions, move them, list moves, elect leaders.
+
+Declares the options; the modules beside it do the work. Shown by tests/cli/test_partitions.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import DryRun, Execute, YesUnneeded
+from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, duration_ms, with_common
+from kctl.grammar.sizes import parse_size_bytes
+
+app = Commands(no_args_is_help=True)
+
+Topics = Annotated[
+    list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Without any: all topics.")
+]
+
+
+@app.callback()
+def partitions() -> None:
+    """Move partitions between brokers and elect their leaders."""
+
+
+@app.command()
+@with_common()
+def plan(
+    common: Common,
+    topics: Topics = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="ID,...", help="Use these brokers and no others, each for as many replicas: 1,2,3."
+        ),
+    ] = None,
+    away_from: Annotated[
+        str | None, typer.Option("--away-from", metavar="ID,...", help="Leave no replica on these brokers.")
+    ] = None,
+    replication_factor: Annotated[
+        int | None,
+        typer.Option("--replication-factor", "-r", min=1, metavar="N", help="Give each partition N replicas."),
+    ] = None,
+    ignore_racks: Annotated[
+        bool, typer.Option("--ignore-racks", help="Place replicas without regard to the racks of brokers.")
+    ] = False,
+    rollback: Annotated[
+        Path | None,
+        typer.Option("--rollback", metavar="FILE", help="Write the plan that undoes this one to a file."),
+    ] = None,
+) -> int:
+    """Print which replicas go where, with as few copies as possible; nothing is moved.
+
+    The plan is JSON as Kafka's kafka-reassign-partitions reads and writes it.
+    """
+    from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # the client: not wanted for --help
+
+    wish = Wish(
+        topics or (), parse_ids(to, "'--to'"), parse_ids(away_from, "'--away-from'"), replication_factor, ignore_racks,
+        rollback,
+    )  # fmt: skip
+    return run_plan(common, wish)
+
+
+@app.command()
+@with_common(*SHAPES)
+def move(
+    common: Common,
+    path: Annotated[
+        Path, typer.Argument(metavar="PLAN", show_default=False, help="File with the plan, as kctl or Kafka wrote it.")
+    ],
+    throttle: Annotated[
+        str | None,
+        typer.Option(
+            "--throttle", metavar="SIZE", help="Bytes a second that each broker may send, and receive, such as 50MB."
+        ),
+    ] = None,
+    wait: Annotated[
+        int | None,
+        typer.Option(
+            "--wait",
+            parser=duration_ms,
+            metavar="DURATION",
+            help="Maximum time to wait for the end; 0s only starts the move (no limit).",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a move that was interrupted, and remove its throttle.")
+    ] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Cancel the moves that have not ended, and remove their throttle.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    yes: YesUnneeded = False,  # noqa: ARG001
+) -> int:
+    """Carry out a plan, show the progress, and remove the throttle at the end.
+
+    --api-timeout bounds each request, not the move.
+    """
+    from kctl.cli.partitions.move import Wanted, run_move  # the client: not wanted for --help
+
+    wanted = Wanted(path, _rate(throttle), wait, resume, cancel, dry_run)
+    return run_move(common, common.choose_output(*SHAPES), wanted)
+
+
+@app.command("list")
+@with_common(*SHAPES)
+def list_(common: Common) -> int:
+    """List the partitions that are being moved."""
+    from kctl.cli.partitions.moves_list import run_list  # the client: not wanted for --help
+
+    return run_list(common, common.choose_output(*SHAPES))
+
+
+@app.command()
+@with_common(*SHAPES)
+def elect(
+    common: Common,
+    topics: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Partitions of all topics.")] = False,
+    unclean: Annotated[
+        bool,
+        typer.Option("--unclean", help="Elect any replica that is up where there is no leader; records may be lost."),
+    ] = False,
+    dry_run: DryRun = False,
+    execute: Execute = False,
+    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+) -> int:
+    """Elect the preferred leaders, which are the first replicas.
+
+    With --unclean it shows the partitions and asks on a terminal; elsewhere it needs --execute.
+    """
+    from kctl.cli.partitions.elect import run_elect  # the client: not wanted for --help
+
+    return run_elect(
+        common,
+        common.choose_output(*SHAPES),
+        topics or (),
+        unclean=unclean,
+        everything=everything,
+        dry_run=dry_run,
+        execute=execute or yes,
+    )
+
+
+def _rate(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        size_bytes = parse_size_bytes(text.strip().removesuffix("/s"))
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="'--throttle'") from None
+    if size_bytes < 1:
+        raise click.BadParameter(f"{text!r} would never copy anything.", param_hint="'--throttle'")
+    return size_bytes

@@ -1,0 +1,107 @@
+"""`kctl partitions elect`: the preferred leaders, or a leader at the price of records.
+
+Owns which partitions need an election, and what is shown first: an unclean one loses what the new leader lacks.
+Shown by tests/cli/test_partitions.py and tests/broker/test_moves.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.cli import click
+from kctl.cli.admin_client import open_admin
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.options import Common, Output
+from kctl.client.admin import Admin, ElectionType, Results
+from kctl.client.cluster import NO_NODE, PartitionInfo, TopicPartition
+from kctl.client.wording import counted
+
+COLUMNS = ("topic", "partition", "leader", "replicas", "in_sync", "result")
+
+Elected = Results[TopicPartition, bool]
+
+
+def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean: bool, everything: bool, dry_run: bool,
+              execute: bool) -> int:  # fmt: skip
+    """Hold the elections that are needed; return the exit code."""
+    if everything == bool(topics):
+        raise click.UsageError("Name topics, or --all: one of the two.")
+    if unclean and everything:
+        raise click.UsageError("--unclean is for partitions that are named: it loses records.")
+    if dry_run and execute:
+        raise click.UsageError("--dry-run cannot be combined with --execute or --yes.")
+    kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+    results: Elected | None = None
+    with open_admin(common) as admin:
+        with admin.within():
+            found = _partitions(admin, topics)
+            needed = [key for key, info in found.items() if _needs(info, kind)]
+            if needed and not dry_run and (execute or not unclean):
+                results = admin.elect_leaders(kind, needed)
+        if (
+            needed
+            and results is None
+            and not dry_run
+            and is_confirmed(
+                common,
+                [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed],
+                f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?",
+            )
+        ):
+            results = admin.elect_leaders(kind, needed)  # with a new timeout: the answer took its time
+    shown = needed if everything else list(found)
+    rows = [_row(key, found[key], _result(key, needed, results)) for key in shown]
+    write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
+    if results is not None:
+        return report_failures(common, results.done, list(results.failed.values()))
+    if needed and unclean and not dry_run:
+        say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader and may lose records")
+    if not needed:
+        common.say(f"{common.environment.program}: no election is needed")
+    return ExitCode.OK
+
+
+def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, PartitionInfo]:
+    if not topics:
+        listed = admin.list_topics(include_internal=True)
+        return {TopicPartition(name, each): info for name, t in listed.items() for each, info in t.partitions.items()}
+    wanted = find_partitions(admin, parse_topics(topics))
+    described = admin.describe_topics(list(wanted))
+    return {
+        TopicPartition(topic, each): described[topic].partitions[each]
+        for topic, numbers in wanted.items()
+        for each in numbers
+    }
+
+
+def _needs(info: PartitionInfo, kind: ElectionType) -> bool:
+    if kind is ElectionType.UNCLEAN:
+        return info.leader_id == NO_NODE
+    return bool(info.replicas) and info.leader_id != info.replicas[0]
+
+
+def _result(key: TopicPartition, needed: Sequence[TopicPartition], results: Elected | None) -> str:
+    if key not in needed:
+        return "not needed"
+    if results is None:
+        return "would be elected"
+    if key in results.failed:
+        return "failed"
+    return "elected" if results[key] else "not needed"
+
+
+def _row(key: TopicPartition, info: PartitionInfo, result: str) -> Row:
+    return {
+        "topic": key.topic,
+        "partition": key.partition,
+        "leader": None if info.leader_id == NO_NODE else info.leader_id,
+        "replicas": list(info.replicas),
+        "in_sync": list(info.isr),
+        "result": result,
+    }
+
+
+def _ids(brokers: Sequence[int]) -> str:
+    return ", ".join(map(str, brokers)) or "none"

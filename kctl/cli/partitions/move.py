@@ -1,0 +1,311 @@
+"""`kctl partitions move`: start the moves of a plan, wait for their end, resume them, or cancel them.
+
+Owns the order: what can be refused is refused before anything is changed; the throttle is set before the first copy and
+removed after the last. Shown by tests/cli/test_partitions.py, tests/sim/admin/test_moves.py and
+tests/broker/test_moves.py.
+"""
+
+import shlex
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli import click
+from kctl.cli.admin_client import open_admin
+from kctl.cli.changes import report_failures
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output
+from kctl.cli.partitions.copies import Copies
+from kctl.cli.partitions.plan_file import read_plan
+from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
+from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, View, Watch, view_of
+from kctl.cli.view.move_status import MoveStatus
+from kctl.cli.wait_loop import look_until
+from kctl.client.admin import Admin
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import AdminConfig
+from kctl.client.errors import KafkaError
+from kctl.client.network.system import system_runtime
+from kctl.client.wording import counted
+
+COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
+CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
+WHY = {
+    NOT_MOVED: "its move is over, and it has other replicas than the plan: it was cancelled elsewhere",
+    ELSEWHERE: "it is being moved to other brokers than those of the plan",
+    GONE: "it does not exist any more",
+}
+
+
+class Wanted(NamedTuple):
+    """What was asked for.
+
+    Attributes: wait_ms: None waits for as long as it takes; 0 does not wait.
+    """
+
+    path: Path
+    throttle_bytes: int | None
+    wait_ms: int | None
+    resume: bool
+    cancel: bool
+    dry_run: bool
+
+    def command(self, flag: str) -> str:
+        """Return the command line that goes on with the move, or cancels it."""
+        try:
+            is_file = stat.S_ISREG(self.path.stat().st_mode)
+        except OSError:
+            is_file = False
+        return f"kctl partitions move {shlex.quote(str(self.path)) if is_file else 'PLAN'} {flag}"
+
+
+def run_move(common: Common, output: Output, wanted: Wanted) -> int:
+    """Do what was asked for; return the exit code."""
+    if wanted.resume and wanted.cancel:
+        raise click.UsageError("--resume cannot be combined with --cancel.")
+    if wanted.cancel and wanted.throttle_bytes is not None:
+        raise click.UsageError("--throttle cannot be combined with --cancel.")
+    config = common.settings.parse(AdminConfig)
+    targets = read_plan(wanted.path, common.environment.clock, config.default_api_timeout_ms)
+    if not targets:
+        common.say(f"{common.environment.program}: the plan has no partitions: there is nothing to move")
+        return ExitCode.OK
+    with open_admin(common) as admin:
+        return _Move(common, admin, wanted, targets).run(output)
+
+
+class _Move:
+    """One run of the command."""
+
+    def __init__(
+        self, common: Common, admin: Admin, wanted: Wanted, targets: dict[TopicPartition, tuple[int, ...]]
+    ) -> None:
+        self._common = common
+        self._admin = admin
+        self._wanted = wanted
+        self._targets = targets
+        self._results: dict[TopicPartition, str] = {}
+        self._failed: list[KafkaError | CommandError] = []
+        self._brokers: set[int] = set()
+        self._throttled: set[int] = set()
+        """Brokers whose rates this run has set."""
+
+    def run(self, output: Output) -> int:
+        """Return the exit code."""
+        before = self._survey()
+        if self._wanted.cancel:
+            self._cancel(before)
+        elif not self._wanted.dry_run:
+            self._start_and_wait(before)
+        self._write(output, before)
+        done = [each for each in self._results.values() if each in (MOVED, CANCELLED, STARTED, NOT_STARTED)]
+        code = report_failures(self._common, done, self._failed)
+        if code and not self._wanted.dry_run and not self._wanted.cancel:
+            self._common.say(f"hint: {self._wanted.command('--resume')} moves what was not moved")
+        return code
+
+    # --- what is refused --------------------------------------------------------------------------------------------
+
+    def _survey(self) -> View:
+        """Return the partitions as they are. Raises: KafkaError, CommandError: the plan is not possible as a whole."""
+        with self._admin.within():
+            self._brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
+            view = view_of(self._admin, self._targets)
+        for key, error in view.failed.items():
+            raise error or broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(key))
+        if self._wanted.cancel:
+            return view
+        placed = {
+            each: key
+            for key, target in self._targets.items()
+            for each in copy_of(view.replicas[key], target, view.moves.get(key)).targets
+            if each not in self._brokers
+        }
+        if placed and not self._wanted.resume:
+            broker, key = min(placed.items())
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE,
+                f"broker {broker} is down or does not exist, and the plan puts {key} on it; nothing was changed",
+                "kctl cluster describe shows the brokers that are up",
+            )
+        if view.moves and not self._wanted.resume:
+            names = ", ".join(map(str, list(view.moves)[:MOST_NAMED]))
+            of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
+            raise CommandError(
+                ExitCode.NOT_ABLE_YET,
+                f"already being moved: {of_plan}, {names}; nothing was changed",
+                "--resume continues a move of this plan, --cancel ends it",
+            )
+        return view
+
+    # --- start and wait ---------------------------------------------------------------------------------------------
+
+    def _start_and_wait(self, before: View) -> None:
+        moving, needed = [], []
+        for key, target in self._targets.items():
+            if key in before.moves and not before.is_moving(key, target):
+                self._end(key, ELSEWHERE)
+            elif key in before.moves:
+                moving.append(key)
+            elif before.replicas[key] == target:
+                self._results[key] = MOVED
+            else:
+                needed.append(key)
+        with self._continues():
+            if moving or needed:
+                self._throttle(before, [*moving, *needed])
+            started = [*moving, *self._start(needed)]
+            if self._wanted.wait_ms == 0:
+                self._results |= dict.fromkeys(started, STARTED)
+                if started:
+                    self._common.say(self._how_it_ends())
+                    return
+            self._wait(before, started)
+        self._unthrottle()
+
+    def _throttle(self, before: View, keys: list[TopicPartition]) -> None:
+        rate = self._wanted.throttle_bytes
+        if rate is None and self._wanted.resume:
+            rate = find_rate(self._admin, self._targets, self._brokers)
+        if rate is None:
+            return
+        copies = {key: copy_of(before.replicas[key], self._targets[key], before.moves.get(key)) for key in keys}
+        used = {each for copy in copies.values() for each in (*copy.sources, *copy.targets)}
+        self._throttled = used & self._brokers
+        failed = set_throttle(self._admin, copies, rate, self._brokers)
+        if failed:
+            self._unthrottle()
+            self._common.say(f"{self._common.environment.program}: the throttle could not be set; nothing was moved")
+            raise failed[0]
+
+    def _start(self, keys: list[TopicPartition]) -> list[TopicPartition]:
+        if not keys:
+            return []
+        results = self._admin.alter_partition_reassignments({key: self._targets[key] for key in keys})
+        for key, error in results.failed.items():
+            self._results[key] = FAILED
+            self._failed.append(error)
+        return list(results.done)
+
+    def _wait(self, before: View, keys: list[TopicPartition], *, shows: bool = True) -> None:
+        """Wait until partitions have their replicas, and take note of those that will not."""
+        if not keys:
+            return
+        runtime = system_runtime()
+        watch = Watch(self._admin, {key: self._targets[key] for key in keys}, runtime.clock)
+        copies = Copies(self._admin, before, watch, self._targets, self._brokers, runtime.clock)
+        status = MoveStatus(self._common.environment, wanted=shows and not self._common.quiet)
+        timer = Timer(runtime.clock, FOREVER_MS if self._wanted.wait_ms is None else self._wanted.wait_ms)
+
+        def missing() -> str:
+            missed = watch.look()
+            if missed:
+                status.show(copies.progress())
+            return missed
+
+        try:
+            look_until(runtime, timer, "--wait", "the move", missing)
+        finally:
+            status.close()
+        for key, outcome in watch.outcomes.items():
+            self._end(key, outcome)
+
+    def _end(self, key: TopicPartition, outcome: str) -> None:
+        self._results[key] = outcome
+        if outcome != MOVED:
+            code = ExitCode.UNKNOWN_RESOURCE if outcome == GONE else ExitCode.NOT_ABLE_YET
+            self._failed.append(CommandError(code, f"{key} was not moved: {WHY[outcome]}"))
+
+    @contextmanager
+    def _continues(self) -> Iterator[None]:
+        """Say how a move that is left alone can be ended, whatever ends the command."""
+        try:
+            yield
+        except BaseException:
+            self._common.say(self._how_it_ends())
+            raise
+
+    def _how_it_ends(self) -> str:
+        throttle = " with its throttle" if self._throttled else ""
+        removes = " and removes the throttle" if self._throttled else ""
+        return (
+            f"{self._common.environment.program}: what was started continues{throttle}\n"
+            f"hint: {self._wanted.command('--resume')} waits for its end{removes};"
+            f" {self._wanted.command('--cancel')} stops it{removes}"
+        )
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _unthrottle(self) -> None:
+        if not (self._throttled or self._wanted.resume or self._wanted.cancel):
+            return
+        brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
+        was_set, failed = remove_throttle(self._admin, self._targets, brokers, self._throttled)
+        self._failed += failed
+        if was_set and not failed and self._common.verbose:
+            self._common.say(f"{self._common.environment.program}: the throttle was removed")
+        for broker in sorted(self._throttled - brokers):
+            self._common.say(f"hint: kctl configs unset broker {broker} {' '.join(RATES)} when broker {broker} is up")
+
+    # --- cancel -----------------------------------------------------------------------------------------------------
+
+    def _cancel(self, before: View) -> None:
+        moving = [key for key, target in self._targets.items() if before.is_moving(key, target)]
+        for key in before.moves.keys() - set(moving):
+            self._end(key, ELSEWHERE)
+        if self._wanted.dry_run:
+            return
+        results = self._admin.alter_partition_reassignments(dict.fromkeys(moving)) if moving else None
+        over: list[TopicPartition] = [key for key in self._targets if key not in before.moves]
+        if results is not None:
+            self._results |= dict.fromkeys(results.done, CANCELLED)
+            for key, error in results.failed.items():
+                if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
+                    over.append(key)
+                else:
+                    self._results[key] = FAILED
+                    self._failed.append(error)
+        self._settle(over)
+        self._unthrottle()
+
+    def _settle(self, keys: Collection[TopicPartition]) -> None:
+        """Find out what became of partitions that are not being moved: brokers may hear later of the end of a move."""
+        if not keys:
+            return
+        runtime = system_runtime()
+        watch = Watch(self._admin, {key: self._targets[key] for key in keys}, runtime.clock)
+        look_until(runtime, Timer(runtime.clock, FOREVER_MS), "--wait", "the metadata of brokers", watch.look)
+        for key, outcome in watch.outcomes.items():
+            if outcome == NOT_MOVED:
+                self._results[key] = NOT_STARTED
+            else:
+                self._end(key, outcome)
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def _write(self, output: Output, before: View) -> None:
+        rows: list[Row] = []
+        for key, target in self._targets.items():
+            result = self._results.get(key) or self._would_be(key, before)
+            rows.append(
+                {
+                    "topic": key.topic,
+                    "partition": key.partition,
+                    "replicas": list(before.replicas[key]),
+                    "target_replicas": list(target),
+                    "result": result,
+                }
+            )
+        write_listing(self._common.environment, output, Listing("partitions", COLUMNS, rows))
+
+    def _would_be(self, key: TopicPartition, before: View) -> str:
+        if self._wanted.cancel:
+            return "would be cancelled" if key in before.moves else NOT_STARTED
+        return "unchanged" if before.replicas[key] == self._targets[key] else "would be moved"

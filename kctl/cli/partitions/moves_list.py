@@ -1,0 +1,28 @@
+"""`kctl partitions list`: the moves in progress. Shown by tests/cli/test_partitions.py."""
+
+from kctl.cli.admin_client import admin_of
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output
+
+COLUMNS = ("topic", "partition", "replicas", "target_replicas", "adding", "removing")
+
+
+def run_list(common: Common, output: Output) -> int:
+    """Show the partitions that are being moved; return the exit code."""
+    with admin_of(common) as admin:
+        moves = admin.list_partition_reassignments()
+    rows: list[Row] = [
+        {
+            "topic": key.topic,
+            "partition": key.partition,
+            "replicas": list(move.replicas),
+            "target_replicas": list(move.target),
+            "adding": list(move.adding),
+            "removing": list(move.removing),
+        }
+        for key, move in sorted(moves.items())
+    ]
+    write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
+    return ExitCode.OK

@@ -1,0 +1,151 @@
+"""`kctl partitions plan`: look at the cluster, plan, and print the plan. Shown by tests/cli/test_partitions.py.
+
+Owns which partitions and brokers are meant, and what is said of the plan; planner.py makes it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli import click
+from kctl.cli.admin_client import admin_of
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import write_lines
+from kctl.cli.groups.lookup import parse_topics
+from kctl.cli.options import Common
+from kctl.cli.partitions.plan_file import plan_lines, write_plan
+from kctl.cli.partitions.planner import Goal, NotPossible, copies_of, make_plan
+from kctl.cli.partitions.watch import MOST_NAMED
+from kctl.client.admin import Admin, ClusterDescription
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.wording import counted
+from kctl.grammar.topics import parse_topics as parse_names
+
+LONGEST_ID = 10
+
+
+class Wish(NamedTuple):
+    """What was asked for."""
+
+    topics: Sequence[str]
+    to: Sequence[int]
+    away_from: Sequence[int]
+    replication_factor: int | None
+    ignore_racks: bool
+    rollback: Path | None
+
+
+def parse_ids(text: str | None, where: str) -> list[int]:
+    """Return broker ids separated by commas. Raises: click.BadParameter."""
+    if text is None:
+        return []
+    ids = []
+    for word in text.split(","):
+        if not (word.isascii() and word.isdigit() and len(word) <= LONGEST_ID):
+            raise click.BadParameter(f"{word[:80]!r} is not the id of a broker: write 1,2,3.", param_hint=where)
+        ids.append(int(word))
+    return list(dict.fromkeys(ids))
+
+
+def run_plan(common: Common, wish: Wish) -> int:
+    """Print the plan; return the exit code."""
+    if not (wish.to or wish.away_from or wish.replication_factor):
+        raise click.UsageError("Nothing to plan: --to ID,..., --away-from ID,... or --replication-factor N.")
+    if wish.to and wish.away_from:
+        raise click.UsageError("--to cannot be combined with --away-from: --to names all brokers that are to be used.")
+    if wish.replication_factor and not wish.topics:
+        raise click.UsageError("Missing argument 'TOPIC': --replication-factor is for the topics that are named.")
+    with admin_of(common) as admin:
+        cluster = admin.describe_cluster()
+        everything = _all_partitions(admin)
+        chosen = _chosen(wish, everything)
+    goal = _goal(common, wish, cluster)
+    lost = [key for key, info in chosen.items() if not set(info.isr) & {node.node_id for node in cluster.nodes}]
+    current = {key: info.replicas for key, info in chosen.items() if key not in set(lost)}
+    loads = Counter(each for key, info in everything.items() if key not in current for each in info.replicas)
+    in_sync = {key: info.isr for key, info in chosen.items()}
+    try:
+        plan = make_plan(current, goal, loads, in_sync)
+    except NotPossible as e:
+        raise CommandError(ExitCode.USAGE, str(e), "kctl cluster describe shows the brokers that are up") from None
+    if wish.rollback is not None:
+        write_plan(wish.rollback, {key: current[key] for key in plan})
+    write_lines(common.environment, plan_lines(plan))
+    changed = f"{len(plan)} of {counted(len(current), 'partition')} would change"
+    copied = f"{counted(copies_of(current, plan), 'replica')} would be copied"
+    common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
+    if lost:
+        names = ", ".join(map(str, lost[:MOST_NAMED])) + (", ..." if len(lost) > MOST_NAMED else "")
+        why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up: {names}"
+        hint = "hint: start their brokers, or kctl partitions elect --unclean"
+        common.environment.say(f"{common.environment.program}: {why}\n{hint}")
+        return ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
+    return ExitCode.OK
+
+
+def _nothing(common: Common) -> str:
+    return f"{common.environment.program}: nothing would change"
+
+
+def _all_partitions(admin: Admin) -> dict[TopicPartition, PartitionInfo]:
+    listed = admin.list_topics(include_internal=True)
+    return {TopicPartition(name, each): info for name, t in listed.items() for each, info in t.partitions.items()}
+
+
+def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> dict[TopicPartition, PartitionInfo]:
+    """Return the partitions that are meant. Raises: KafkaError, CommandError: there is no such topic or partition."""
+    if not wish.topics:
+        return dict(everything)
+    chosen: dict[TopicPartition, PartitionInfo] = {}
+    names = {key.topic for key in everything}
+    for text in wish.topics:
+        if text.startswith("/"):
+            try:
+                topics = parse_names([text]).chosen_of(names)
+            except ValueError as e:
+                raise click.BadParameter(str(e), param_hint="TOPIC") from None
+            if not topics:
+                raise CommandError(
+                    ExitCode.UNKNOWN_RESOURCE, f"no topic matches {text}", "kctl topics list shows what there is"
+                )
+            chosen |= {key: info for key, info in everything.items() if key.topic in set(topics)}
+            continue
+        for topic, numbers in parse_topics([text]).items():
+            if topic not in names:
+                raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
+            of_topic = {key: info for key, info in everything.items() if key.topic == topic}
+            for number in numbers or ():
+                if TopicPartition(topic, number) not in of_topic:
+                    raise CommandError(
+                        ExitCode.UNKNOWN_RESOURCE,
+                        f"topic {topic} has no partition {number}",
+                        f"it has {len(of_topic)}, numbered from 0",
+                    )
+            chosen |= {key: info for key, info in of_topic.items() if numbers is None or key.partition in numbers}
+    return chosen
+
+
+def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
+    racks = {node.node_id: node.rack for node in cluster.nodes}
+    missing = [each for each in wish.to if each not in racks]
+    if missing:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"broker {missing[0]} is down or does not exist",
+            f"these are up: {', '.join(map(str, racks))}",
+        )
+    used = {
+        each: rack for each, rack in racks.items() if (not wish.to or each in wish.to) and each not in wish.away_from
+    }
+    if not used:
+        raise CommandError(ExitCode.USAGE, "no broker would be left", "--away-from names all that are up")
+    if wish.ignore_racks:
+        used = dict.fromkeys(used)
+    elif any(used.values()) and not all(used.values()):
+        without = ", ".join(str(each) for each, rack in used.items() if not rack)
+        common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
+        used = dict.fromkeys(used)
+    return Goal(used, wish.away_from, bool(wish.to), wish.replication_factor)

@@ -1,0 +1,110 @@
+"""Plans in files: the JSON of Java's kafka-reassign-partitions, read and written.
+
+    {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}]}
+
+Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/partitions/test_plan_file.py.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.overtime import interrupted_after
+from kctl.client.clock import Clock
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import read_input
+from kctl.client.topic_names import LONGEST_TOPIC_NAME
+
+VERSION = 1
+LARGEST_FILE_BYTES = 64 * 1024 * 1024
+MOST_PARTITIONS = 1_000_000
+LARGEST_NUMBER = 2**31 - 1
+ANY = "any"
+
+Targets = Mapping[TopicPartition, tuple[int, ...]]
+
+
+def plan_lines(targets: Targets) -> Iterator[str]:
+    """Yield the lines of a plan, one for each partition."""
+    entries = [
+        {"topic": key.topic, "partition": key.partition, "replicas": list(replicas), "log_dirs": [ANY] * len(replicas)}
+        for key, replicas in targets.items()
+    ]
+    yield f'{{"version": {VERSION}, "partitions": ['
+    for number, entry in enumerate(entries, start=1):
+        yield f"  {json.dumps(entry)}{'' if number == len(entries) else ','}"
+    yield "]}"
+
+
+def write_plan(path: Path, targets: Targets) -> None:
+    """Write a plan to a file. Raises: CommandError: it cannot be written."""
+    try:
+        path.write_text("".join(f"{line}\n" for line in plan_lines(targets)), encoding="utf-8")
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"cannot write {path}: {e.strerror or e}") from None
+
+
+def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition, tuple[int, ...]]:
+    """Return the replicas of each partition that a plan names; a pipe is waited for until the timeout.
+
+    Raises:
+        CommandError: it cannot be read, or is no plan; names the place.
+        ApiTimeout: a pipe has not ended.
+    """
+    try:
+        with interrupted_after(timeout_ms, clock, f"reading {path}"):
+            content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
+    if len(content) > LARGEST_FILE_BYTES:
+        raise _bad(str(path), f"it is larger than {LARGEST_FILE_BYTES} bytes")
+    try:
+        document: Any = json.loads(content)
+    except (ValueError, RecursionError) as e:
+        raise _bad(str(path), f"it is not JSON: {e}") from None
+    return _targets(str(path), document)
+
+
+def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
+    if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
+        raise _bad(name, 'it has no list "partitions"')
+    if document.get("version", VERSION) != VERSION:
+        raise _bad(name, f"its version is {document['version']!r}, and only {VERSION} is known")
+    if len(document["partitions"]) > MOST_PARTITIONS:
+        raise _bad(name, f"it has more than {MOST_PARTITIONS} partitions")
+    found: dict[TopicPartition, tuple[int, ...]] = {}
+    for number, entry in enumerate(document["partitions"]):
+        place = f"{name} partitions[{number}]"
+        if not isinstance(entry, dict):
+            raise _bad(place, "it is no object with topic, partition and replicas")
+        topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
+        if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME:
+            raise _bad(place, f"{_shown(topic)} is no topic")
+        if not isinstance(partition, int) or not _is_number(partition):
+            raise _bad(place, f"{_shown(partition)} is no partition")
+        if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
+            raise _bad(place, f"{_shown(replicas)} is no list of broker ids")
+        key = TopicPartition(topic, partition)
+        if len(set(replicas)) < len(replicas):
+            raise _bad(place, f"{key} has a broker twice: {_shown(replicas)}")
+        if key in found:
+            raise _bad(place, f"{key} is there twice")
+        if any(each != ANY for each in entry.get("log_dirs") or ()):
+            raise _bad(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
+        found[key] = tuple(replicas)
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_NUMBER
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:80]
+
+
+def _bad(place: str, problem: str) -> CommandError:
+    return CommandError(ExitCode.USAGE, f"{place}: {problem}")

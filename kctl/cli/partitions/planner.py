@@ -1,0 +1,311 @@
+"""Planner: for each partition the brokers it shall have, with as few copies as that takes. Pure.
+
+A replica that may stay stays. One that is placed goes to the rack that the partition has least of, then to the broker
+with the fewest replicas. Where the brokers are to be level, replicas move from the fullest to the emptiest until no two
+differ by more than one; then preferred leaders are, which copies nothing.
+Shown by tests/unit/cli/partitions/test_planner.py.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from kctl.client.cluster import TopicPartition
+
+CANDIDATES = 50
+"""Topics, and partitions of a topic, that are compared for one move: the choice stays fast with thousands of them."""
+
+Replicas = tuple[int, ...]
+Assignment = Mapping[TopicPartition, Replicas]
+
+
+class Goal(NamedTuple):
+    """What is wanted.
+
+    Attributes:
+        racks: the brokers that replicas may be placed on, with their racks; None as a rack is in no rack.
+        leaving: brokers that keep no replica.
+        only: replicas on other brokers than those of `racks` are moved, too, and the brokers are made level.
+        replication_factor: of each partition; None: as it is.
+    """
+
+    racks: Mapping[int, str | None]
+    leaving: Collection[int] = ()
+    only: bool = False
+    replication_factor: int | None = None
+
+    def keeps(self, broker: int) -> bool:
+        """Return whether a replica may stay on a broker."""
+        return broker in self.racks if self.only else broker not in self.leaving
+
+
+class NotPossible(Exception):
+    """There are fewer brokers than a partition needs."""
+
+
+def make_plan(
+    current: Assignment, goal: Goal, loads: Mapping[int, int], in_sync: Mapping[TopicPartition, Collection[int]]
+) -> dict[TopicPartition, Replicas]:
+    """Return the partitions that change, each with its new replicas, the preferred leader first.
+
+    Args:
+        loads: how many replicas each broker has of other partitions.
+        in_sync: a partition that gets fewer replicas loses those first that are not in sync.
+    Raises: NotPossible.
+    """
+    layout = _Layout(goal, {} if goal.only else loads)
+    for key in sorted(current):
+        layout.settle(key, current[key], in_sync.get(key, current[key]))
+    for key in sorted(current):
+        layout.fill(key)
+    if goal.only:
+        for key in sorted(current):
+            layout.spread_over_racks(key)
+        layout.level_replicas()
+        layout.level_leaders()
+    placed = layout.placed()
+    return {key: placed[key] for key in sorted(current) if placed[key] != current[key]}
+
+
+def copies_of(current: Assignment, plan: Assignment) -> int:
+    """Return how many replicas a plan copies."""
+    return sum(len(set(replicas) - set(current[key])) for key, replicas in plan.items())
+
+
+_OPEN = -1
+"""A place in a list of replicas that has no broker yet."""
+
+
+class _Layout:
+    """An assignment in the making, with what each broker has of it."""
+
+    def __init__(self, goal: Goal, loads: Mapping[int, int]) -> None:
+        self._goal = goal
+        self._racks = goal.racks
+        self._has_racks = all(rack is not None for rack in goal.racks.values())
+        self._replicas: dict[TopicPartition, list[int]] = {}
+        self._load = Counter({broker: loads.get(broker, 0) for broker in goal.racks})
+        self._of_topic: Counter[tuple[int, str]] = Counter()
+        self._on: dict[int, dict[str, dict[TopicPartition, None]]] = defaultdict(lambda: defaultdict(dict))
+        self._topics: dict[int, deque[str]] = defaultdict(deque)
+
+    def placed(self) -> dict[TopicPartition, Replicas]:
+        """Return the assignment."""
+        return {key: tuple(replicas) for key, replicas in self._replicas.items()}
+
+    # --- each partition by itself -----------------------------------------------------------------------------------
+
+    def settle(self, key: TopicPartition, replicas: Replicas, in_sync: Collection[int]) -> None:
+        """Keep the replicas that may stay, and leave as many places open as the partition needs besides."""
+        wanted = self._goal.replication_factor or len(replicas)
+        places = [each if self._goal.keeps(each) else _OPEN for each in replicas]
+        kept = [each for each in places if each != _OPEN]
+        for broker in self._surplus(kept, len(kept) - wanted, in_sync):
+            places.remove(broker)
+        while len(places) > wanted:
+            places.remove(_OPEN)
+        places += [_OPEN] * (wanted - len(places))
+        self._replicas[key] = places
+        for broker in places:
+            if broker != _OPEN:
+                self._count(key, broker)
+
+    def _surplus(self, kept: list[int], count: int, in_sync: Collection[int]) -> list[int]:
+        """Return replicas to give away: out of sync, of a rack that has another, on a full broker; the first last."""
+        gone: list[int] = []
+        for _ in range(count):
+            left = [each for each in kept if each not in gone]
+            racks = Counter(self._racks.get(each) for each in left)
+            gone.append(
+                max(
+                    left,
+                    key=lambda each: (
+                        each not in in_sync,
+                        each != left[0],
+                        racks[self._racks.get(each)] if self._has_racks else 0,
+                        self._load[each],
+                        each,
+                    ),
+                )
+            )
+        return gone
+
+    def fill(self, key: TopicPartition) -> None:
+        """Give each open place a broker. Raises: NotPossible."""
+        places = self._replicas[key]
+        for index, broker in enumerate(places):
+            if broker == _OPEN:
+                free = [each for each in self._racks if each not in places]
+                if not free:
+                    raise NotPossible(f"{key} needs {len(places)} brokers, and there are {len(self._racks)}")
+                places[index] = self._best(key, free)
+                self._count(key, places[index])
+
+    def _best(self, key: TopicPartition, free: Sequence[int]) -> int:
+        racks = Counter(self._racks.get(each) for each in self._replicas[key]) if self._has_racks else Counter()
+        load, of_topic = self._load, self._of_topic
+        return min(free, key=lambda each: (racks[self._racks[each]], load[each], of_topic[each, key.topic], each))
+
+    def spread_over_racks(self, key: TopicPartition) -> None:
+        """Move replicas that share a rack to racks that the partition does not have."""
+        if not self._has_racks:
+            return
+        places = self._replicas[key]
+        while True:
+            racks = Counter(self._racks[each] for each in places)
+            free = [each for each in self._racks if self._racks[each] not in racks]
+            shared = [each for each in places if racks[self._racks[each]] > 1]
+            if not free or not shared:
+                return
+            source = max(shared, key=lambda each: (self._load[each], each))
+            self._move(key, source, self._best(key, free))
+
+    # --- all of them ------------------------------------------------------------------------------------------------
+
+    def level_replicas(self) -> None:
+        """Move replicas until no broker has two more than another."""
+        for key in sorted(self._replicas):
+            for broker in self._replicas[key]:
+                if key.topic not in self._on[broker]:
+                    self._topics[broker].append(key.topic)
+                self._on[broker][key.topic][key] = None
+        _level(self._load, _Moves(self._movable, self._fits, self._move))
+
+    def _movable(self, source: int, target: int) -> TopicPartition | None:
+        """Return a partition that can move from one broker to another, of a topic that the source has more of."""
+        topics = self._topics[source]
+        best: tuple[int, str, TopicPartition] | None = None
+        for looked in range(len(topics)):
+            topic = topics[0]
+            topics.rotate(-1)
+            more = self._of_topic[source, topic] - self._of_topic[target, topic]
+            if best is None or more > best[0]:
+                key = next(self._fitting(source, target, topic), None)
+                best = best if key is None else (more, topic, key)
+            if best is not None and looked >= CANDIDATES:
+                break
+        return None if best is None else best[2]
+
+    def _fitting(self, source: int, target: int, topic: str) -> Iterator[TopicPartition]:
+        keys = self._on[source].get(topic, {})
+        followers = [key for key in islice(keys, CANDIDATES) if self._replicas[key][0] != source]
+        for key in (*followers, *keys):
+            if self._fits(key, source, target):
+                yield key
+
+    def _fits(self, key: TopicPartition, source: int, target: int) -> bool:
+        """Return whether a replica can move: the target has none yet, and the partition is in as many racks then."""
+        replicas, racks = self._replicas[key], self._racks
+        if target in replicas:
+            return False
+        if not self._has_racks or racks[source] == racks[target]:
+            return True
+        others = [racks[each] for each in replicas if each != source]
+        return racks[source] in others or racks[target] not in others
+
+    def level_leaders(self) -> None:
+        """Reorder replicas until no broker is the preferred leader of two more than another."""
+        led: dict[int, dict[TopicPartition, None]] = {broker: {} for broker in self._racks}
+        for key in sorted(self._replicas):
+            led[self._replicas[key][0]][key] = None
+        counts = Counter({broker: len(keys) for broker, keys in led.items()})
+
+        def with_replica(source: int, target: int) -> TopicPartition | None:
+            return next((key for key in led[source] if target in self._replicas[key]), None)
+
+        def lead(key: TopicPartition, source: int, target: int) -> None:
+            places = self._replicas[key]
+            index = places.index(target)
+            places[0], places[index] = target, source
+            del led[source][key]
+            led[target][key] = None
+            counts[source] -= 1
+            counts[target] += 1
+
+        _level(counts, _Moves(with_replica, lambda key, _, target: target in self._replicas[key], lead))
+
+    # --- bookkeeping ------------------------------------------------------------------------------------------------
+
+    def _count(self, key: TopicPartition, broker: int, by: int = 1) -> None:
+        self._load[broker] += by
+        self._of_topic[broker, key.topic] += by
+
+    def _move(self, key: TopicPartition, source: int, target: int) -> None:
+        places = self._replicas[key]
+        places[places.index(source)] = target
+        self._count(key, source, -1)
+        self._count(key, target)
+        if self._on:
+            del self._on[source][key.topic][key]
+            if not self._on[target][key.topic]:
+                self._topics[target].append(key.topic)
+            self._on[target][key.topic][key] = None
+
+
+class _Moves(NamedTuple):
+    """How partitions move between brokers.
+
+    Attributes:
+        find: returns a partition that can move from one broker to another.
+        fits: whether a partition can.
+        move: moves it.
+    """
+
+    find: Callable[[int, int], TopicPartition | None]
+    fits: Callable[[TopicPartition, int, int], bool]
+    move: Callable[[TopicPartition, int, int], None]
+
+
+def _level(counts: Counter[int], moves: _Moves) -> None:
+    """Move partitions between brokers until no two counts differ by more than one, or nothing can move."""
+    barren: defaultdict[int, set[int]] = defaultdict(set)
+    """By source: the brokers to which nothing can move from it."""
+
+    def find(source: int, target: int) -> TopicPartition | None:
+        key = None if target in barren[source] else moves.find(source, target)
+        if key is None:
+            barren[source].add(target)
+        return key
+
+    while path := next((path for path in _paths(counts, find) if path), None):
+        for key, source, target in reversed(path):
+            moves.move(key, source, target)
+            barren[target] = {each for each in barren[target] if not moves.fits(key, target, each)}
+
+
+Path = list[tuple[TopicPartition, int, int]]
+
+
+def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | None]) -> Iterator[Path]:
+    """Yield for the fullest brokers first the moves that take one from it to an emptier one, over others if need be."""
+    emptiest = sorted(counts, key=lambda each: (counts[each], each))
+    stuck: set[int] = set()
+    for fullest in sorted(counts, key=lambda each: (-counts[each], each)):
+        if counts[fullest] - counts[emptiest[0]] <= 1:
+            return
+        if fullest not in stuck:
+            path, reached = _path_from(fullest, emptiest, counts, find)
+            yield path
+            stuck |= reached
+
+
+def _path_from(
+    start: int, others: Sequence[int], counts: Counter[int], find: Callable[[int, int], TopicPartition | None]
+) -> tuple[Path, set[int]]:
+    """Return the moves, or none; and the brokers that can be reached, from which nobody emptier can be then."""
+    reached: dict[int, Path] = {start: []}
+    waiting = deque([start])
+    while waiting:
+        source = waiting.popleft()
+        for target in others:
+            if target in reached:
+                continue
+            key = find(source, target)
+            if key is None or any(key == each for each, _, _ in reached[source]):
+                continue
+            reached[target] = [*reached[source], (key, source, target)]
+            if counts[start] - counts[target] > 1:
+                return reached[target], set()
+            waiting.append(target)
+    return [], set(reached)

@@ -1,0 +1,102 @@
+"""Watch: which partitions of a plan have been moved, told by the controller and by the metadata of brokers together.
+
+The controller knows at once that a move is over, but not how it ended; brokers know the replicas, and may hear of them
+later. A partition whose move is over has been moved as soon as its replicas are those of the plan, and has not been
+only when they have been others for SETTLE_MS. Shown by tests/sim/admin/test_moves.py.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from kctl.client.admin import Admin, Reassignment
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import Clock
+from kctl.client.cluster import TopicPartition, by_topic
+from kctl.client.errors import BrokerError, KafkaError
+
+SETTLE_MS = 10_000
+"""How long brokers may report the replicas of before: as long as Kafka lets one live that hears nothing (9 s)."""
+MOST_NAMED = 5
+
+MOVED, NOT_MOVED, ELSEWHERE, GONE = "moved", "not moved", "in another move", "deleted"
+
+Replicas = tuple[int, ...]
+Targets = Mapping[TopicPartition, Replicas]
+
+
+class View(NamedTuple):
+    """Partitions as they are: their moves, their replicas, and why some are not known."""
+
+    moves: dict[TopicPartition, Reassignment]
+    replicas: dict[TopicPartition, Replicas]
+    failed: dict[TopicPartition, KafkaError | None]
+    """None: the topic has no such partition."""
+
+    def is_moving(self, key: TopicPartition, target: Collection[int]) -> bool:
+        """Return whether a partition is on its way to these replicas."""
+        move = self.moves.get(key)
+        return move is not None and set(move.target) == set(target)
+
+
+def view_of(admin: Admin, keys: Iterable[TopicPartition]) -> View:
+    """Return partitions as they are: first the moves, so that one that is over was so before the replicas were read."""
+    partitions = list(keys)
+    moves = admin.list_partition_reassignments(partitions)
+    described = admin.describe_topics(list(by_topic(partitions)))
+    replicas: dict[TopicPartition, Replicas] = {}
+    failed: dict[TopicPartition, KafkaError | None] = {}
+    for key in partitions:
+        topic = described.done.get(key.topic)
+        info = None if topic is None else topic.partitions.get(key.partition)
+        if info is None:
+            failed[key] = described.failed.get(key.topic)
+        else:
+            replicas[key] = info.replicas
+    return View(moves, replicas, failed)
+
+
+class Watch:
+    """The partitions of a move that has been started, or cancelled."""
+
+    def __init__(self, admin: Admin, targets: Targets, clock: Clock) -> None:
+        self.outcomes: dict[TopicPartition, str] = {}
+        self.view = View({}, {}, {})
+        self._admin = admin
+        self._targets = targets
+        self._clock = clock
+        self._over_since_ms: dict[TopicPartition, int] = {}
+
+    @property
+    def pending(self) -> list[TopicPartition]:
+        return [key for key in self._targets if key not in self.outcomes]
+
+    def look(self) -> str:
+        """Look at the partitions that have not ended, and return in words which have not; empty when all have."""
+        pending = self.pending
+        if pending:
+            self.view = view_of(self._admin, pending)
+        now_ms = self._clock.now_ms()
+        for key in pending:
+            outcome = self._outcome(key, now_ms)
+            if outcome is not None:
+                self.outcomes[key] = outcome
+        left = [str(key) for key in self.pending]
+        more = f", and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        of_all = f"{len(left)} of {len(self._targets)} have not ended: " if left else ""
+        return of_all + ", ".join(left[:MOST_NAMED]) + more
+
+    def _outcome(self, key: TopicPartition, now_ms: int) -> str | None:
+        view, target = self.view, self._targets[key]
+        if key in view.failed:
+            error = view.failed[key]
+            is_gone = error is None or (
+                isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            return GONE if is_gone else None
+        if key in view.moves:
+            self._over_since_ms.pop(key, None)
+            return None if view.is_moving(key, target) else ELSEWHERE
+        if view.replicas[key] == target:
+            return MOVED
+        since_ms = self._over_since_ms.setdefault(key, now_ms)
+        return NOT_MOVED if now_ms - since_ms >= SETTLE_MS else None

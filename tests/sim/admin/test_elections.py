@@ -1,0 +1,62 @@
+"""Elections of leaders against the sandbox in virtual time: preferred, unclean, not needed, refused."""
+
+from kctl.client.admin import Admin, ElectionType
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import BrokerError
+from kctl.sandbox import Fault
+from tests.sim.admin.test_admin import with_admin
+from tests.sim.producer.world import World
+
+T0 = TopicPartition("r", 0)
+
+
+def codes(failed: dict[TopicPartition, Exception]) -> dict[TopicPartition, int]:
+    return {key: error.code for key, error in failed.items() if isinstance(error, BrokerError)}
+
+
+def test_preferred_leader_is_elected_once() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
+        world.sandbox.move_leader("r", 0, other)
+        missing = TopicPartition("r", 9)
+        results = admin.elect_leaders(ElectionType.PREFERRED, [T0, missing])
+        assert results.done == {T0: True}
+        assert codes(results.failed) == {missing: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}  # type: ignore[arg-type]
+        assert admin.describe_topics(["r"])["r"].partitions[0].leader_id == preferred
+        assert admin.elect_leaders(ElectionType.PREFERRED, [T0]).done == {T0: False}
+
+    with_admin(use)
+
+
+def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
+        world.sandbox.move_leader("r", 0, other)
+        world.sandbox.hold_follower("r", 0, preferred)
+        failed = admin.elect_leaders(ElectionType.PREFERRED, [T0]).failed
+        assert codes(failed) == {T0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}  # type: ignore[arg-type]
+
+    with_admin(use)
+
+
+def test_unclean_election_is_for_partitions_without_a_leader() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.create_topic("r", replication_factor=2)
+        partition = world.sandbox.cluster.topics["r"].partitions[0]
+        first, second = partition.replicas
+        assert admin.elect_leaders(ElectionType.UNCLEAN, [T0]).done == {T0: False}
+        partition.elect(-1)
+        for node_id in (first, second):
+            if node_id != world.sandbox.cluster.controller_id:
+                world.sandbox.start_fault(node_id, Fault.REFUSE)
+        results = admin.elect_leaders(ElectionType.UNCLEAN, [T0])
+        up = [each for each in (first, second) if each == world.sandbox.cluster.controller_id]
+        if up:
+            assert (results.done, partition.leader_id) == ({T0: True}, up[0])
+        else:
+            assert codes(results.failed) == {T0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}  # type: ignore[arg-type]
+
+    with_admin(use)

@@ -1,0 +1,359 @@
+"""`kctl partitions move` in virtual time: throttles set and removed, resumed, cancelled, and late news of an end."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.interrupts import Interrupted
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox import Fault
+from kctl.sandbox.settings import ClusterSettings
+from tests.sim.producer.world import World
+from tests.sim.producer.world import run as run_world
+from tests.unit.cli.run_in_process import Ended, run_in_process
+
+LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+SETTLE_MS = 10_000
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+TARGETS = {T0: [2, 3], T1: [3, 1]}
+"""In the sandbox of these tests t-0 is on broker 1, t-1 on broker 2."""
+
+Run = Callable[..., Ended]
+
+
+class Moves:
+    """A cluster with a plan, and the command line."""
+
+    def __init__(self, world: World, admin: Admin, plan: Path) -> None:
+        self.world, self.admin, self.plan = world, admin, plan
+        self.sandbox = world.sandbox
+        self.interrupt = False
+        self.write(TARGETS)
+
+    def write(self, targets: Mapping[TopicPartition, list[int]]) -> None:
+        entries = [{"topic": key.topic, "partition": key.partition, "replicas": to} for key, to in targets.items()]
+        self.plan.write_text(json.dumps({"version": 1, "partitions": entries}))
+
+    def run(self, *words: str) -> Ended:
+        line = ("partitions", "move", str(self.plan), *words, "-b", self.world.bootstrap, "--output", "json")
+        return run_in_process(*line, clock=self.world.clock)
+
+    def results(self, *words: str, code: int = 0) -> list[str]:
+        ended = self.run(*words)
+        assert ended.code == code, ended
+        return [row["result"] for row in json.loads(ended.stdout)["rows"]]
+
+    def topic_throttle(self) -> dict[str, str]:
+        return {
+            name: value
+            for name, value in self.sandbox.cluster.topics["t"].properties.items()
+            if name in (LEADERS, FOLLOWERS)
+        }
+
+    def rates(self) -> dict[int, dict[str, str]]:
+        from kctl.sandbox.configs import Kind
+
+        configs = self.sandbox.cluster.configs
+        return {int(name): configs.of(Kind.BROKER, name) for name in configs.names(Kind.BROKER)}
+
+    def has_throttle(self) -> bool:
+        return bool(self.topic_throttle() or self.rates())
+
+    def replicas(self, key: TopicPartition) -> tuple[int, ...]:
+        return self.sandbox.cluster.topics[key.topic].partitions[key.partition].replicas
+
+    def kill_after_start(self, *words: str) -> None:
+        """Leave behind what a killed command leaves: it is interrupted while it waits."""
+        self.sandbox.hold_moves()
+        self.world.at(3_000, self._interrupt)
+        ended = self.run(*words)
+        assert ended.code == 130, ended
+        self.ended = ended
+
+    def _interrupt(self) -> None:
+        self.interrupt = True
+
+
+@pytest.fixture
+def with_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def run(use: Callable[[Moves], None], settings: ClusterSettings | None = None) -> None:
+        def app(world: World) -> None:
+            for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop", "kctl.cli.partitions.move"):
+                monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
+            with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
+                moves = Moves(world, admin, tmp_path / "plan.json")
+                interrupt_looks(moves, monkeypatch)
+                use(moves)
+
+        run_world(app, topics={"t": 3, "u": 1}, settings=settings)
+
+    return run
+
+
+def interrupt_looks(moves: Moves, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a look at the moves be ended as Ctrl-C ends it, once that was ordered."""
+    from kctl.cli.exit_codes import ExitCode
+    from kctl.cli.partitions import watch
+
+    look = watch.Watch.look
+    moves.interrupt = False
+
+    def interrupted_look(self: watch.Watch) -> str:
+        if moves.interrupt:
+            moves.interrupt = False
+            raise Interrupted(ExitCode.SIGINT)
+        return look(self)
+
+    monkeypatch.setattr(watch.Watch, "look", interrupted_look)
+
+
+WithMoves = Callable[..., None]
+
+
+def test_partitions_are_moved_and_nothing_is_left(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        assert moves.results() == ["moved", "moved"]
+        assert (moves.replicas(T0), moves.replicas(T1)) == ((2, 3), (3, 1))
+        assert not moves.has_throttle()
+        assert moves.results() == ["moved", "moved"]
+
+    with_moves(use)
+
+
+def test_throttle_names_each_copy_and_is_removed_at_the_end(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        seen: list[object] = []
+        moves.sandbox.hold_moves()
+        moves.world.at(2_000, lambda: seen.extend([moves.topic_throttle(), moves.rates()]))
+        moves.world.at(4_000, moves.sandbox.release_moves)
+        assert moves.results("--throttle", "10MB") == ["moved", "moved"]
+        rates = {LEADER_RATE: "10000000", FOLLOWER_RATE: "10000000"}
+        assert seen == [{LEADERS: "0:1,1:2", FOLLOWERS: "0:2,0:3,1:3,1:1"}, {1: rates, 2: rates, 3: rates}]
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+@pytest.mark.parametrize("flag", ["--resume", "--cancel"])
+def test_throttle_of_a_killed_move_is_found_and_removed(flag: str, with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.kill_after_start("--throttle", "10MB")
+        assert f"kctl partitions move {moves.plan} --resume" in moves.ended.stderr
+        assert moves.has_throttle()
+        if flag == "--resume":
+            moves.sandbox.release_moves()
+        assert moves.results(flag) == (["moved"] * 2 if flag == "--resume" else ["cancelled"] * 2)
+        assert not moves.has_throttle()
+        assert moves.replicas(T0) == ((2, 3) if flag == "--resume" else (1,))
+
+    with_moves(use)
+
+
+@pytest.mark.parametrize("flag", ["--resume", "--cancel"])
+def test_throttle_is_found_when_the_killed_move_has_ended(flag: str, with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.kill_after_start("--throttle", "10MB")
+        moves.sandbox.release_moves()
+        moves.world.hub.sleep_ms(1_000)
+        assert moves.has_throttle()
+        assert moves.results(flag) == ["moved", "moved"]
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_resumed_move_throttles_the_followers_that_were_added_before(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.kill_after_start()
+        assert not moves.has_throttle()
+        seen: list[object] = []
+        moves.world.at(2_000, lambda: seen.append(moves.topic_throttle()))
+        moves.world.at(4_000, moves.sandbox.release_moves)
+        assert moves.results("--resume", "--throttle", "5MB") == ["moved", "moved"]
+        assert seen == [{LEADERS: "0:1,1:2", FOLLOWERS: "0:2,0:3,1:3,1:1"}]
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_empty_list_that_was_left_behind_is_removed(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        topic = ConfigResource(ResourceType.TOPIC, "t")
+        moves.admin.alter_configs({topic: {LEADERS: "", FOLLOWERS: ""}}).raise_first()
+        moves.results("--resume")
+        assert moves.topic_throttle() == {}
+
+    with_moves(use)
+
+
+def test_items_of_other_partitions_and_rates_of_other_moves_stay(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        topic, broker = ConfigResource(ResourceType.TOPIC, "t"), ConfigResource(ResourceType.BROKER, "1")
+        moves.admin.alter_configs({topic: {LEADERS: "2:3", FOLLOWERS: "2:1"}, broker: {LEADER_RATE: "7"}}).raise_first()
+        moves.sandbox.hold_moves()
+        moves.admin.alter_partition_reassignments({TopicPartition("t", 2): [1]}).raise_first()
+        moves.world.at(2_000, moves.sandbox.release_moves)
+        moves.world.at(1_900, lambda: moves.sandbox.start_fault(1, Fault.REFUSE))
+        moves.write({T1: [3]})
+        assert moves.results("--throttle", "10MB") == ["moved"]
+        assert moves.topic_throttle() == {LEADERS: "2:3", FOLLOWERS: "2:1"}
+        assert moves.rates().keys() == {1, 3}
+
+    with_moves(use)
+
+
+@pytest.mark.parametrize("words", [(), ("--resume",), ("--cancel",)])
+def test_finished_move_is_moved_although_brokers_hear_of_it_late(words: tuple[str, ...], with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        if words:
+            moves.admin.alter_partition_reassignments(TARGETS).raise_first()
+            moves.world.hub.sleep_ms(1_000)
+            assert moves.admin.list_partition_reassignments() == {}
+        assert moves.results(*words) == ["moved", "moved"]
+
+    with_moves(use, ClusterSettings(metadata_delay_ms=8_000))
+
+
+def test_move_that_was_cancelled_elsewhere_is_reported(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.hold_moves()
+        moves.world.at(2_000, lambda: moves.sandbox.cluster.reassignments.alter("t", 0, None))
+        moves.world.at(3_000, moves.sandbox.release_moves)
+        ended = moves.run("--throttle", "1MB")
+        assert [row["result"] for row in json.loads(ended.stdout)["rows"]] == ["not moved", "moved"]
+        assert (
+            ended.code,
+            "t-0 was not moved" in ended.stderr,
+            "--resume moves what was not moved" in ended.stderr,
+        ) == (
+            3,
+            True,
+            True,
+        )
+        assert not moves.has_throttle()
+        assert moves.results("--resume") == ["moved", "moved"]
+
+    with_moves(use)
+
+
+def test_cancel_leaves_other_moves_alone(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.hold_moves()
+        moves.admin.alter_partition_reassignments({T0: [3], T1: [3, 1]}).raise_first()
+        assert moves.results("--cancel", code=3) == ["in another move", "cancelled"]
+        assert moves.admin.list_partition_reassignments().keys() == {T0}
+
+    with_moves(use)
+
+
+def test_cancel_of_what_was_never_started(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        before_ms = moves.world.clock.now_ms()
+        assert moves.results("--cancel") == ["not in progress", "not in progress"]
+        assert moves.world.clock.now_ms() - before_ms < SETTLE_MS + 2_000
+
+    with_moves(use)
+
+
+def test_second_move_of_the_same_partitions_is_refused(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.hold_moves()
+        moves.admin.alter_partition_reassignments({T1: [3, 1]}).raise_first()
+        ended = moves.run()
+        assert (ended.code, ended.stdout, "t-1; nothing was changed" in ended.stderr) == (19, b"", True), ended
+        assert moves.replicas(T0) == (1,)
+
+    with_moves(use)
+
+
+def test_wait_ends_in_time_and_names_what_has_not_ended(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.hold_moves()
+        before_ms = moves.world.clock.now_ms()
+        ended = moves.run("--throttle", "1MB", "--wait", "5s")
+        assert ended.code == 17
+        assert moves.world.clock.now_ms() - before_ms < 6_000
+        assert "timed out after 5s (--wait) while waiting for the move: 2 of 2 have not ended: t-0, t-1" in ended.stderr
+        assert "what was started continues with its throttle" in ended.stderr
+        assert moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_refused_throttle_moves_nothing(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, node_id=2)
+        ended = moves.run("--throttle", "1MB")
+        assert (ended.code, moves.replicas(T0)) == (22, (1,)), ended
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_refused_move_removes_its_throttle(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.fail_requests("AlterPartitionReassignments", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        ended = moves.run("--throttle", "1MB")
+        assert (ended.code, moves.replicas(T0)) == (22, (1,)), ended
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_broker_that_dies_in_the_middle_is_waited_for(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.hold_moves()
+        moves.world.at(1_500, moves.sandbox.release_moves)
+        moves.world.at(1_000, lambda: moves.sandbox.start_fault(3, Fault.FREEZE))
+        moves.world.at(40_000, lambda: moves.sandbox.stop_fault(3, Fault.FREEZE))
+        assert moves.results("--throttle", "10MB") == ["moved", "moved"]
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_progress_has_bytes_and_time_left(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        with moves.world.producer() as producer:
+            for _ in range(100):
+                producer.send("t", b"x" * 1000, partition=0)
+        ended = moves.run()
+        lines = [line for line in ended.stderr.splitlines() if "copied" in line]
+        assert len(lines) == 3, ended.stderr
+        assert "0 of 2 partitions moved, " in lines[0]
+        assert "kB of 20" in lines[0]
+        assert " left" in lines[1]
+
+    with_moves(use, ClusterSettings(reassignment_ms=40_000))
+
+
+def test_partition_that_is_deleted_is_reported(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.write({TopicPartition("u", 0): [3], T0: [2]})
+        moves.sandbox.hold_moves()
+        moves.world.at(1_000, lambda: moves.sandbox.cluster.delete_topic("u"))
+        moves.world.at(2_000, moves.sandbox.release_moves)
+        assert moves.results("--throttle", "1MB", code=3) == ["deleted", "moved"]
+        assert not moves.has_throttle()
+
+    with_moves(use)
+
+
+def test_thousands_of_partitions_are_throttled_by_a_wildcard(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.sandbox.create_topic("many", partitions=1_500)
+        moves.write({TopicPartition("many", index): [1 + (index + 1) % 3] for index in range(1_500)})
+        moves.sandbox.hold_moves()
+        seen: list[dict[str, str]] = []
+        properties = moves.sandbox.cluster.topics["many"].properties
+        moves.world.at(2_000, lambda: seen.append(dict(properties)))
+        moves.world.at(3_000, moves.sandbox.release_moves)
+        assert set(moves.results("--throttle", "1MB")) == {"moved"}
+        assert (seen, properties) == ([{LEADERS: "*", FOLLOWERS: "*"}], {})
+
+    with_moves(use)

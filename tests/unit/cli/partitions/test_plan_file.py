@@ -1,0 +1,87 @@
+"""Plans in files: what is written is read, and each mistake is named with its place."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.cli.failures import CommandError
+from kctl.cli.partitions.plan_file import plan_lines, read_plan, write_plan
+from kctl.client.clock import SystemClock
+from kctl.client.cluster import TopicPartition
+
+ENTRY = {"topic": "t", "partition": 0, "replicas": [1, 2]}
+
+
+def read(path: Path) -> dict[TopicPartition, tuple[int, ...]]:
+    return read_plan(path, SystemClock(), 60_000)
+
+
+def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
+    plan = {TopicPartition("t", 0): (1, 2), TopicPartition('q"', 7): (3,)}
+    write_plan(tmp_path / "plan", plan)
+    assert read(tmp_path / "plan") == plan
+    first = json.loads("".join(plan_lines(plan)))["partitions"][0]
+    assert first == {**ENTRY, "log_dirs": ["any", "any"]}
+    write_plan(tmp_path / "plan", {})
+    assert read(tmp_path / "plan") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        (b"\xff{}", "it is not JSON"),
+        ("[]", 'it has no list "partitions"'),
+        ('{"partitions": 3}', 'it has no list "partitions"'),
+        ('{"version": 2, "partitions": []}', "its version is 2, and only 1 is known"),
+        ('{"partitions": [1]}', "partitions[0]: it is no object"),
+        ({"topic": 1}, "partitions[0]: 1 is no topic"),
+        ({"topic": "x" * 250}, "is no topic"),
+        ({"partition": -1}, "-1 is no partition"),
+        ({"partition": True}, "True is no partition"),
+        ({"partition": "0"}, "'0' is no partition"),
+        ({"partition": 2**31}, "is no partition"),
+        ({"replicas": []}, "[] is no list of broker ids"),
+        ({"replicas": [1, None]}, "[1, None] is no list of broker ids"),
+        ({"replicas": [1, 1]}, "t-0 has a broker twice"),
+        ({"log_dirs": ["/d", "any"]}, "t-0 names log_dirs"),
+    ],
+)
+def test_mistake_is_named_with_its_place(text: object, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan"
+    if isinstance(text, dict):
+        text = json.dumps({"partitions": [{**ENTRY, **text}]})
+    path.write_bytes(text if isinstance(text, bytes) else str(text).encode())
+    with pytest.raises(CommandError) as raised:
+        read(path)
+    assert (raised.value.code, says in str(raised.value), str(path) in str(raised.value)) == (2, True, True)
+
+
+def test_partition_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text(json.dumps({"partitions": [ENTRY, {**ENTRY, "replicas": [3]}]}))
+    with pytest.raises(CommandError, match="t-0 is there twice"):
+        read(tmp_path / "plan")
+
+
+def test_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"cannot read .*nope: No such file"):
+        read(tmp_path / "nope")
+    with pytest.raises(CommandError, match=r"cannot write .*Is a directory"):
+        write_plan(tmp_path, {})
+
+
+@given(
+    st.recursive(st.none() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each))
+)
+def test_any_json_is_a_plan_or_an_error(document: object) -> None:
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile("w") as file:
+        file.write(json.dumps({"partitions": [document]}))
+        file.flush()
+        with pytest.raises(CommandError):
+            read(Path(file.name))
