@@ -1,6 +1,6 @@
 """Authorizer: the ACL rules of a cluster, and its decisions, as Kafka's StandardAuthorizer makes them.
 
-Shown by tests/sim/admin/test_acls.py and tests/cli/test_sandbox_security.py.
+Shown by tests/sim/admin/test_acls.py and tests/conformance/test_sandbox_access_against_kafka.py.
 """
 
 from kctl.client.acls import (

@@ -37,7 +37,7 @@ def _answer(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse:
             principal=rule.principal, host=rule.host, operation=rule.operation, permission_type=rule.permission
         )
         resource.acls.append(entry)
-    return DescribeAclsResponse(error_message=None, resources=list(resources.values()))
+    return DescribeAclsResponse(resources=list(resources.values()))
 
 
 HANDLER = Handler(DescribeAclsRequest, 1, 3, _answer)
