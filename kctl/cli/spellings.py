@@ -38,7 +38,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
     if name == "version":
         return ["--version"]
     rest = _without_cluster_name(rest) if name == "acls" else rest
-    rest = _with_interval(name, _with_json(name, rest))
+    rest = _with_interval(name, _with_forms(_with_json(name, rest)))
     if name not in GROUPS:
         return [name, *shared, *rest]
     more, behind = _take_shared(rest)
