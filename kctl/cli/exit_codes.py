@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     OK = 0, "ok"
     UNEXPECTED = 1, "unexpected error"
     USAGE = 2, "usage or configuration"
-    DEGRADED = 3, "usable, but some node or item failed (probe: only with --strict)"
+    DEGRADED = 3, "usable, but a broker or an item failed"
     DNS = 10, "a name does not resolve"
     REFUSED = 11, "refused, reset or unreachable"
     CONNECT_TIMEOUT = 12, "connect timeout"

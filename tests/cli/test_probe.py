@@ -122,6 +122,17 @@ def test_faults_of_the_sandbox(fault: Fault, code: ExitCode, words: str) -> None
     assert words in ended.stdout.decode()
 
 
+def test_a_hung_broker_is_named_by_its_id_and_its_duties() -> None:
+    with Sandbox(nodes=3, topics={"orders": 12}).serve() as served:
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        for servers in (served.bootstrap, served.bootstrap.split(",")[1]):
+            ended = kctl("probe", "-b", servers, "--connect-timeout", "500ms")
+            assert ended.code == ExitCode.DEGRADED
+            assert ": broker 1, controller, leads 4 partitions, does not respond: " in ended.stdout.decode()
+        quiet = kctl("probe", "-q", "-b", served.bootstrap, "--connect-timeout", "500ms")
+    assert quiet.stdout.decode().startswith("degraded: 2 of 3 addresses ready, 1 failed (exit code 3, ")
+
+
 def test_no_broker_where_it_is_advertised_has_both_names_side_by_side(refused: str) -> None:
     with Sandbox(nodes=1).serve() as served:
         bootstrap = served.bootstrap

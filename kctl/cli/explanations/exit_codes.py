@@ -24,8 +24,9 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("The message names the option, property or file.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
-        "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address; "
-        "kctl pipeline verify found that copies differ, or kctl probe report --strict has findings.",
+        "It worked, but not everywhere: some topics of several failed; kctl probe found a broker of the cluster that "
+        "cannot be used, or with --strict anything that is wrong; kctl pipeline verify found that copies differ, or "
+        "kctl probe report --strict has findings.",
         ("Each item that failed is printed with its own cause.",),
     ),
     ExitCode.DNS: CodePage(

@@ -3,7 +3,7 @@
 Knows no options and no words. Shown by tests/cli/test_probe.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
@@ -14,7 +14,7 @@ from kctl.cli.probe.view.statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import Event, EventSink, ignore_events
-from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose
+from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose, unusable_brokers
 from kctl.client.runtime import Runtime
 
 LOOK_MS = 50
@@ -73,8 +73,14 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
         untried = prober.waiting + prober.left_out
         prober.close()
     wall_ms = runtime.clock.wall_ms()
+    timer.update()
     findings = diagnose(
-        prober.reports, prober.coordinator, wall_ms=wall_ms, cert_warn_ms=plan.cert_warn_ms, untried=untried
+        prober.reports,
+        prober.coordinator,
+        wall_ms=wall_ms,
+        cert_warn_ms=plan.cert_warn_ms,
+        untried=untried,
+        leads=_leads(plan, runtime, prober, timer),
     )
     return ProbeResult(
         number,
@@ -86,6 +92,15 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
         tuple(findings),
         verdict(prober.reports, prober.coordinator, findings, strict=plan.strict),
     )
+
+
+def _leads(plan: Plan, runtime: Runtime, prober: Prober, timer: Timer) -> Mapping[int, int] | None:
+    """Return how many partitions each broker leads, where one is unusable; not with --resolve, a probe's own."""
+    if plan.options.resolve or not unusable_brokers(prober.reports):
+        return None
+    from kctl.cli.probe.leadership import partitions_led  # the admin client: wanted only here
+
+    return partitions_led(plan.config, runtime, timer)
 
 
 def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:

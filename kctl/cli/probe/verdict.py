@@ -2,7 +2,7 @@
 
 0 usable; the code of the worst cause when no bootstrap node works; 18 when the bootstrap works and no broker can be
 reached where it is advertised, or brokers are not who they should be; 19 without the coordinator that was asked for;
-3 only when that strictness is wanted and something is wrong.
+3 when a broker of the cluster cannot be used, and with --strict when anything is wrong.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, brokers, outcome
-from kctl.client.probe import AddressReport, CoordinatorReport, Finding, Severity
+from kctl.client.probe import AddressReport, CoordinatorReport, Finding, Severity, unusable_brokers
 
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
@@ -32,6 +32,8 @@ def verdict(
     if coordinator is not None and coordinator.node is None:
         code = ExitCode.UNEXPECTED if coordinator.error is None else exit_code(coordinator.error)
         return code if code is ExitCode.NOT_AUTHORISED else ExitCode.NOT_ABLE_YET
+    if unusable_brokers(reports):
+        return ExitCode.DEGRADED
     if strict and (any(finding.severity is not Severity.NOTE for finding in findings) or _is_degraded(reports)):
         return ExitCode.DEGRADED
     return ExitCode.OK

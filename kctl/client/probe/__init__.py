@@ -5,7 +5,7 @@
 """
 
 from kctl.client.metadata_updater import bootstrap_nodes
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose, unusable_brokers
 from kctl.client.probe.prober import NextLimit, ProbeOptions, Prober
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
@@ -23,4 +23,5 @@ __all__ = [
     "api_name",
     "bootstrap_nodes",
     "diagnose",
+    "unusable_brokers",
 ]

@@ -5,21 +5,26 @@ Shown by tests/unit/probe/test_findings.py, one test an id.
 """
 
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.cluster import NO_NODE, Node
 from kctl.client.errors import (
+    AuthenticationError,
     CertificateExpired,
     ConnectTimeout,
     HostnameMismatch,
     KafkaError,
     KafkaTimeoutError,
+    RequestTimeout,
     SaslRequired,
+    TlsError,
 )
+from kctl.client.events import Phase
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
+from kctl.client.wording import counted
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -53,6 +58,7 @@ def diagnose(
     wall_ms: int,
     cert_warn_ms: int = 21 * DAY_MS,
     untried: int = 0,
+    leads: Mapping[int, int] | None = None,
 ) -> list[Finding]:
     """Return the findings of one round, the gravest first.
 
@@ -60,10 +66,11 @@ def diagnose(
         wall_ms: the present, to compare certificates with.
         cert_warn_ms: how long before it expires a certificate is reported.
         untried: how many advertised brokers were not tried.
+        leads: how many partitions each broker leads; None where that is not known.
     """
     found = [
-        *_failed_bootstrap(reports),
-        *_failed_advertised(reports),
+        *_failed_bootstrap(reports, leads),
+        *_failed_advertised(reports, leads),
         *_places(reports),
         *_misrouted(reports),
         *_clusters(reports),
@@ -79,7 +86,14 @@ def diagnose(
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
-def _failed_bootstrap(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
+    """Return the brokers of the cluster that were tried and have no address that works."""
+    tried = {(report.target.host, report.target.port) for report in reports}
+    working = {(report.target.host, report.target.port) for report in reports if report.is_ready}
+    return [node for node in _brokers(reports) if (node.host, node.port) in tried - working]
+
+
+def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[Finding]:
     """Addresses that were given and do not work; an error only where a whole node has none that does."""
     for report in reports:
         if report.advertised or report.error is None:
@@ -98,24 +112,74 @@ def _failed_bootstrap(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             hint = "remove the stale record, or repair the way to it"
             yield Finding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
-            others = any(other.is_ready and not other.advertised for other in reports)
-            severity = Severity.WARNING if others else Severity.ERROR
-            hint = getattr(report.error, "hint", "")
-            if isinstance(report.error, SaslRequired) and report.sasl_mechanisms:
-                hint += f": it offers {', '.join(report.sasl_mechanisms)}"
-            yield Finding("dead-bootstrap", severity, where, _reason(report), hint, report.error)
+            yield _failed_node(report, reports, leads)
 
 
-def _failed_advertised(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _failed_node(report: AddressReport, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Finding:
+    """Return what is wrong with a node of which no address works: credentials, TLS, a broker by its id, or unknown."""
+    others = any(other.is_ready and not other.advertised for other in reports)
+    severity = Severity.WARNING if others else Severity.ERROR
+    where, text = str(report.target), _reason(report)
+    hint = getattr(report.error, "hint", "")
+    if isinstance(report.error, SaslRequired) and report.sasl_mechanisms:
+        hint += f": it offers {', '.join(report.sasl_mechanisms)}"
+    broker = _broker_at(report, reports)
+    if broker is not None:
+        severity = Severity.ERROR  # clients of the cluster are sent there
+        text = f"{_duties(broker, reports, leads)}{_predicate(report)}: {text}"
+    if isinstance(report.error, AuthenticationError | SaslRequired):
+        return Finding("authentication-failed", severity, where, text, hint, report.error)
+    if isinstance(report.error, TlsError):
+        return Finding("tls-failed", severity, where, text, hint, report.error)
+    if broker is not None:
+        return Finding("broker-unusable", severity, where, text, _broker_hint(report), report.error)
+    return Finding("dead-bootstrap", severity, where, text, hint, report.error)
+
+
+def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[Finding]:
     ready_ids = {report.target.node_id for report in reports if report.is_ready}
     for report in reports:
-        if report.advertised and report.error is not None:
-            is_partial = report.target.node_id in ready_ids
-            place = f"{report.target.host}:{report.target.port}"
-            text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
-            hint = "fix advertised.listeners of that broker, or make the address reachable from here"
-            severity = Severity.WARNING if is_partial else Severity.ERROR
-            yield Finding("advertised-unusable", severity, str(report.target), text, hint, report.error)
+        if not report.advertised or report.error is None:
+            continue
+        is_partial = report.target.node_id in ready_ids
+        is_address = not isinstance(report.error, AuthenticationError | SaslRequired | TlsError)
+        if not is_partial and not (is_address and _is_unreached(report)):
+            yield _failed_node(report, reports, leads)
+            continue
+        place = f"{report.target.host}:{report.target.port}"
+        text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        hint = "fix advertised.listeners of that broker, or make the address reachable from here"
+        severity = Severity.WARNING if is_partial else Severity.ERROR
+        yield Finding("advertised-unusable", severity, str(report.target), text, hint, report.error)
+
+
+def _is_unreached(report: AddressReport) -> bool:
+    """Whether nothing at the address spoke with us: the address may be wrong. A silent broker has a right one."""
+    is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
+    return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
+
+
+def _broker_at(report: AddressReport, reports: Sequence[AddressReport]) -> Node | None:
+    place = (report.target.host, report.target.port)
+    return next((node for node in _brokers(reports) if (node.host, node.port) == place), None)
+
+
+def _duties(broker: Node, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> str:
+    """Return a broker by its id and what the cluster lacks without it: `broker 2, controller, leads 12 partitions`."""
+    controllers = {report.view.controller_id for report in reports if report.view is not None}
+    controller = ", controller" if broker.node_id in controllers else ""
+    led = "" if leads is None else f", leads {counted(leads.get(broker.node_id, 0), 'partition')}"
+    return f"broker {broker.node_id}{controller}{led}, "
+
+
+def _predicate(report: AddressReport) -> str:
+    return "does not respond" if isinstance(report.error, ConnectTimeout | RequestTimeout) else "cannot be used"
+
+
+def _broker_hint(report: AddressReport) -> str:
+    if _is_unreached(report):
+        return "look at that broker and at the network between"
+    return "it accepts connections and does not respond: look at its process, its disk and its garbage collection"
 
 
 def _places(reports: Sequence[AddressReport]) -> Iterable[Finding]:

@@ -5,6 +5,7 @@ import pytest
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import (
+    AuthenticationError,
     CertificateExpired,
     ConnectionLost,
     ConnectionRefused,
@@ -70,7 +71,36 @@ def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
 def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
     refused = report(error=SaslRequired("the server closed the connection", hint="it wants SASL"))
     refused.sasl_mechanisms = ("PLAIN",)
-    assert found(refused)["dead-bootstrap"].hint == "it wants SASL: it offers PLAIN"
+    assert found(refused)["authentication-failed"].hint == "it wants SASL: it offers PLAIN"
+
+
+def test_hung_broker_is_named_with_its_duties() -> None:
+    hung = report("b.example", node_id=-2, error=timeout("apiversions"))
+    hung.phase = Phase.APIVERSIONS
+    finding = found(hung, report(brokers=(A, B), controller_id=2), leads={2: 12})["broker-unusable"]
+    assert finding.severity is Severity.ERROR
+    assert finding.text.startswith("broker 2, controller, leads 12 partitions, does not respond: ")
+    assert "look at its process" in finding.hint
+    finding = found(hung, report(brokers=(A, B)), leads={1: 12})["broker-unusable"]
+    assert finding.text.startswith("broker 2, leads 0 partitions, does not respond: ")
+    finding = found(hung, report(brokers=(A, B)))["broker-unusable"]
+    assert finding.text.startswith("broker 2, does not respond: ")
+
+
+def test_hung_broker_that_was_only_advertised_has_no_wrong_address() -> None:
+    hung = report("b.example", node_id=2, advertised=True, error=timeout("apiversions"))
+    hung.phase = Phase.APIVERSIONS
+    assert "advertised-unusable" not in found(hung, report(brokers=(A, B)))
+    assert "broker-unusable" in found(hung, report(brokers=(A, B)))
+
+
+def test_refused_broker_is_named_and_refused_credentials_are_no_dead_address() -> None:
+    down = report("b.example", node_id=-2, error=ConnectionRefused("connection refused"))
+    down.phase = Phase.TCP
+    text = found(down, report(brokers=(A, B)), leads={2: 1})["broker-unusable"].text
+    assert text == "broker 2, leads 1 partition, cannot be used: connection refused"
+    wrong = report("b.example", node_id=2, advertised=True, error=AuthenticationError("SCRAM-SHA-512 refused"))
+    assert set(found(wrong, report(brokers=(A, B)))) == {"authentication-failed"}
 
 
 def test_dead_address_of_a_name_that_has_others() -> None:
@@ -161,10 +191,10 @@ def test_all_faults_of_a_refused_certificate_are_told_beside_the_one_that_refuse
     certificate = PeerCertificate("CN=a", "CN=ca", 0, NOW_MS - DAY_MS, "2022-11-24", "2023-11-13", ("other.example",))
     untrusted = report(error=UntrustedCertificate("issuer unknown"))
     untrusted.tls = TlsReport("", "", (certificate,), asked_for="a.example")
-    assert set(found(untrusted)) == {"dead-bootstrap", "certificate-ended", "certificate-name"}
+    assert set(found(untrusted)) == {"tls-failed", "certificate-ended", "certificate-name"}
     expired = report(error=CertificateExpired("expired"))
     expired.tls = untrusted.tls
-    assert set(found(expired)) == {"dead-bootstrap", "certificate-name"}
+    assert set(found(expired)) == {"tls-failed", "certificate-name"}
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,8 @@ class QuietReport(Unpainted):
     """One line a round, for those who only run it: the state and, when it is not good, why."""
 
     def ended(self, result: ProbeResult) -> None:
-        line = f"{'ok' if result.code is ExitCode.OK else 'fail'}: {summary(result.reports)}"
+        word = {ExitCode.OK: "ok", ExitCode.DEGRADED: "degraded"}.get(result.code, "fail")
+        line = f"{word}: {summary(result.reports)}"
         finding = blocked_by(result)
         if result.code is not ExitCode.OK:
             line += f" (exit code {int(result.code)}, {result.code.text})"

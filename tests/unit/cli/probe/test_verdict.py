@@ -95,8 +95,15 @@ def test_no_broker_where_it_is_advertised() -> None:
     alias = address("bootstrap.example")
     dead = [address(node.host, TIMEOUT, advertised=True) for node in (A, B)]
     assert code(alias, *dead) is ExitCode.ADVERTISED_ADDRESS
-    assert code(alias, dead[0], address("b.example", advertised=True)) is ExitCode.OK
-    assert code(address("a.example"), dead[1]) is ExitCode.OK  # a bootstrap name that is an advertised one
+    assert code(alias, *(address(node.host, advertised=True) for node in (A, B))) is ExitCode.OK
+    assert code(alias, dead[0], address("b.example", advertised=True)) is ExitCode.DEGRADED
+
+
+def test_an_unusable_broker_of_the_cluster_is_3() -> None:
+    assert code(address("a.example"), address("b.example", TIMEOUT, advertised=True)) is ExitCode.DEGRADED
+    assert code(address("a.example"), address("b.example", TIMEOUT)) is ExitCode.DEGRADED
+    assert code(address("a.example"), address("b.example", phase=Phase.APIVERSIONS)) is ExitCode.DEGRADED
+    assert code(address("a.example"), address("b.example")) is ExitCode.OK
 
 
 def test_misrouted_and_mixed_clusters() -> None:
