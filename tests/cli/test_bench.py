@@ -12,6 +12,8 @@ from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.faults import MAX_FAILURES
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import end, kctl, running
+from tests.cli.screen import Screen
+from tests.cli.terminal import Terminal
 
 
 def _scratch_topics(cluster: ServedSandbox) -> list[str]:
@@ -117,3 +119,17 @@ def test_without_a_broker_it_ends_by_the_api_timeout_and_has_nothing_to_delete(s
     ended = kctl("bench", "produce", "-b", silent, "--api-timeout", "500ms", "--close-timeout", "20s", "-n", "1")
     assert ended.code == 12
     assert "not deleted" not in ended.stderr
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_progress_on_a_terminal_is_gone_at_the_end(cluster: ServedSandbox, columns: int) -> None:
+    with Terminal(
+        "bench", "produce", "-b", cluster.bootstrap, "-n", "60", "--rate", "40/s", columns=columns, with_stderr=True
+    ) as terminal:
+        shown = terminal.read_all()
+        assert terminal.process.wait(30) == 0
+    assert b" records, " in shown
+    assert (b"[##" in shown) == (columns == 80)
+    lines = Screen().show(shown.decode())
+    assert lines[0] == "records     60"
+    assert not any("/s, " in line and "#" in line for line in lines)

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from kctl.cli.probe.view.frame import Scene, draw
-from kctl.cli.view.painter import Line
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Phase, Target
 from kctl.sandbox import Sandbox
@@ -55,13 +54,6 @@ def drawn(name: str, lines: Sequence[Text]) -> str:
     return re.sub(r"[ \t]+\n", "\n", svg)
 
 
-def styled(line: Line) -> Text:
-    text = Text()
-    for span in line:
-        text.append_text(Text(span.text, style=span.style.value))
-    return text
-
-
 def probe_scene() -> Scene:
     """One broker works, one hangs after it has accepted, one refuses."""
     good = Target(1, -1, "kafka-a.example", 9092, "10.0.0.1:9092")
@@ -83,7 +75,7 @@ def probe_scene() -> Scene:
 
 def probe_lines(folder: Path) -> list[Text]:
     prompt = Text("$ kctl probe -b kafka-a.example:9092,kafka-b.example:9092,kafka-c.example:9092 --connect-timeout 2s")
-    return [prompt, *(styled(line) for line in draw(probe_scene(), COLUMNS, 30))]
+    return [prompt, *draw(probe_scene(), COLUMNS, 30)]
 
 
 def consume_lines(folder: Path) -> list[Text]:

@@ -20,6 +20,7 @@ from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
+from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.admin import BROKER_DEFAULT, Admin, NewTopic
 from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.cluster import TopicPartition
@@ -150,13 +151,17 @@ class _Bench:
 
         Raises: CommandError: --api-timeout passed first. KafkaError, Interrupted.
         """
-        kind = self._request.kind
-        if kind is Kind.PRODUCE:
-            self._produce()
-        elif kind is Kind.CONSUME:
-            self._consume()
-        else:
-            self._end_to_end()
+        common = self._common
+        wanted = not common.quiet and common.tracer is None
+        status = SendStatus(common.environment, self._clock, self._driver, self._progress, wanted=wanted)
+        try:
+            {Kind.PRODUCE: self._produce, Kind.CONSUME: self._consume}.get(self._request.kind, self._end_to_end)()
+        finally:
+            status.close()
+
+    def _progress(self) -> SendFigures:
+        total_bytes = self._request.records * self._request.record_bytes
+        return SendFigures(self._records, 0, self._size_bytes, total_bytes)
 
     def figures(self) -> Figures:
         """Return what was measured so far."""

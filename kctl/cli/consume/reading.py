@@ -15,7 +15,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
-from kctl.cli.view.consume_status import Figures, Rate, StatusLine
+from kctl.cli.view.consume_status import Figures, status_line
+from kctl.cli.view.status_line import Rate, StatusLine
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -394,14 +395,12 @@ class Reading:
         if not self._status.is_due(now_ms):
             return
         behind = [mark - self._expected.get(tp, mark) for tp, mark in self._high_watermarks.items()]
-        self._status.paint(
-            Figures(
-                written=self.written,
-                per_second=self._rate.per_second(now_ms, self.written),
-                lag=sum(max(0, each) for each in behind) if behind and not words.is_fault else None,
-                partitions=len(self._consumer.assignment),
-                waiting=words.text,
-                is_fault=words.is_fault,
-            ),
-            now_ms,
+        figures = Figures(
+            written=self.written,
+            per_second=self._rate.per_second(now_ms, self.written),
+            lag=sum(max(0, each) for each in behind) if behind and not words.is_fault else None,
+            partitions=len(self._consumer.assignment),
+            waiting=words.text,
+            is_fault=words.is_fault,
         )
+        self._status.show(status_line(figures), now_ms)

@@ -9,14 +9,14 @@ import threading
 from typing import TYPE_CHECKING
 
 from kctl.cli.environment import Environment
-from kctl.cli.view.consume_status import Rate, StatusLine
-from kctl.cli.view.painter import Line, Span, Style
+from kctl.cli.view.status_line import Rate, StatusLine, line_with_bar
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from kctl.pipeline.running import Progress
 
 PLAIN_EVERY_MS = 10_000
-WIDEST_BAR, NARROWEST_BAR = 20, 6
 
 
 def progress_texts(progress: "Progress", per_second: float) -> list[str]:
@@ -37,24 +37,11 @@ def progress_texts(progress: "Progress", per_second: float) -> list[str]:
     return [*texts, ", ".join(rest) or progress.phase]
 
 
-def progress_line(progress: "Progress", per_second: float, columns: int) -> Line:
+def progress_line(progress: "Progress", per_second: float, columns: int) -> "Text":
     """Return the line of a terminal, as much as fits: with a bar, before all else, where the end is known."""
-    texts = progress_texts(progress, per_second)
     total = progress.records + (progress.lag or 0)
-    if progress.lag is None or total <= 0:
-        return [Span(_first_that_fits(texts, columns) or texts[-1], Style.DIM)]
-    share = progress.records / total
-    texts = [f"{share:4.0%} {text}" for text in texts]
-    text = _first_that_fits(texts, columns - NARROWEST_BAR - len("[]"))
-    if text is None:
-        return [Span(texts[-1], Style.DIM)]
-    width = min(WIDEST_BAR, columns - len(text) - len("[]"))
-    full = int(share * width)
-    return [Span(f"[{'#' * full}{'-' * (width - full)}]"), Span(text, Style.DIM)]
-
-
-def _first_that_fits(texts: list[str], columns: int) -> str | None:
-    return next((text for text in texts if len(text) <= columns), None)
+    share = progress.records / total if progress.lag is not None and total > 0 else None
+    return line_with_bar(share, progress_texts(progress, per_second), columns)
 
 
 class JobStatus:

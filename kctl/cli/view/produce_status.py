@@ -7,18 +7,17 @@ pseudo-terminals, tests/cli/test_produce_status.py.
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.environment import Environment
-from kctl.cli.view.consume_status import PAINT_EVERY_MS, Rate, StatusLine
-from kctl.cli.view.painter import Line, Span, Style
+from kctl.cli.view.status_line import PAINT_EVERY_MS, SHOW_AFTER_MS, Rate, StatusLine, line_with_bar
 from kctl.client.clock import Clock
 from kctl.client.runtime import Driver
 from kctl.client.wording import counted
 
-SHOW_AFTER_MS = 500
-"""What is over sooner needs no line."""
-WIDEST_BAR, NARROWEST_BAR = 20, 6
+if TYPE_CHECKING:
+    from rich.text import Text
+
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -29,7 +28,7 @@ class SendFigures(NamedTuple):
         delivered: records acknowledged.
         waiting: records sent and not acknowledged.
         read_bytes: of the input.
-        total_bytes: of all of it; None where nobody knows.
+        total_bytes: of all of it; None where that is not known.
     """
 
     delivered: int
@@ -38,21 +37,14 @@ class SendFigures(NamedTuple):
     total_bytes: int | None = None
 
 
-def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> Line:
+def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> "Text":
     """Return the line; a bar where the end is known and there is room for one."""
     delivered = counted(figures.delivered, "record")
     rates = f"{records_per_second:.0f}/s, {show_size(bytes_per_second)}/s"
     waiting = f", {figures.waiting} waiting" if figures.waiting else ""
     text = f"{delivered}, {show_size(figures.read_bytes)}, {rates}{waiting}"
-    if not figures.total_bytes:
-        return [Span(text, Style.DIM)]
-    share = min(1.0, figures.read_bytes / figures.total_bytes)
-    text = f"{share:4.0%} {text}"
-    width = min(WIDEST_BAR, columns - len(text) - 3)
-    if width < NARROWEST_BAR:
-        return [Span(text, Style.DIM)]
-    full = int(share * width)
-    return [Span(f"[{'#' * full}{'-' * (width - full)}]"), Span(f"{text}", Style.DIM)]
+    share = min(1.0, figures.read_bytes / figures.total_bytes) if figures.total_bytes else None
+    return line_with_bar(share, [text], columns)
 
 
 def show_size(size_bytes: float) -> str:

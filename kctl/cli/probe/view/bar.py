@@ -5,10 +5,13 @@ nothing that cannot be read without it. Shown by tests/unit/cli/probe/view/test_
 """
 
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
+from rich.text import Text
+
 from kctl.cli.probe.view.result import PHASES, Outcome, latency_ms, outcome
-from kctl.cli.view.painter import Span, Style
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport
 from kctl.grammar.durations import show_duration
@@ -22,12 +25,12 @@ LETTERS = {
     Phase.METADATA: "M",
 }
 _STYLES = {
-    Phase.DNS: Style.BLUE,
-    Phase.TCP: Style.CYAN,
-    Phase.TLS: Style.MAGENTA,
-    Phase.APIVERSIONS: Style.YELLOW,
-    Phase.SASL: Style.GREEN,
-    Phase.METADATA: Style.BRIGHT,
+    Phase.DNS: "blue",
+    Phase.TCP: "cyan",
+    Phase.TLS: "magenta",
+    Phase.APIVERSIONS: "yellow",
+    Phase.SASL: "green",
+    Phase.METADATA: "bold",
 }
 LIMIT_MARK, EXPIRED_MARK, FAILED_MARK = "|", "!", "x"
 SHORTEST_SCALE_MS = 10
@@ -86,9 +89,9 @@ def elapsed_ms(report: AddressReport, now_ms: int) -> int:
     return max(0, now_ms - report.started_at_ms)
 
 
-def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> list[Span]:
+def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
     """Return the bar of one address: `width` cells, and one more for a mark at its very end."""
-    cells: list[tuple[str, Style]] = []
+    cells: list[tuple[str, str]] = []
     until_ms = 0
     for phase in PHASES:
         if phase in report.phases_ms:
@@ -102,26 +105,17 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> list[Sp
     if not cells and report.phases_ms:
         longest = max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
         _fill(cells, 1, LETTERS[longest], _STYLES[longest])  # too short for the scale, yet not nothing
-    cells += [(" ", Style.PLAIN)] * (width + 1 - len(cells))
+    cells += [(" ", "")] * (width + 1 - len(cells))
     if scale.shows_limit:
-        cells[scale.cell(scale.limit_ms, width)] = (LIMIT_MARK, Style.BRIGHT)
+        cells[scale.cell(scale.limit_ms, width)] = (LIMIT_MARK, "bold")
     ends = scale.cell(elapsed_ms(report, now_ms), width)
     if stands is Outcome.FAILED:
-        cells[ends] = (FAILED_MARK, Style.RED)
+        cells[ends] = (FAILED_MARK, "red")
     elif stands is Outcome.EXPIRED:
-        cells[ends] = (EXPIRED_MARK, Style.RED)
-    return _joined(cells)
+        cells[ends] = (EXPIRED_MARK, "red")
+    runs = groupby(cells, key=itemgetter(1))
+    return Text.assemble(*(("".join(cell for cell, _ in run), style) for style, run in runs))
 
 
-def _fill(cells: list[tuple[str, Style]], until: int, letter: str, style: Style) -> None:
+def _fill(cells: list[tuple[str, str]], until: int, letter: str, style: str) -> None:
     cells += [(letter, style)] * (until - len(cells))
-
-
-def _joined(cells: Iterable[tuple[str, Style]]) -> list[Span]:
-    spans: list[Span] = []
-    for text, style in cells:
-        if spans and spans[-1].style is style:
-            spans[-1] = Span(spans[-1].text + text, style)
-        else:
-            spans.append(Span(text, style))
-    return spans

@@ -7,11 +7,13 @@ first where not all fit, and the others are counted. Shown by tests/unit/cli/pro
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rich.text import Text
+
 from kctl.cli.formats.columns import columns_of, fitted
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import Outcome, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
-from kctl.cli.view.painter import Line, Span, Style, cut
+from kctl.cli.view.painter import cut, text_of
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
 from kctl.client.wording import harmless_text
@@ -24,10 +26,10 @@ _EVENT_ROWS = 15
 """Terminals lower than this show no events: the addresses matter more."""
 _RANKS = {Outcome.FAILED: 0, Outcome.EXPIRED: 0, Outcome.UNFINISHED: 1, Outcome.READY: 2}
 _STYLES = {
-    Outcome.READY: Style.GREEN,
-    Outcome.FAILED: Style.RED,
-    Outcome.EXPIRED: Style.RED,
-    Outcome.UNFINISHED: Style.PLAIN,
+    Outcome.READY: "green",
+    Outcome.FAILED: "red",
+    Outcome.EXPIRED: "red",
+    Outcome.UNFINISHED: "",
 }
 
 
@@ -50,42 +52,42 @@ class Scene(NamedTuple):
     events: Sequence[str] = ()
 
 
-def draw(scene: Scene, columns: int, rows: int) -> Sequence[Line]:
+def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
     """Return the frame for a terminal of that size."""
     scale = scale_of(scene.reports, scene.now_ms)
     head = _head(scene, scale, columns)
     foot = _foot(scene, rows)
     room = max(1, rows - 1 - len(head) - len(foot))  # the cursor stands on a line below
     shown, hidden = _chosen(scene, room, columns)
-    lines: list[Line] = list(head)
+    lines: list[Text] = list(head)
     for report in shown:
         lines += _row(report, scene.now_ms, scale, columns, _name_width(shown, columns))
     if hidden:
-        lines.append([Span(_rest(hidden), Style.DIM)])
+        lines.append(text_of((_rest(hidden), "dim")))
     return [cut(line, columns) for line in (*lines, *foot)][-(rows - 1) :]
 
 
-def _head(scene: Scene, scale: Scale, columns: int) -> list[Line]:
+def _head(scene: Scene, scale: Scale, columns: int) -> list[Text]:
     legend = "  ".join(f"{LETTERS[phase]} {phase.value}" for phase in scene.plan)
     if columns >= WIDE_COLUMNS:
-        return [[Span(f"{legend}   {scale}", Style.DIM)]]
-    return [[Span(legend, Style.DIM)], [Span(str(scale), Style.DIM)]]
+        return [text_of((f"{legend}   {scale}", "dim"))]
+    return [text_of((legend, "dim")), text_of((str(scale), "dim"))]
 
 
-def _foot(scene: Scene, rows: int) -> list[Line]:
-    lines: list[Line] = []
+def _foot(scene: Scene, rows: int) -> list[Text]:
+    lines: list[Text] = []
     if rows >= _EVENT_ROWS:
-        lines += [[Span(harmless_text(event), Style.DIM)] for event in scene.events[-MOST_EVENTS:]]
-    lines.append([Span(summary(scene.reports), Style.BRIGHT)])
+        lines += [text_of((harmless_text(event), "dim")) for event in scene.events[-MOST_EVENTS:]]
+    lines.append(text_of((summary(scene.reports), "bold")))
     if scene.left_ms is not None and scene.budget_ms is not None:
-        lines.append([Span(f"{_seconds(scene.left_ms)} of {show_duration(scene.budget_ms)} left (--api-timeout)")])
+        lines.append(text_of(f"{_seconds(scene.left_ms)} of {show_duration(scene.budget_ms)} left (--api-timeout)"))
         if scene.next_limit is not None:
             waits_ms = max(0, scene.next_limit.at_ms - scene.now_ms)
             if waits_ms < scene.left_ms:
                 who = harmless_text(str(scene.next_limit.target))
-                lines.append([Span(f"next: {scene.next_limit.name} of {who} in {_seconds(waits_ms)}")])
+                lines.append(text_of(f"next: {scene.next_limit.name} of {who} in {_seconds(waits_ms)}"))
             else:
-                lines.append([Span(f"next: --api-timeout in {_seconds(scene.left_ms)}")])
+                lines.append(text_of(f"next: --api-timeout in {_seconds(scene.left_ms)}"))
     return lines
 
 
@@ -124,21 +126,21 @@ def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
     return min(max((columns_of(name(report)) for report in shown), default=0), columns * 3 // 10)
 
 
-def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Line]:
+def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Text]:
     stands = outcome(report)
     total = f"{elapsed_ms(report, now_ms)} ms"
-    words = Span(_words(report), _STYLES[stands])
+    words = (_words(report), _STYLES[stands])
     height = _lines_a_row(columns)
     if height == 1:
         width = (columns - name_width) * 4 // 10
-        label = Span(_padded(name(report), name_width), Style.BRIGHT)
-        return [[label, Span(" "), *bar(report, now_ms, width, scale), Span(f" {total:>9}  "), words]]
-    label = Span(name(report), Style.BRIGHT)
+        label = (_padded(name(report), name_width), "bold")
+        return [text_of(label, " ", bar(report, now_ms, width, scale), f" {total:>9}  ", words)]
+    label = (name(report), "bold")
     if height == 2:
         width = columns // 2 - 2
-        return [[label], [Span("  "), *bar(report, now_ms, width, scale), Span(f" {total:>8}  "), words]]
+        return [text_of(label), text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}  ", words)]
     width = columns - 3 - 10
-    return [[label], [Span("  "), *bar(report, now_ms, width, scale), Span(f" {total:>8}")], [Span("  "), words]]
+    return [text_of(label), text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}"), text_of("  ", words)]
 
 
 def _words(report: AddressReport) -> str:

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from rich.text import Text
+
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
 from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import Statistics, table
 from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
-from kctl.cli.view.painter import Line, Painter, Span, Style
+from kctl.cli.view.painter import Painter, text_of
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
 from kctl.client.probe import Prober
@@ -48,7 +50,7 @@ class Painted:
         self._painted_at_ms = now_ms
         return True
 
-    def _paint(self, lines: Sequence[Line]) -> None:
+    def _paint(self, lines: Sequence[Text]) -> None:
         self._painter.paint(lines, self._environment.size()[0])
 
     def __enter__(self) -> Self:
@@ -112,5 +114,5 @@ class WatchReport(Painted):
         lines = table(self._statistics, columns, most=max(1, room // 4))
         if len(table(self._statistics, columns)) <= room:
             lines = table(self._statistics, columns)
-        events: list[Line] = [[Span(event, Style.DIM)] for event in self._events]
-        self._paint([*([Span(line)] for line in lines), *events, [Span(last_line, Style.BRIGHT)]])
+        events = [text_of((event, "dim")) for event in self._events]
+        self._paint([*map(text_of, lines), *events, text_of((last_line, "bold"))])

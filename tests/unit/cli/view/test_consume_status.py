@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.consume_status import Figures, Rate, StatusLine, status_line
-from kctl.cli.view.painter import plain
+from kctl.cli.view.consume_status import Figures, status_line
+from kctl.cli.view.status_line import Rate, StatusLine
 from kctl.client.clock import ManualClock
 from tests.cli.screen import Screen
 
@@ -26,7 +26,7 @@ BUSY = Figures(written=1234, per_second=56.4, lag=7, partitions=3)
     ],
 )
 def test_words(figures: Figures, text: str) -> None:
-    assert plain(status_line(figures)) == text
+    assert status_line(figures).plain == text
 
 
 def test_rate_is_that_of_the_last_seconds() -> None:
@@ -67,11 +67,11 @@ def test_data_takes_the_place_of_the_line() -> None:
     shared = Shared()
     line = StatusLine(shared.environment, wanted=True)
     stdout = line.around(shared.environment.stdout)
-    line.paint(BUSY, 0)
+    line.show(status_line(BUSY), 0)
     assert shared.lines == ["1234 records, 56/s, lag 7, 3 partitions"]
     stdout.write(memoryview(b"one\ntwo\n"))
     assert shared.lines == ["one", "two"]
-    line.paint(BUSY, 0)
+    line.show(status_line(BUSY), 0)
     assert shared.lines == ["one", "two", "1234 records, 56/s, lag 7, 3 partitions"]
     line.clear()
     assert shared.lines == ["one", "two"]
@@ -81,21 +81,21 @@ def test_data_that_ends_within_a_line_is_left_alone() -> None:
     shared = Shared()
     line = StatusLine(shared.environment, wanted=True)
     line.around(shared.environment.stdout).write(memoryview(b"one"))
-    line.paint(BUSY, 0)
+    line.show(status_line(BUSY), 0)
     assert shared.lines == ["one"]
     assert "\x1b" not in shared.written
 
 
 def test_forty_columns() -> None:
     shared = Shared(columns=40)
-    StatusLine(shared.environment, wanted=True).paint(BUSY._replace(waiting="x" * 99), 0)
+    StatusLine(shared.environment, wanted=True).show(status_line(BUSY._replace(waiting="x" * 99)), 0)
     assert [len(text) for text in shared.lines] == [39]
 
 
 @pytest.mark.parametrize(("environ", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colour(environ: dict[str, str], is_coloured: bool) -> None:
     shared = Shared(environ=environ)
-    StatusLine(shared.environment, wanted=True).paint(BUSY, 0)
+    StatusLine(shared.environment, wanted=True).show(status_line(BUSY), 0)
     assert ("\x1b[2m" in shared.written) == is_coloured
 
 
@@ -105,13 +105,13 @@ def test_colour(environ: dict[str, str], is_coloured: bool) -> None:
 def test_none_where_it_would_disturb(wanted: bool, changed: dict[str, object]) -> None:
     shared = Shared()
     line = StatusLine(shared.environment._replace(**changed), wanted=wanted)  # type: ignore[arg-type]  # any field
-    line.paint(BUSY, 0)
+    line.show(status_line(BUSY), 0)
     assert (line.is_shown, shared.written) == (False, "")
 
 
 def test_status_is_painted_a_few_times_a_second() -> None:
     line = StatusLine(Shared().environment, wanted=True)
     assert line.is_due(0)
-    line.paint(BUSY, 1000)
+    line.show(status_line(BUSY), 1000)
     assert not line.is_due(1199)
     assert line.is_due(1200)

@@ -48,7 +48,7 @@ def test_the_text_says_what_is_known() -> None:
     ],
 )
 def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_last(columns: int, text: str) -> None:
-    shown = "".join(span.text for span in progress_line(HALF, 100, columns))
+    shown = progress_line(HALF, 100, columns).plain
     assert len(shown) <= columns
     assert shown == text
 
@@ -56,7 +56,7 @@ def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_la
 @pytest.mark.parametrize("columns", [20, 39, 79])
 @pytest.mark.parametrize("progress", [HALF._replace(lag=None), Progress("starting Spark"), Progress("waiting", lag=0)])
 def test_no_bar_where_the_end_is_not_known(progress: Progress, columns: int) -> None:
-    shown = "".join(span.text for span in progress_line(progress, 100, columns))
+    shown = progress_line(progress, 100, columns).plain
     assert len(shown) <= columns
     assert shown in progress_texts(progress, 100)
 

@@ -3,14 +3,15 @@
 import io
 
 import pytest
+from rich.text import Text
 
 from kctl.cli.data_out import DataOut
-from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, Span, Style, cut, plain
+from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, cut, text_of
 from tests.cli.screen import Screen
 
 
-def spans(*texts: str) -> list[list[Span]]:
-    return [[Span(text)] for text in texts]
+def spans(*texts: str) -> list[Text]:
+    return [text_of(text) for text in texts]
 
 
 def test_a_frame_replaces_the_one_before_and_nothing_else() -> None:
@@ -42,7 +43,7 @@ def test_a_frame_is_one_write() -> None:
             writes.append(bytes(data))  # type: ignore[call-overload]  # whatever DataOut hands on
             return len(writes[-1])
 
-    Painter(DataOut(Stream()), colour=True).paint([[Span("red", Style.RED)]] * 30, 80)
+    Painter(DataOut(Stream()), colour=True).paint([text_of(("red", "red"))] * 30, 80)
     assert len(writes) == 1
 
 
@@ -63,23 +64,23 @@ def test_the_cursor_comes_back_whatever_happens() -> None:
 def test_colour_only_where_it_is_wanted() -> None:
     for colour in (False, True):
         stdout = io.BytesIO()
-        Painter(DataOut(stdout), colour=colour).paint([[Span("red", Style.RED)]], 80)
+        Painter(DataOut(stdout), colour=colour).paint([text_of(("red", "red"))], 80)
         assert (b"\x1b[31mred\x1b[0m" in stdout.getvalue()) is colour
 
 
 @pytest.mark.parametrize("columns", range(1, 12))
 def test_line_that_is_too_long_is_cut_with_dots(columns: int) -> None:
-    line = [Span("abcd", Style.RED), Span("efgh"), Span("ij")]
-    text = plain(cut(line, columns))
+    line = text_of(("abcd", "red"), "efgh", "ij")
+    text = cut(line, columns).plain
     assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: max(0, columns - 3)] + "..."[:columns])
     assert len(text) <= columns
 
 
 def test_wide_characters_are_cut_by_columns() -> None:
-    line = [Span("\u65e5\u672c\u30b0", Style.RED), Span("\u30eb\u30fc\u30d7", Style.DIM)]
-    assert plain(cut(line, 12)) == "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7"
-    assert plain(cut(line, 11)) == "\u65e5\u672c\u30b0\u30eb..."
-    assert plain(cut(line, 10)) == "\u65e5\u672c\u30b0 ..."
+    line = text_of(("\u65e5\u672c\u30b0", "red"), ("\u30eb\u30fc\u30d7", "dim"))
+    assert cut(line, 12).plain == "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7"
+    assert cut(line, 11).plain == "\u65e5\u672c\u30b0\u30eb..."
+    assert cut(line, 10).plain == "\u65e5\u672c\u30b0 ..."
 
 
 def test_wide_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:

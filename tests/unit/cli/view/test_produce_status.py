@@ -5,7 +5,6 @@ import io
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.painter import plain
 from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line, show_size
 from kctl.client.clock import ManualClock
 from kctl.client.network.system import system_runtime
@@ -29,19 +28,19 @@ def test_sizes(size: int, text: str) -> None:
 
 
 def test_a_pipe_has_no_end_to_show() -> None:
-    assert plain(send_line(SendFigures(1, 0, 1500), 3.2, 999, 80)) == "1 record, 1.5 kB, 3/s, 999 B/s"
-    assert plain(send_line(SendFigures(2, 7, 0), 0, 0, 80)).endswith("0 B/s, 7 waiting")
+    assert send_line(SendFigures(1, 0, 1500), 3.2, 999, 80).plain == "1 record, 1.5 kB, 3/s, 999 B/s"
+    assert send_line(SendFigures(2, 7, 0), 0, 0, 80).plain.endswith("0 B/s, 7 waiting")
 
 
 def test_a_bar_where_there_is_room() -> None:
     figures = SendFigures(1000, 0, 500_000, 1_000_000)
-    line = plain(send_line(figures, 10, 5000, 80))
+    line = send_line(figures, 10, 5000, 80).plain
     assert line == "[##########----------] 50% 1000 records, 500 kB, 10/s, 5.0 kB/s"
-    assert plain(send_line(figures, 10, 5000, 55)).startswith("[#####------] 50% 1000")
-    narrow = plain(send_line(figures, 10, 5000, 40))
+    assert send_line(figures, 10, 5000, 55).plain.startswith("[######------] 50% 1000")
+    narrow = send_line(figures, 10, 5000, 40).plain
     assert narrow.startswith(" 50% 1000 records")
-    assert plain(send_line(figures._replace(read_bytes=2_000_000), 0, 0, 80)).startswith("[" + "#" * 20 + "]100%")
-    assert "%" not in plain(send_line(figures._replace(total_bytes=0), 0, 0, 80))
+    assert send_line(figures._replace(read_bytes=2_000_000), 0, 0, 80).plain.startswith("[" + "#" * 20 + "]100%")
+    assert "%" not in send_line(figures._replace(total_bytes=0), 0, 0, 80).plain
 
 
 def test_without_a_terminal_it_says_what_it_is_told_and_nothing_else() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from kctl.cli.probe.view.bar import Scale, bar, scale_of
-from kctl.cli.view.painter import plain
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, KafkaError
 from kctl.client.events import Phase
 from tests.unit.cli.probe.view.scenario import GOOD, LIMIT_MS, START_MS, report
@@ -16,7 +15,7 @@ def drawn(
     phases_ms: dict[Phase, int], phase: Phase, error: KafkaError | None = None, elapsed_ms: int = 0, at_ms: int = 0
 ) -> str:
     made = report(GOOD, phases_ms, phase, error, elapsed_ms)
-    return plain(bar(made, START_MS + at_ms, WIDTH, SCALE))
+    return bar(made, START_MS + at_ms, WIDTH, SCALE).plain
 
 
 def test_phases_are_stacked_to_the_scale() -> None:
@@ -61,4 +60,4 @@ def test_a_request_that_outlasts_the_connect_limit_has_room() -> None:
     made = report(GOOD, {Phase.TCP: 100, Phase.METADATA: 3900}, Phase.READY)
     scale = scale_of([made], START_MS)
     assert scale.ms == 5000
-    assert plain(bar(made, START_MS, WIDTH, scale)) == "MMMMMMMM|MMMMMMM     "
+    assert bar(made, START_MS, WIDTH, scale).plain == "MMMMMMMM|MMMMMMM     "

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.probe.view.frame import Scene, draw
-from kctl.cli.view.painter import plain
 from kctl.client.errors import ConnectionRefused
 from kctl.client.events import Phase, Target
 from tests.unit.cli.probe.view.scenario import NOW_MS, PLAN, REFUSED, located, ready, report, scene
@@ -18,7 +17,7 @@ FRAMES = Path(__file__).parent / "frames"
 
 
 def frame(shown: Scene, columns: int, rows: int = 60) -> list[str]:
-    return [plain(line).rstrip() for line in draw(shown, columns, rows)]
+    return [line.plain.rstrip() for line in draw(shown, columns, rows)]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120, 200])
