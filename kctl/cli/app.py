@@ -205,7 +205,7 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     context = error.ctx if isinstance(error, PARSER_ERRORS) else None
-    environment.say(f"{environment.program}: {failure.lines()[0]}")
+    environment.say(f"{environment.program}: {failure.lines()[0]}", is_error=True)
     for line in failure.lines()[1:]:
         environment.say(line)
     if isinstance(error, ConfigError) and error.key == "bootstrap.servers":

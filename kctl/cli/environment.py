@@ -124,10 +124,15 @@ class Environment(NamedTuple):
         """How wide a table may be: as the terminal; None where nobody looks at it."""
         return self.size()[0] if self.stdout_is_tty else None
 
-    def say(self, line: str) -> None:
-        """Tell people something, on stderr. Where that takes nothing, the command ends as it would have."""
-        with suppress(OSError):  # nobody is left who could be told
-            self.stderr.write(self.secrets.masked(line) + "\n")
+    def say(self, line: str, *, is_error: bool = False) -> None:
+        """Write a line for people to stderr. Where that takes nothing, the command ends as it would have."""
+        text = self.secrets.masked(line)
+        if self.stderr_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb:
+            from kctl.cli.view.notices import coloured_notice  # rich: wanted on a terminal
+
+            text = coloured_notice(text, is_error=is_error)
+        with suppress(OSError):  # nobody is there to read it
+            self.stderr.write(text + "\n")
             self.stderr.flush()
 
 

@@ -16,7 +16,7 @@ def test_groups_with_wide_names_are_aligned(columns: int) -> None:
     with Sandbox(nodes=1, topics={"orders": 1}).serve() as served:
         for group in GROUPS:
             commit(served.bootstrap, group, {("orders", 0): 1})
-        with Terminal("groups", "list", "-b", served.bootstrap, columns=columns) as terminal:
+        with Terminal("groups", "list", "-b", served.bootstrap, columns=columns, environ={"NO_COLOR": "1"}) as terminal:
             lines = terminal.read_all().decode().splitlines()
             assert terminal.process.wait(BOUND_S) == 0
         piped = kctl("groups", "list", "-b", served.bootstrap).stdout.decode()

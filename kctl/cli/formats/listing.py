@@ -73,7 +73,7 @@ def write_lines(environment: Environment, lines: Iterable[str]) -> None:
 def listing_lines(environment: Environment, output: Output, listing: Listing) -> list[str]:
     """Return the lines that `write_listing` writes."""
     if output is Output.TABLE:
-        return list(_table(listing, environment.table_width))
+        return list(_table(listing, environment))
     if output is Output.CSV:
         return [harmless_text(line) if environment.stdout_is_tty else line for line in _csv(listing)]
     objects = listing.objects
@@ -105,16 +105,22 @@ def _plain(value: object) -> object:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _table(listing: Listing, width: int | None) -> Iterator[str]:
+def _table(listing: Listing, environment: Environment) -> Iterator[str]:
     shown = listing.columns if listing.shown is None else listing.shown
+    width = environment.table_width
+    table, block = table_lines, block_lines
+    if environment.colour:
+        from kctl.cli.view.tables import coloured_block, coloured_table  # rich: wanted on a terminal
+
+        table, block = coloured_table, coloured_block
     if listing.sections is None:
-        yield from table_lines(shown, listing.rows, width)
+        yield from table(shown, listing.rows, width)
         return
     for number, section in enumerate(listing.sections):
         yield from [""] if number else []
-        yield from block_lines(section.facts, width)
+        yield from block(section.facts, width)
         yield from [""] if section.rows and section.facts else []
-        yield from table_lines(shown, section.rows, width)
+        yield from table(shown, section.rows, width)
 
 
 def _csv(listing: Listing) -> Iterator[str]:

@@ -25,17 +25,17 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
     """
     if not rows:
         return
-    cells = [[_heading(column) for column in columns], *([_cell(row[column]) for column in columns] for row in rows)]
+    texts = [[heading(column) for column in columns], *([cell(row[column]) for column in columns] for row in rows)]
     measure = len if width is None else columns_of
-    widths = [max(measure(line[at]) for line in cells) for at in range(len(columns))]
+    widths = [max(measure(line[at]) for line in texts) for at in range(len(columns))]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
             facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
             yield from block_lines(facts, width, max(map(len, columns)))
         return
-    for line in cells:
-        yield "  ".join(cell + " " * (most - measure(cell)) for cell, most in zip(line, widths, strict=True)).rstrip()
+    for line in texts:
+        yield "  ".join(text + " " * (most - measure(text)) for text, most in zip(line, widths, strict=True)).rstrip()
 
 
 def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
@@ -45,7 +45,7 @@ def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, lo
     """
     label = max((longest, *(len(name) for name, _ in facts))) + 2
     for name, value in facts:
-        text = _cell(value)
+        text = cell(value)
         first, *others = [text] if width is None else pieces_of(text, max(NARROWEST_VALUE, width - label))
         yield f"{name.replace('_', ' '):{label}}{first}".rstrip()
         yield from (" " * label + piece for piece in others)
@@ -68,11 +68,13 @@ def _spans(numbers: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
-def _heading(column: str) -> str:
+def heading(column: str) -> str:
+    """Return the heading of a column."""
     return column.replace("_", " ").upper()
 
 
-def _cell(value: Value) -> str:
+def cell(value: Value) -> str:
+    """Return a value as the text of a cell; `-` where there is none."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -288,7 +288,9 @@ class _Producing:
             raise ending
         if ending is not None:
             failure = explain(ending)
-            self._common.environment.say("\n".join([f"kctl produce: {failure.message}", *failure.lines()[1:]]))
+            self._common.environment.say(
+                "\n".join([f"kctl produce: {failure.message}", *failure.lines()[1:]]), is_error=True
+            )
         return account_code(result)
 
     def _not_ended(self, result: CloseResult) -> Ending:
