@@ -5,23 +5,29 @@ Pure. Shown by tests/cli/test_groups_lag.py on pseudo-terminals.
 
 from collections.abc import Sequence
 
+from rich.text import Text
+
 from kctl.cli.failures import explain
+from kctl.cli.formats.columns import columns_of
 from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.groups.lag_look import Look, shown_columns
-from kctl.cli.view.painter import Line, Span, Style
+from kctl.cli.view.painter import text_of
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, harmless_text
 
+_ALWAYS = ("group", "topic", "partition", "lag")
+_UNLIMITED = 1 << 15
 
-def late_frame(before: Sequence[Line], error: KafkaError, height: int) -> list[Line]:
+
+def late_frame(before: Sequence[Text], error: KafkaError, height: int) -> list[Text]:
     """Return the frame of the last look with the error of this one below it."""
-    return [*before[: height - 2], [Span(harmless_text(explain(error).message), Style.RED)]]
+    return [*before[: height - 2], text_of((harmless_text(explain(error).message), "red"))]
 
 
-def draw(look: Look, summary: str, height: int) -> list[Line]:
+def draw(look: Look, summary: str, columns: int, height: int) -> list[Text]:
     """Return the frame for a terminal of that height; where rows do not fit, the partitions most behind are shown."""
-    notes: list[Line] = [[Span(harmless_text(note), Style.YELLOW)] for note in look.notes]
-    notes += [[Span(harmless_text(explain(error).message), Style.RED)] for error in look.errors]
+    notes: list[Text] = [text_of((harmless_text(note), "yellow")) for note in look.notes]
+    notes += [text_of((harmless_text(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
     notes = notes[: max(1, room // 3)]
     rows = look.shown_rows()
@@ -30,13 +36,24 @@ def draw(look: Look, summary: str, height: int) -> list[Line]:
     if len(rows) > fitting:
         hidden = len(rows) - max(1, fitting - 1)
         rows = _worst(rows, len(rows) - hidden)
-    lines: list[Line] = [[Span(summary, Style.BRIGHT)]]
-    heading, *table = [*table_lines(shown_columns(rows), rows), ""] if rows else [""]
-    lines += [[Span(heading, Style.DIM)]] if rows else []
-    lines += [[Span(line, _style(row))] for line, row in zip(table, rows, strict=False)]
+    lines: list[Text] = [text_of((summary, "bold"))]
+    heading, *table = [*_table(rows, columns), ""] if rows else [""]
+    lines += [text_of((heading, "bold"))] if rows else []
+    lines += [text_of((line, _style(row))) for line, row in zip(table, rows, strict=False)]
     if hidden:
-        lines.append([Span(f"and {counted(hidden, 'partition')} less behind", Style.DIM)])
+        lines.append(text_of((f"and {counted(hidden, 'partition')} less behind", "dim")))
     return [*lines, *notes][:room]
+
+
+def _table(rows: Sequence[Row], columns: int) -> list[str]:
+    """Return the table, a line for each row; where the terminal is too narrow, without the columns that matter least."""
+    shown = list(shown_columns(rows))
+    least = [name for name in reversed(shown) if name not in _ALWAYS]
+    while True:
+        lines = list(table_lines(shown, rows, _UNLIMITED))
+        if not least or max(map(columns_of, lines)) <= columns:
+            return lines
+        shown.remove(least.pop(0))
 
 
 def _worst(rows: Sequence[Row], count: int) -> list[Row]:
@@ -50,7 +67,7 @@ def _worst(rows: Sequence[Row], count: int) -> list[Row]:
     return [rows[at] for at in kept]
 
 
-def _style(row: Row) -> Style:
+def _style(row: Row) -> str:
     if row["lag"] is None or row["deleted_in"] is not None:
-        return Style.YELLOW
-    return Style.PLAIN
+        return "yellow"
+    return ""

@@ -5,7 +5,7 @@ Owns the order of a round; lag_frame.py draws. Shown by tests/cli/test_groups_la
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.admin_client import open_admin
 from kctl.cli.exit_codes import ExitCode
@@ -20,6 +20,9 @@ from kctl.client.clock import duration_text
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.wording import counted
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 class Rounds(NamedTuple):
@@ -94,15 +97,16 @@ def _code(look: Look) -> int:
 def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, samples: LagSamples) -> int:
     from kctl.cli.data_out import DataOut  # wanted where something is painted
     from kctl.cli.groups.lag_frame import draw, late_frame
-    from kctl.cli.view.painter import Line, Painter
+    from kctl.cli.view.painter import Painter
 
     environment = common.environment
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     number = code = 0
-    last: list[Line] = []
+    last: list[Text] = []
     """The frame of the last look that succeeded."""
     with Painter(DataOut(environment.stdout), colour=environment.colour) as painter:
+        painter.follow_suspension(environment.stdout)
         while True:
             number += 1
             next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
@@ -111,7 +115,7 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
                 with admin.within():
                     look = look_at(common, admin, query, samples)
                 columns, height = environment.size()
-                frame = last = draw(look, plain_summary(look, runtime.clock.wall_ms()), height)
+                frame = last = draw(look, plain_summary(look, runtime.clock.wall_ms()), columns, height)
                 code = code_of(look, _code(look))
             except KafkaError as error:
                 if number == 1 and not isinstance(error, ApiTimeout):

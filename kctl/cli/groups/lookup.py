@@ -114,7 +114,7 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError]) 
     """Say what failed; 3 when something else was done, else the code of the first cause."""
     failures = list(dict.fromkeys(explain(error) for error in failed))
     for failure in failures:
-        common.environment.say("\n".join([f"kctl groups: {failure.message}", *failure.lines()[1:]]), is_error=True)
+        common.environment.say("\n".join([f"kctl groups: {failure.message}", *failure.lines()[1:]]))
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code

@@ -6,14 +6,24 @@ whatever happens, and a frame is never wider than the terminal. rich is imported
 tests/cli/test_probe_terminal.py and tests/cli/test_terminals.py.
 """
 
+import os
+import signal
+import threading
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
 
 from kctl.cli.data_out import DataOut
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+
+class SupportsFileno(Protocol):
+    """A stream with a descriptor."""
+
+    def fileno(self) -> int: ...
+
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 CLEAR_LINE, CLEAR_BELOW = "\x1b[2K", "\x1b[J"
@@ -58,6 +68,30 @@ class Painter:
         self._painted: list[int] = []
         """The columns of the lines that are on the terminal now."""
         self._columns = 0
+        self._hides_cursor = False
+
+    def follow_suspension(self, stream: SupportsFileno) -> None:
+        """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is shown meanwhile.
+
+        Args: stream: that of the terminal; the buffer before it may be in use when the signal comes.
+        """
+        try:
+            terminal = stream.fileno()
+        except (OSError, ValueError):  # a stream in memory
+            return
+
+        def suspend(_number: int, _frame: FrameType | None) -> None:
+            if self._hides_cursor:
+                os.write(terminal, SHOW_CURSOR.encode())
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTSTP)  # stopped until SIGCONT
+            signal.signal(signal.SIGTSTP, suspend)
+            self._painted = []
+            if self._hides_cursor:
+                os.write(terminal, HIDE_CURSOR.encode())
+
+        if threading.current_thread() is threading.main_thread() and os.isatty(terminal):
+            signal.signal(signal.SIGTSTP, suspend)
 
     def paint(self, lines: "Sequence[Text]", columns: int) -> None:
         """Replace the last frame; no line is longer than `columns`, for longer ones are cut."""
@@ -87,10 +121,12 @@ class Painter:
         self._out.flush()
 
     def __enter__(self) -> Self:
+        self._hides_cursor = True
         self._write(HIDE_CURSOR)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._hides_cursor = False
         self._write((_RESET if self._colour else "") + SHOW_CURSOR)

@@ -62,6 +62,8 @@ class StatusLine:
         self._is_shown = wanted and _may_show(environment)
         colour = not environment.environ.get("NO_COLOR")
         self._painter = Painter(DataOut(_BytesToText(environment.stderr)), colour=colour)
+        if self._is_shown:
+            self._painter.follow_suspension(environment.stderr)
         self._painted = False
         self._is_at_line_start = True
         self._paint_at_ms = 0

@@ -54,6 +54,7 @@ class Painted:
         self._painter.paint(lines, self._environment.size()[0])
 
     def __enter__(self) -> Self:
+        self._painter.follow_suspension(self._environment.stdout)
         self._painter.__enter__()
         return self
 

@@ -15,5 +15,5 @@ from kctl.cli.view.notices import coloured_notice
         ("hint: kctl --help", False, "\x1b[36mhint:\x1b[0m kctl --help"),
     ],
 )  # fmt: skip
-def test_what_stands_before_the_words_is_coloured(text: str, is_error: bool, wanted: str) -> None:
+def test_notice_has_its_start_coloured(text: str, is_error: bool, wanted: str) -> None:
     assert coloured_notice(text, is_error=is_error) == wanted

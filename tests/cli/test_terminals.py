@@ -1,0 +1,151 @@
+"""Every view in a real tmux and on plain consoles: resized, suspended with Ctrl-Z, with wide names, at four widths."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kctl.sandbox import Sandbox
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.groups_scene import commit, fill
+from tests.cli.processes import BOUND_S, kctl
+from tests.cli.screen import Screen
+from tests.cli.terminal import Terminal
+from tests.cli.tmux import Tmux
+
+JAPANESE, ROCKET = "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", "a\U0001f680"
+WIDTHS = [40, 80, 120, 200]
+
+
+@pytest.fixture(scope="module")
+def scene() -> Iterator[ServedSandbox]:
+    """Two groups with wide names, and a topic that is read and written."""
+    with Sandbox(nodes=2, topics={"orders": 2, "input": 1}).serve() as served:
+        fill(served.bootstrap, "orders", {0: 9, 1: 12})
+        for group in (JAPANESE, ROCKET, "billing"):
+            commit(served.bootstrap, group, {("orders", 0): 4, ("orders", 1): 12})
+        yield served
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
+    with Tmux(tmp_path) as shown:
+        yield shown
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a text takes, by another table than rich's."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+VIEWS = {
+    "probe": (("probe",), "of 1m left (--api-timeout)"),
+    "probe --watch": (("probe", "--watch", "--interval", "100ms"), "addresses ready"),
+    "groups lag": (("groups", "lag", "--all", "--watch", "--interval", "100ms"), "3 groups, "),
+    "consume": (("consume", "orders", "-o", "end"), "0 records, 0/s"),
+    "bench": (("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
+}
+"""Each view that runs until Ctrl-C, and what is on the screen then."""
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_view_is_suspended_continued_and_resized_in_tmux(
+    name: str, tmux: Tmux, scene: ServedSandbox, silent: str
+) -> None:
+    command, shown = VIEWS[name]
+    tmux.kctl(*command, "-b", silent if name == "probe" else scene.bootstrap)
+    tmux.wait_for(lambda screen: shown in screen)
+    tmux.press("C-z")
+    tmux.wait_for(lambda screen: "Stopped" in screen and screen.rstrip().endswith("prompt$"))
+    assert tmux.is_cursor_shown
+    tmux.type("clear; fg")
+    tmux.wait_for(lambda screen: shown in screen)
+    for columns in (60, 120, 80):
+        tmux.resize(columns)
+        screen = tmux.wait_for(lambda screen: shown in screen)
+        assert max(map(columns_of, screen.splitlines())) <= columns
+    tmux.press("C-c")
+    screen = tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$"))
+    assert "Traceback" not in screen
+    assert tmux.is_cursor_shown
+
+
+def test_frames_leave_nothing_behind_when_the_window_becomes_narrower(tmux: Tmux, scene: ServedSandbox) -> None:
+    tmux.resize(120)
+    tmux.kctl("groups", "lag", "--all", "--watch", "--interval", "100ms", "-b", scene.bootstrap)
+    tmux.wait_for(lambda screen: "COMMITTED" in screen)
+    tmux.resize(60)
+    tmux.wait_for(lambda screen: "COMMITTED" not in screen and screen.count("LAG") == 1)
+    tmux.resize(120)
+    screen = tmux.wait_for(lambda screen: "COMMITTED" in screen)
+    assert [screen.count(text) for text in ("lag 15", "TOPIC", f"{JAPANESE} ", f"{ROCKET} ")] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_columns_behind_wide_names_are_aligned_in_tmux(columns: int, tmux: Tmux, scene: ServedSandbox) -> None:
+    tmux.resize(columns)
+    tmux.kctl("groups", "lag", "--all", "--count", "2", "--interval", "50ms", "-b", scene.bootstrap)
+    screen = tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$") and "TOPIC" in screen)
+    head, *rows = [line for line in screen.splitlines() if re.search("TOPIC|orders", line)]
+    assert len(rows) == 6
+    assert {columns_of(row.partition("orders")[0]) for row in rows} == {columns_of(head.partition("TOPIC")[0])}
+    assert max(map(columns_of, screen.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("name", VIEWS)
+def test_view_fits_its_width(name: str, columns: int, scene: ServedSandbox, silent: str) -> None:
+    command, shown = VIEWS[name]
+    shown = shown.partition(" (")[0] if columns == 40 else shown
+    servers = silent if name == "probe" else scene.bootstrap
+    environ = {"NO_COLOR": "1"}
+    with Terminal(*command, "-b", servers, columns=columns, with_stderr=True, environ=environ) as terminal:
+        written = terminal.read_until(b"\x1b[J").decode()
+        while shown not in written:
+            written += terminal.read_until(b"\x1b[J").decode()
+    for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", written).replace("\r", "\n").splitlines():
+        assert columns_of(line) <= columns
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_plain_console_gets_only_what_it_knows(name: str, scene: ServedSandbox, silent: str) -> None:
+    command, shown = VIEWS[name]
+    servers = silent if name == "probe" else scene.bootstrap
+    with Terminal(*command, "-b", servers, with_stderr=True, environ={"TERM": "linux"}) as terminal:
+        written = terminal.read_until(b"\x1b[J")
+        while shown.encode() not in written:
+            written += terminal.read_until(b"\x1b[J")
+    known = rb"\x1b\[(\d+A|2K|J|\?25[lh]|(0|1|2|3[1-6])(;3[1-6])?m)"
+    assert b"\x1b" not in re.sub(known, b"", written)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("probe", "--connect-timeout", "300ms"),
+        ("probe", "--count", "2", "--interval", "10ms"),
+        ("groups", "lag", "--all", "--count", "2", "--interval", "10ms"),
+        ("topics", "list"),
+        ("consume", "orders", "-o", "start", "-e"),
+        ("bench", "produce", "-n", "30", "--rate", "30/s"),
+        ("topics", "describe", "nope"),
+    ],
+    ids=" ".join,
+)
+def test_dumb_terminal_gets_no_control_sequence(command: tuple[str, ...], scene: ServedSandbox) -> None:
+    with Terminal(*command, "-b", scene.bootstrap, with_stderr=True, environ={"TERM": "dumb"}) as terminal:
+        assert b"\x1b" not in terminal.read_all()
+        terminal.process.wait(BOUND_S)
+
+
+def test_wrong_values_are_coloured_on_a_terminal_and_nowhere_else(scene: ServedSandbox) -> None:
+    command = ("groups", "lag", "billing", "-b", scene.bootstrap)
+    with Terminal(*command) as terminal:
+        assert b"\x1b[33m5" in terminal.read_all()
+    assert b"\x1b" not in kctl(*command).stdout
+    with Terminal("topics", "describe", "nope", "-b", scene.bootstrap, with_stderr=True) as terminal:
+        shown = terminal.read_all()
+    assert b"\x1b[1;31mkctl topics:\x1b[0m" in shown
+    assert Screen().show(shown.decode())[0].startswith("kctl topics: ")
