@@ -17,6 +17,8 @@ from kctl.cli.probe.view.frame import Scene, draw
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Phase, Target
 from kctl.sandbox import Sandbox
+from tests.cli.groups_scene import commit, fill
+from tests.cli.terminal import Terminal
 from tests.docs.pages import ROOT, Shell, Step
 from tests.unit.cli.probe.view.scenario import NOW_MS, PLAN, located, ready, report
 
@@ -96,7 +98,24 @@ def consume_lines(folder: Path) -> list[Text]:
     return lines
 
 
-@pytest.mark.parametrize(("name", "lines"), [("probe", probe_lines), ("consume", consume_lines)])
+def tables_lines(folder: Path) -> list[Text]:
+    lines: list[Text] = []
+    with Sandbox(nodes=3, topics={"orders": 3, "payments": 2}).serve() as served:
+        fill(served.bootstrap, "orders", {0: 40, 1: 38, 2: 45})
+        fill(served.bootstrap, "payments", {0: 7})
+        commit(served.bootstrap, "billing", {("orders", 0): 40, ("orders", 1): 12, ("orders", 2): 45})
+        commit(served.bootstrap, "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", {("payments", 0): 3})
+        environ = {"KCTL_BOOTSTRAP_SERVERS": served.bootstrap}
+        for command in ("topics list", "groups lag --all", "topics describe order"):
+            lines.append(Text(f"$ kctl {command}", style="bold"))
+            with Terminal(*command.split(), columns=COLUMNS, environ=environ, with_stderr=True) as terminal:
+                lines += [Text.from_ansi(line) for line in terminal.read_all().decode().splitlines()]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"), [("probe", probe_lines), ("consume", consume_lines), ("tables", tables_lines)]
+)
 def test_pictures_are_what_the_tool_shows(name: str, lines: Callable[[Path], list[Text]], tmp_path: Path) -> None:
     svg = drawn(name, lines(tmp_path))
     kept = PICTURES / f"{name}.svg"

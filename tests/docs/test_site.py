@@ -1,5 +1,6 @@
 """docs/ as a site: it is built, and every link and anchor of every page leads somewhere."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -47,8 +48,11 @@ def test_site_has_search_colours_and_the_style_of_its_tables(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     style = (site / "site.css").read_text()
     assert "white-space: normal" in style
-    assert "prefers-color-scheme: dark" in style
     page = (site / "library.html").read_text()
     assert 'href="site.css"' in page
+    assert 'data-md-color-scheme="slate"' in page, "dark pages"
     assert '<span class="kn">from</span>' in page, "Python has colours"
+    assert not re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css|woff2?)"', page), (
+        "nothing is fetched from elsewhere"
+    )
     assert "Skip a record" in (site / "search" / "search_index.json").read_text()
