@@ -5,6 +5,7 @@ Shown by tests/unit/cli/test_topic_rows.py and tests/cli/test_topics.py.
 """
 
 from base64 import urlsafe_b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
-from kctl.client.admin import Admin, TopicListing
+from kctl.client.admin import Admin, LogDir, TopicListing
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
 from kctl.client.config import nearest_name
 from kctl.client.errors import KafkaError
@@ -55,8 +56,20 @@ def is_offline(partition: PartitionInfo) -> bool:
     return partition.leader_id == NO_NODE
 
 
-def list_listing(topics: Iterable[TopicListing], health: Health, *, internal: bool) -> Listing:
-    """Return a row for each topic that has a wanted partition."""
+def topic_sizes(folders: Iterable[Sequence[LogDir]]) -> Counter[str]:
+    """Return how many bytes all replicas of each topic take, from the log directories of brokers."""
+    sizes: Counter[str] = Counter()
+    for of_broker in folders:
+        for folder in of_broker:
+            for tp, size in folder.replica_bytes.items():
+                sizes[tp.topic] += size
+    return sizes
+
+
+def list_listing(
+    topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
+) -> Listing:
+    """Return a row for each topic that has a wanted partition; with the sizes where they were asked for."""
     rows: list[Row] = []
     for topic in topics:
         partitions = topic.partitions.values()
@@ -71,10 +84,13 @@ def list_listing(topics: Iterable[TopicListing], health: Health, *, internal: bo
                 "offline": sum(map(is_offline, partitions)),
                 "internal": topic.is_internal,
                 "topic_id": id_text(topic.topic_id),
+                **({} if sizes is None else {"size_bytes": sizes.get(topic.name, 0)}),
             }
         )
     shown = [name for name in LIST_COLUMNS if name != "topic_id" and (internal or name != "internal")]
-    return Listing("topics", LIST_COLUMNS, rows, shown=shown)
+    if sizes is None:
+        return Listing("topics", LIST_COLUMNS, rows, shown=shown)
+    return Listing("topics", (*LIST_COLUMNS, "size_bytes"), rows, shown=[*shown, "size_bytes"])
 
 
 def describe_listing(topics: Iterable[TopicInfo], health: Health) -> Listing:

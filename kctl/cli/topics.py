@@ -21,6 +21,7 @@ from kctl.cli.options import Common, with_common
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
 from kctl.grammar.topics import TopicWords, parse_topics
 
 if TYPE_CHECKING:
@@ -57,18 +58,27 @@ def list_(
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
+    size: Annotated[
+        bool, typer.Option("--size", help="Show how many bytes all replicas of a topic take; asks every broker.")
+    ] = False,
 ) -> int:
-    """List the topics you can see: partitions, replication factor, under-replicated and offline partitions."""
+    """List the topics you can see: partitions, replication factor, under-replicated and offline partitions, size."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.topic_rows import Health, list_listing
+    from kctl.cli.changes import report_failures
+    from kctl.cli.topic_rows import Health, list_listing, topic_sizes
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin, _within_api_timeout(common, "showing the topics"):
         listed = admin.list_topics(include_internal=internal).values()
-        listing = list_listing(listed, Health(under_replicated, offline), internal=internal)
+        folders = admin.describe_log_dirs([node.node_id for node in admin.describe_cluster().nodes]) if size else None
+        sizes = None if folders is None else topic_sizes(folders.done.values())
+        listing = list_listing(listed, Health(under_replicated, offline), internal=internal, sizes=sizes)
         lines = listing_lines(common.environment, output, listing)
     write_lines(common.environment, lines)
-    return ExitCode.OK
+    if folders is None or not folders.failed:
+        return ExitCode.OK
+    common.say(f"kctl topics: note: sizes lack the replicas on {counted(len(folders.failed), 'broker')}")
+    return report_failures(common, True, folders.failed.values())
 
 
 @app.command()

@@ -62,6 +62,7 @@ def _shape(value: Any) -> Any:
 
 def test_topics(bootstrap: str, topic: str) -> None:
     check("topics", ("topics", "list", "-b", bootstrap))
+    check("topics", ("topics", "list", "--size", "-b", bootstrap))
     check("partitions", ("topics", "describe", topic, "-b", bootstrap))
     check("topics", ("topics", "create", f"{topic}-new", "--dry-run", "-b", bootstrap))
     check("topics", ("topics", "delete", topic, "-b", bootstrap))

@@ -7,6 +7,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import fill
+from kctl.sandbox import Fault, Sandbox
 from tests.cli.processes import BOUND_S, kctl
 from tests.cli.terminal import Terminal
 
@@ -169,3 +170,17 @@ def test_sizes_are_those_of_each_replica(bootstrap: str, topic: str) -> None:
     ]
     mixed = kctl("topics", "describe", topic, "--size", "--configs", "-b", bootstrap)
     assert (mixed.code, "exclude each other" in mixed.stderr) == (ExitCode.USAGE, True)
+def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> None:
+    with Sandbox(nodes=2, topics={"full": 2, "empty": 1}).serve() as served:
+        kctl("produce", "full", "-b", served.bootstrap, stdin=b"x" * 500 + b"\n")
+        rows = json.loads(kctl("topics", "list", "--size", "--json", "-b", served.bootstrap).stdout)["rows"]
+        sizes = {row["topic"]: row["size_bytes"] for row in rows}
+        assert sizes["full"] > 500
+        assert sizes["empty"] == 0
+        served.sandbox.start_fault(2, Fault.FREEZE)
+        ended = kctl(
+            "topics", "list", "--size", "-b", served.bootstrap, "--api-timeout", "2s", "--connect-timeout", "500ms"
+        )
+    assert ended.code == ExitCode.DEGRADED
+    assert b"SIZE BYTES" in ended.stdout
+    assert "note: sizes lack the replicas on 1 broker" in ended.stderr
