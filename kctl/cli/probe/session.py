@@ -51,6 +51,8 @@ def run_probe(common: Common, request: ProbeRequest) -> int:
     )
     plan = Plan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
     allow_descriptors(MOST_SOCKETS)
+    if is_live(common, request.template is not None) and request.rounds == 1:
+        plan = plan._replace(options=options._replace(redials=True))
     statistics: Statistics = {}
     with _choose_report(common, plan, statistics, request.template) as report:
         result = run_rounds(plan, system_runtime(), report, statistics, common.events)
@@ -79,7 +81,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
         return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, output)
     if common.quiet:
         return QuietReport(at_once)
-    if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over
+    if is_live(common, write_out is not None):
         from kctl.cli.probe.view.live import LiveReport, WatchReport  # wanted only on a terminal
 
         out = MaskedOut(environment)
@@ -90,6 +92,12 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
         columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
         return RoundsReport(at_once, statistics, columns)
     return LinesReport(at_once, since_ms, verbose=common.verbose)
+
+
+def is_live(common: Common, has_template: bool) -> bool:
+    """Whether the probe is painted on a terminal: a trace there would be painted over."""
+    is_table = common.output in (None, Output.TABLE) and not has_template and not common.quiet
+    return is_table and common.environment.can_redraw and common.tracer is None
 
 
 class MaskedOut(DataOut):

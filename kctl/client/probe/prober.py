@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
@@ -36,6 +37,7 @@ from kctl.client.probe.attempts import NameLookup, ProbeAttempt
 from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
 from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
+from kctl.client.probe.redials import Redials
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
 from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Runtime
@@ -58,6 +60,7 @@ class ProbeOptions(NamedTuple):
         follow: probe the brokers that are advertised too.
         group: a consumer group whose coordinator is to be found.
         idle_ms: keep each connection silent for that long in the end, and see whether it survives; 0 does not.
+        redials: dial failed addresses again, as a client does, while others are under way; the round is not longer.
     """
 
     resolve: Mapping[tuple[str, int], Sequence[Address]] = {}
@@ -66,6 +69,7 @@ class ProbeOptions(NamedTuple):
     follow: bool = True
     group: str | None = None
     idle_ms: int = 0
+    redials: bool = False
 
 
 class NextLimit(NamedTuple):
@@ -102,6 +106,8 @@ class Prober:
         )
         self._idle_expiry = IdleExpiryManager(_NEVER_IDLE)
         self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
+        backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.rng)
+        self._redials = Redials(backoff)
         self._last_number = 0
         self._names: list[NameLookup] = []
         self._attempts: dict[int, ProbeAttempt] = {}
@@ -120,7 +126,8 @@ class Prober:
     @property
     def is_done(self) -> bool:
         """Whether every address of every node has come to its end."""
-        return not self._names and not self._attempts and not self._next_nodes
+        first = (attempt for attempt in self._attempts.values() if not self._redials.is_redial(attempt.report))
+        return not self._names and not self._next_nodes and next(first, None) is None
 
     @property
     def waiting(self) -> int:
@@ -131,7 +138,7 @@ class Prober:
         """Return the instant at which the next limit passes."""
         names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
         asking = min((attempt.next_deadline_ms for attempt in self._ready.values()), default=FOREVER_MS)
-        return min(self._idle_expiry.next_deadline_ms(), names, asking)
+        return min(self._idle_expiry.next_deadline_ms(), names, asking, self._redials.next_at_ms())
 
     def next_limit(self) -> NextLimit | None:
         """Return which limit passes first, by the name of its option; None when nothing is under way."""
@@ -159,6 +166,8 @@ class Prober:
             self._on_io(event, now_ms)
         self._expire(now_ms)
         self._advance_names(now_ms)
+        for report in self._redials.due(now_ms):
+            self._dial(report, _dialled(report), self.clock.start_ms() + self._limit_ms, now_ms)
 
     def wakeup(self) -> None:
         """End the present or next poll; any thread may call it."""
@@ -310,6 +319,7 @@ class Prober:
         attempt.conversation.on_answer(response, elapsed_ms, now_ms)
         view = attempt.report.view
         if is_first and view is not None:
+            self._redials.succeeded(attempt.report, self.reports)
             detail = f"{len(view.brokers)} brokers of cluster {view.cluster_id}"
             self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
 
@@ -392,6 +402,9 @@ class Prober:
         self._done(attempt, now_ms)
         if attempt.is_retry:
             return
+        if self._redials.is_redial(report):
+            self._redials.schedule(report, error, now_ms)
+            return
         report.error = error
         instead = ""
         if self._options.try_protocols:
@@ -399,9 +412,9 @@ class Prober:
             instead = own if isinstance(error, SaslRequired) else other_protocol(own, error)
         if instead:
             report.is_done = False
-            host, _, port = report.target.address.rpartition(":")
-            address = Address(host.strip("[]"), int(port), host.startswith("["))
-            self._dial(report, address, self.clock.start_ms() + self._limit_ms, now_ms, instead=instead)
+            self._dial(report, _dialled(report), self.clock.start_ms() + self._limit_ms, now_ms, instead=instead)
+        elif self._options.redials:
+            self._redials.schedule(report, error, now_ms)
 
     def _done(self, attempt: ProbeAttempt, now_ms: int) -> None:
         report = attempt.report
@@ -464,3 +477,9 @@ class Prober:
     def _number(self) -> int:
         self._last_number += 1
         return self._last_number
+
+
+def _dialled(report: AddressReport) -> Address:
+    """Return the address at which a report's target was dialled."""
+    host, _, port = report.target.address.rpartition(":")
+    return Address(host.strip("[]"), int(port), host.startswith("["))

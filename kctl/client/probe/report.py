@@ -64,6 +64,7 @@ class AddressReport:
     __slots__ = (
         "advertised",
         "answers_as",
+        "attempts",
         "elapsed_ms",
         "error",
         "features",
@@ -98,6 +99,8 @@ class AddressReport:
         self.view: ClusterView | None = None
         self.idle: IdleReport | None = None
         self.answers_as: int | None = None
+        self.attempts = 1
+        """How often the address was dialled; more than once only where failed addresses are dialled again."""
         self.works_with = ""
         """The security protocol with which a second attempt succeeded, where the configured one did not."""
 

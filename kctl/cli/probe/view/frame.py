@@ -147,6 +147,8 @@ def _words(report: AddressReport) -> str:
     words = state(report)
     if report.is_ready:
         words += "  " + " ".join(f"{LETTERS[phase]}{ms}" for phase, ms in report.phases_ms.items())
+    if report.attempts > 1:
+        words += f" (attempt {report.attempts})"
     if report.works_with:
         words = f"{report.works_with} works here: {words}"
     if report.idle is not None:

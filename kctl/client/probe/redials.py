@@ -1,0 +1,58 @@
+"""Redials: addresses that failed are dialled again after the client's own back-off, while others are still under way.
+
+Each redial fills in a report of its own, so that a failed address keeps its cause meanwhile; one that succeeds takes
+the place of the failed report. No I/O. Shown by tests/sim/probe/test_redials.py.
+"""
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
+from kctl.client.errors import KafkaError
+from kctl.client.probe.report import AddressReport
+
+
+class Redials:
+    """The failed addresses of a round, and the redials under way."""
+
+    def __init__(self, backoff: ExponentialBackoff) -> None:
+        self._backoff = backoff
+        self._waiting: list[tuple[int, AddressReport]] = []
+        self._failed: dict[AddressReport, AddressReport] = {}
+        """The failed report of each redial under way."""
+
+    def is_redial(self, report: AddressReport) -> bool:
+        """Whether a report is that of a redial under way."""
+        return report in self._failed
+
+    def schedule(self, report: AddressReport, error: KafkaError, now_ms: int) -> None:
+        """Plan the next attempt for a report that has failed, or whose redial has."""
+        failed = self._failed.pop(report, report)
+        failed.attempts += failed is not report
+        failed.error = error
+        if error.retriable:
+            self._waiting.append((now_ms + self._backoff.backoff_ms(failed.attempts - 1), failed))
+
+    def next_at_ms(self) -> int:
+        """Return when the next redial is due."""
+        return min((at_ms for at_ms, _ in self._waiting), default=FOREVER_MS)
+
+    def due(self, now_ms: int) -> list[AddressReport]:
+        """Return a new report for each redial that is due."""
+        waiting, self._waiting = self._waiting, []
+        due: list[AddressReport] = []
+        for at_ms, failed in waiting:
+            if at_ms > now_ms:
+                self._waiting.append((at_ms, failed))
+                continue
+            made = AddressReport(
+                failed.target, advertised=failed.advertised, started_at_ms=now_ms, limit_ms=failed.limit_ms
+            )
+            self._failed[made] = failed
+            due.append(made)
+        return due
+
+    def succeeded(self, report: AddressReport, reports: list[AddressReport]) -> None:
+        """Put the report of a redial in the place of the one that failed."""
+        failed = self._failed.pop(report, None)
+        if failed is not None:
+            report.attempts = failed.attempts + 1
+            reports[reports.index(failed)] = report
