@@ -205,6 +205,7 @@ complete -c kctl -n '__kctl_at " topics"' -l help -s h -d 'Show this message and
 complete -c kctl -n '__kctl_at " topics list"' -l internal -d 'Include internal topics'
 complete -c kctl -n '__kctl_at " topics list"' -l under-replicated -d 'Only where a replica is not in sync'
 complete -c kctl -n '__kctl_at " topics list"' -l offline -d 'Only where there is no leader'
+complete -c kctl -n '__kctl_at " topics list"' -l size -d 'Show how many bytes all replicas of a topic take'
 complete -c kctl -n '__kctl_at " topics list"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " topics list"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " topics list"' -l connect-timeout -x -d 'Timeout of each attempt to connect'

@@ -253,6 +253,7 @@ $kctlPlaces = @{
             ,@('--internal', 'Include internal topics')
             ,@('--under-replicated', 'Only where a replica is not in sync')
             ,@('--offline', 'Only where there is no leader')
+            ,@('--size', 'Show how many bytes all replicas of a topic take')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')

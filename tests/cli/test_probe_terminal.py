@@ -94,11 +94,11 @@ def test_running_probe_shows_time_left_and_next_timeout(silent: str) -> None:
 def test_failed_address_is_dialled_again_while_another_is_under_way(silent: str, refused: str) -> None:
     options = ("--connect-timeout", "3s")
     with Terminal("probe", "-b", f"{refused},{silent}", *options, columns=120, environ={"NO_COLOR": "1"}) as terminal:
-        shown = terminal.read_until(b"connection refused (attempt 2)")
-        shown += terminal.read_until(b"connection refused (attempt 3)")
+        shown = terminal.read_until(b" (attempt 2)")
+        shown += terminal.read_until(b" (attempt 3)")
         shown += terminal.read_all()
     (row,) = [line for line in _screen(shown) if line.startswith(refused) and "(attempt" in line]
-    assert re.search(r"connection refused \(attempt \d+\)", row)
+    assert re.search(r"connection refused .*\(attempt \d+\)", row)
 
 
 def test_resizing_is_followed(silent: str) -> None:
