@@ -415,6 +415,7 @@ complete -c kctl -n '__kctl_at " groups lag"' -l verbose -s v -d 'Print more det
 complete -c kctl -n '__kctl_at " groups lag"' -l trace -d 'Print every request and connection attempt on stderr, and draw where the time went'
 complete -c kctl -n '__kctl_at " groups lag"' -l trace-file -r -F -d 'Write every request and connection attempt to a file, as jsonl'
 complete -c kctl -n '__kctl_at " groups lag"' -l help -s h -d 'Show this message and exit'
+complete -c kctl -n '__kctl_argument " groups lag" -ge 0' -x -a '(__kctl_names groups)'
 
 complete -c kctl -n '__kctl_at " groups members"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " groups members"' -l api-timeout -x -d 'Timeout of one whole call (60s)'

@@ -594,7 +594,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:groups')
     }
     'groups members' = @{
         Commands = @(
