@@ -2,10 +2,10 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--only', '--ignore', '--severity', '--budget', '--lag', '--node', '--version', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--from-position', '--to-bootstrap', '--to-config', '--to-export', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--decode', '--avsc', '--protoset', '--message', '--jq', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--encode', '--json-schema', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', 'probe:--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', 'groups.reset-offsets:--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--only', '--ignore', '--severity', '--budget', '--file', '--lag', '--version', '--reference', '--set', '--node', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--from-position', '--to-bootstrap', '--to-config', '--to-export', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
 $kctlLists = @{
-    'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.refused.timeout.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
-    'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.refused.timeout.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
+    'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.refused.timeout.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'schema.registry.basic.auth.credentials.source=', 'schema.registry.bearer.auth.client.id=', 'schema.registry.bearer.auth.credentials.source=', 'schema.registry.bearer.auth.identity.pool.id=', 'schema.registry.bearer.auth.issuer.endpoint.url=', 'schema.registry.bearer.auth.logical.cluster=', 'schema.registry.bearer.auth.scope=', 'schema.registry.url=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
+    'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.refused.timeout.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'schema.registry.basic.auth.credentials.source', 'schema.registry.basic.auth.user.info', 'schema.registry.bearer.auth.client.id', 'schema.registry.bearer.auth.client.secret', 'schema.registry.bearer.auth.credentials.source', 'schema.registry.bearer.auth.identity.pool.id', 'schema.registry.bearer.auth.issuer.endpoint.url', 'schema.registry.bearer.auth.logical.cluster', 'schema.registry.bearer.auth.scope', 'schema.registry.bearer.auth.token', 'schema.registry.url', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
 }
 $kctlPlaces = @{
     '' = @{
@@ -21,7 +21,9 @@ $kctlPlaces = @{
             ,@('brokers', 'Show the disks of brokers')
             ,@('why', 'Find out what is wrong with a group, a topic or the cluster')
             ,@('doctor', 'Look for everything that kctl why finds, in the whole cluster')
+            ,@('apply', 'Create and change topics until they are as a file declares them')
             ,@('wait', 'Wait for topics, brokers or a group')
+            ,@('schemas', 'List, show, check, register and delete schemas of a registry')
             ,@('api', 'Send one request of any API of Kafka, as JSON')
             ,@('profile', 'Keep clusters by name, with references to their secrets')
             ,@('bench', 'Measure producing, consuming, or both')
@@ -67,6 +69,12 @@ $kctlPlaces = @{
             ,@('-p', 'Only these: 0, 0,2 or 2-4')
             ,@('--group', 'Share the partitions with this group''s other members, and commit what was written')
             ,@('-g', 'Share the partitions with this group''s other members, and commit what was written')
+            ,@('--decode', 'Decode keys and values, or with key= or value= before it only these')
+            ,@('--avsc', 'Avro schema of data without a schema id, and reader''s schema')
+            ,@('--protoset', 'Protobuf FileDescriptorSet of data without a schema id')
+            ,@('--message', 'Full name of the message in --protoset')
+            ,@('--strict', 'Exit with 24 at the first key or value that cannot be decoded, instead of printing it raw')
+            ,@('--jq', 'Print what a jq program makes of each record, as in jsonl')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -126,6 +134,12 @@ $kctlPlaces = @{
             ,@('--txn-id', 'The same by this transactional.id, which fences older producers')
             ,@('--undelivered', 'Write what could not be delivered to this new file, in the form that -i jsonl reads')
             ,@('--delivery-timeout', 'Timeout of one record from reading it to its acknowledgement (120s)')
+            ,@('--encode', 'Encode JSON keys and values, or with key= or value= before it only these, by a schema of the registry')
+            ,@('--avsc', 'Avro schema, of --encode avro or to --register')
+            ,@('--protoset', 'Protobuf FileDescriptorSet of --encode protobuf')
+            ,@('--message', 'Full name of the message in --protoset')
+            ,@('--json-schema', 'JSON Schema to --register')
+            ,@('--register', 'Register the schema of --avsc or --json-schema under the subject first')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -287,6 +301,8 @@ $kctlPlaces = @{
             ,@('--under-replicated', 'Only where a replica is not in sync')
             ,@('--offline', 'Only where there is no leader')
             ,@('--configs', 'Show the properties instead, each with its source and default')
+            ,@('--docs', 'With --configs: also what each property means')
+            ,@('--size', 'Show the size of each partition instead, on every replica')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -564,12 +580,13 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--all', 'All groups of the cluster')
+            ,@('--all', 'Show all groups of the cluster')
             ,@('--topic', 'Only this topic, or these partitions')
             ,@('--threshold', 'Exit with 3 when a partition is more than N behind')
+            ,@('--rates', 'Look twice, --interval apart, for rates and the time to catch up')
             ,@('--watch', 'Refresh until Ctrl-C')
             ,@('--interval', 'Refresh interval (2s)')
-            ,@('--count', 'Stop after N refreshes')
+            ,@('--count', 'Stop after N looks')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -631,6 +648,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -671,7 +689,9 @@ $kctlPlaces = @{
             ,@('--by-duration', 'To the first record of the last 1h, 2d, PT30M ..')
             ,@('--from-file', 'To the offsets in a file')
             ,@('--export', 'Write the new offsets to a file that --from-file reads')
+            ,@('--create', 'Create the group if it does not exist')
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -704,6 +724,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--topic', 'Only this topic, or these partitions')
             ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -1258,6 +1279,44 @@ $kctlPlaces = @{
         Values = [System.Collections.Hashtable]::new()
         Arguments = @()
     }
+    'apply' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--file', 'The YAML file')
+            ,@('-f', 'The YAML file')
+            ,@('--diff', 'Only show how the cluster differs')
+            ,@('--export', 'Print the topics that there are as such a file, and change nothing')
+            ,@('--prune', 'Also delete topics and unset properties that the file does not declare')
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--execute', 'Make what --prune deletes without a question')
+            ,@('--yes', 'The same as --execute')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
     'wait' = @{
         Commands = @(
             ,@('topic', 'Wait until topics exist and each partition has a leader')
@@ -1363,6 +1422,218 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('names:groups')
+    }
+    'schemas' = @{
+        Commands = @(
+            ,@('list', 'List the subjects of the registry, with their versions')
+            ,@('show', 'Show a schema: the latest of a subject, another version, or the schema with an id')
+            ,@('check', 'Check whether a schema is compatible with a version of a subject')
+            ,@('register', 'Register a schema as the next version of a subject')
+            ,@('delete', 'Delete a subject, or one version of it')
+            ,@('config', 'Show or set the compatibility level of a subject, or of the registry')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'schemas list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--deleted', 'Also subjects that are deleted, not permanently')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'schemas show' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--version', 'Version of the subject (latest)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'schemas check' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--version', 'Version of the subject (latest)')
+            ,@('--type', 'Type of the schema (by the file''s ending)')
+            ,@('--reference', 'NAME=SUBJECT@VERSION')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
+    }
+    'schemas register' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--type', 'Type of the schema (by the file''s ending)')
+            ,@('--reference', 'NAME=SUBJECT@VERSION')
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
+    }
+    'schemas delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--version', 'Version of the subject (latest)')
+            ,@('--permanent', 'Delete for good what was deleted before')
+            ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'schemas config' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--set', 'Compatibility level')
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
     }
     'api' = @{
         Commands = @(
@@ -2201,6 +2472,11 @@ $kctlPlaces['doctor'].Values['-X'] = 'list:properties'
 $kctlPlaces['doctor'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['doctor'].Values['-C'] = 'names:profiles'
 $kctlPlaces['doctor'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['apply'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['apply'].Values['-X'] = 'list:properties'
+$kctlPlaces['apply'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['apply'].Values['-C'] = 'names:profiles'
+$kctlPlaces['apply'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['wait topic'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['wait topic'].Values['-X'] = 'list:properties'
 $kctlPlaces['wait topic'].Values['--profile'] = 'names:profiles'
@@ -2213,6 +2489,39 @@ $kctlPlaces['wait group'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 
 $kctlPlaces['wait group'].Values['-X'] = 'list:properties'
 $kctlPlaces['wait group'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['wait group'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas list'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas list'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas list'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas list'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['schemas show'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas show'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas show'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas show'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas show'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['schemas check'].Values['--type'] = @('avro', 'protobuf', 'json')
+$kctlPlaces['schemas check'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas check'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas check'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas check'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas check'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['schemas register'].Values['--type'] = @('avro', 'protobuf', 'json')
+$kctlPlaces['schemas register'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas register'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas register'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas register'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas register'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['schemas delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas delete'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas delete'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas delete'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas delete'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['schemas config'].Values['--set'] = @('BACKWARD', 'BACKWARD_TRANSITIVE', 'FORWARD', 'FORWARD_TRANSITIVE', 'FULL', 'FULL_TRANSITIVE', 'NONE')
+$kctlPlaces['schemas config'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['schemas config'].Values['-X'] = 'list:properties'
+$kctlPlaces['schemas config'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['schemas config'].Values['-C'] = 'names:profiles'
+$kctlPlaces['schemas config'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['api'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['api'].Values['-X'] = 'list:properties'
 $kctlPlaces['api'].Values['--profile'] = 'names:profiles'
@@ -2291,7 +2600,10 @@ Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
         $word = $elements[$i]
         $next = ($path + ' ' + $word).Trim()
         if ($option -ne '') { $option = '' }
-        elseif ($word.StartsWith('-')) { if ($kctlValued -ccontains $word) { $option = $word } }
+        elseif ($word.StartsWith('-')) {
+            $here = $path.Replace(' ', '.') + ':' + $word
+            if (($kctlValued -ccontains $word) -or ($kctlValued -ccontains $here)) { $option = $word }
+        }
         elseif ($kctlPlaces.Contains($next)) { $path = $next }
         else { $count++ }
     }

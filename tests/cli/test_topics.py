@@ -5,9 +5,8 @@ import json
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.sandbox import Sandbox
-from tests.cli.groups_scene import fill
 from kctl.sandbox import Fault, Sandbox
+from tests.cli.groups_scene import fill
 from tests.cli.processes import BOUND_S, kctl
 from tests.cli.terminal import Terminal
 
@@ -170,6 +169,8 @@ def test_sizes_are_those_of_each_replica(bootstrap: str, topic: str) -> None:
     ]
     mixed = kctl("topics", "describe", topic, "--size", "--configs", "-b", bootstrap)
     assert (mixed.code, "exclude each other" in mixed.stderr) == (ExitCode.USAGE, True)
+
+
 def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> None:
     with Sandbox(nodes=2, topics={"full": 2, "empty": 1}).serve() as served:
         kctl("produce", "full", "-b", served.bootstrap, stdin=b"x" * 500 + b"\n")
