@@ -70,7 +70,7 @@ def report_failures(
     failures = [explain(error) for error in failed]
     for error, failure in zip(failed, failures, strict=True):
         more = [f"hint: {hints[error]}"] if isinstance(error, KafkaError) and error in hints else failure.lines()[1:]
-        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *more]))
+        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *more]), is_error=True)
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code

@@ -46,7 +46,7 @@ def draw(look: Look, summary: str, columns: int, height: int) -> list[Text]:
 
 
 def _table(rows: Sequence[Row], columns: int) -> list[str]:
-    """Return the table, a line for each row; where the terminal is too narrow, without the columns that matter least."""
+    """Return the table, a line for each row; on a narrow terminal without the columns that matter least."""
     shown = list(shown_columns(rows))
     least = [name for name in reversed(shown) if name not in _ALWAYS]
     while True:

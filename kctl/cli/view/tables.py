@@ -34,6 +34,7 @@ def _result(value: Value) -> str:
 
 MEANINGS: dict[str, Callable[[Value], str]] = {
     "behind": _any(_DOUBTFUL),
+    "deleted_in": _any(_DOUBTFUL),
     "differing": _any(_WRONG),
     "error": _any(_WRONG),
     "failed": _any(_WRONG),
