@@ -76,7 +76,7 @@ def test_frames_leave_nothing_behind_when_the_window_becomes_narrower(tmux: Tmux
     tmux.resize(120)
     tmux.kctl("groups", "lag", "--all", "--watch", "--interval", "100ms", "-b", scene.bootstrap)
     tmux.wait_for(lambda screen: "COMMITTED" in screen)
-    tmux.resize(60)
+    tmux.resize(50)
     tmux.wait_for(lambda screen: "COMMITTED" not in screen and screen.count("LAG") == 1)
     tmux.resize(120)
     screen = tmux.wait_for(lambda screen: "COMMITTED" in screen)
