@@ -78,7 +78,7 @@ def list_(
     if folders is None or not folders.failed:
         return ExitCode.OK
     common.say(f"kctl topics: note: sizes lack the replicas on {counted(len(folders.failed), 'broker')}")
-    return report_failures(common, True, folders.failed.values())
+    return report_failures(common, True, list(folders.failed.values()))
 
 
 @app.command()

@@ -75,11 +75,11 @@ def test_view_is_suspended_continued_and_resized_in_tmux(
 def test_frames_leave_nothing_behind_when_the_window_becomes_narrower(tmux: Tmux, scene: ServedSandbox) -> None:
     tmux.resize(120)
     tmux.kctl("groups", "lag", "--all", "--watch", "--interval", "100ms", "-b", scene.bootstrap)
-    tmux.wait_for(lambda screen: "COMMITTED" in screen)
+    tmux.wait_for(lambda screen: "END" in screen)
     tmux.resize(50)
-    tmux.wait_for(lambda screen: "COMMITTED" not in screen and screen.count("LAG") == 1)
+    tmux.wait_for(lambda screen: "END" not in screen and screen.count("LAG") == 1)
     tmux.resize(120)
-    screen = tmux.wait_for(lambda screen: "COMMITTED" in screen)
+    screen = tmux.wait_for(lambda screen: "END" in screen)
     assert [screen.count(text) for text in ("lag 15", "TOPIC", f"{JAPANESE} ", f"{ROCKET} ")] == [1, 1, 2, 2]
 
 
