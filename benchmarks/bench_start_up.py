@@ -1,8 +1,8 @@
 """Time from starting a process to its end, next to `python -c pass` in the same run; medians of interleaved runs.
 
 Bounds that the project holds itself to: `--version` within 2.5 times of `pass`, `--help` under 120 ms, `profile show`
-under 150 ms, the first frame of the live view of `kctl probe` within 150 ms, completion of a flag under 80 ms (a bash is
-started for it, which a user has running already), and names from a broker that is silent given up after 300 ms.
+under 150 ms, the first frame of the live view of `kctl probe` within 150 ms, completion of a flag under 80 ms (a bash
+is started for it, which a user has running already), and names from a broker that is silent given up after 300 ms.
 """
 
 import os
