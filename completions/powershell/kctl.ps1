@@ -2,10 +2,10 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--decode', '--avsc', '--protoset', '--message', '--jq', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--encode', '--json-schema', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', 'probe:--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', 'groups.reset-offsets:--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--only', '--ignore', '--severity', '--budget', '--file', '--lag', '--version', '--reference', '--set', '--node', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--from-position', '--to-bootstrap', '--to-config', '--to-export', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--decode', '--avsc', '--protoset', '--message', '--jq', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--encode', '--json-schema', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', 'probe:--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', 'groups.reset-offsets:--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--principal', '--transactional-id', '--delegation-token', '--user', '--allow', '--deny', '--operation', '--host', '--mechanism', '--password-file', '--password-from', '--iterations', '--client-id', '--ip', '--only', '--ignore', '--severity', '--budget', '--file', '--lag', '--version', '--reference', '--set', '--node', '--sasl-mechanism', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--from-position', '--to-bootstrap', '--to-config', '--to-export', '--nodes', '--port', '--num-partitions', '--node-ids-from', '--racks', '--min-insync-replicas', '--transaction-version', '--super-user', '--sasl-user', '--tls-certificate', '--control')
 $kctlLists = @{
-    'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.refused.timeout.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'schema.registry.basic.auth.credentials.source=', 'schema.registry.bearer.auth.client.id=', 'schema.registry.bearer.auth.credentials.source=', 'schema.registry.bearer.auth.identity.pool.id=', 'schema.registry.bearer.auth.issuer.endpoint.url=', 'schema.registry.bearer.auth.logical.cluster=', 'schema.registry.bearer.auth.scope=', 'schema.registry.url=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
-    'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.refused.timeout.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'schema.registry.basic.auth.credentials.source', 'schema.registry.basic.auth.user.info', 'schema.registry.bearer.auth.client.id', 'schema.registry.bearer.auth.client.secret', 'schema.registry.bearer.auth.credentials.source', 'schema.registry.bearer.auth.identity.pool.id', 'schema.registry.bearer.auth.issuer.endpoint.url', 'schema.registry.bearer.auth.logical.cluster', 'schema.registry.bearer.auth.scope', 'schema.registry.bearer.auth.token', 'schema.registry.url', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
+    'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.refused.timeout.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.login.connect.timeout.ms=', 'sasl.login.read.timeout.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.client.credentials.client.id=', 'sasl.oauthbearer.header.urlencode=', 'sasl.oauthbearer.scope=', 'sasl.oauthbearer.token.callback=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'schema.registry.basic.auth.credentials.source=', 'schema.registry.bearer.auth.client.id=', 'schema.registry.bearer.auth.credentials.source=', 'schema.registry.bearer.auth.identity.pool.id=', 'schema.registry.bearer.auth.issuer.endpoint.url=', 'schema.registry.bearer.auth.logical.cluster=', 'schema.registry.bearer.auth.scope=', 'schema.registry.url=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
+    'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.refused.timeout.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.login.connect.timeout.ms', 'sasl.login.read.timeout.ms', 'sasl.mechanism', 'sasl.oauthbearer.client.credentials.client.id', 'sasl.oauthbearer.client.credentials.client.secret', 'sasl.oauthbearer.header.urlencode', 'sasl.oauthbearer.scope', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.callback', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'schema.registry.basic.auth.credentials.source', 'schema.registry.basic.auth.user.info', 'schema.registry.bearer.auth.client.id', 'schema.registry.bearer.auth.client.secret', 'schema.registry.bearer.auth.credentials.source', 'schema.registry.bearer.auth.identity.pool.id', 'schema.registry.bearer.auth.issuer.endpoint.url', 'schema.registry.bearer.auth.logical.cluster', 'schema.registry.bearer.auth.scope', 'schema.registry.bearer.auth.token', 'schema.registry.url', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
 }
 $kctlPlaces = @{
     '' = @{
@@ -17,6 +17,9 @@ $kctlPlaces = @{
             ,@('groups', 'List, describe and change consumer, share and streams groups')
             ,@('transactions', 'List and describe transactions, find and abort those that hang')
             ,@('configs', 'Show and change configs of topics, brokers and groups')
+            ,@('acls', 'List, create and delete ACLs, and check what they allow')
+            ,@('users', 'List, create, change and delete users that log in by SCRAM')
+            ,@('quotas', 'Limit what clients produce, fetch and ask for, and show which limit applies')
             ,@('cluster', 'Show brokers, controller, features and the quorum of controllers')
             ,@('brokers', 'Show the disks of brokers')
             ,@('why', 'Find out what is wrong with a group, a topic or the cluster')
@@ -125,7 +128,7 @@ $kctlPlaces = @{
             ,@('--keep-partition', 'With -i jsonl: each record goes to the partition that it names')
             ,@('--partition', 'Send to this partition')
             ,@('-p', 'Send to this partition')
-            ,@('--partitioner', 'Who chooses partitions')
+            ,@('--partitioner', 'Partitioner: default (by key, else sticky) or round_robin')
             ,@('--no-create', 'Exit with 23 where a topic does not exist, and create none')
             ,@('--acks', 'Required acknowledgements')
             ,@('--compression', 'Codec of batches')
@@ -681,8 +684,8 @@ $kctlPlaces = @{
         Options = @(
             ,@('--topic', 'Only this topic, or these partitions')
             ,@('--to-earliest', 'To the first record there is')
-            ,@('--to-latest', 'To the end: what there is, is skipped')
-            ,@('--to-current', 'To what is committed, moved into the log where it is outside')
+            ,@('--to-latest', 'To the end: all records that exist are skipped')
+            ,@('--to-current', 'To the committed offset, moved into the log where it is outside')
             ,@('--to-offset', 'To this offset')
             ,@('--shift-by', 'Move the committed offset by N, backwards if negative')
             ,@('--to-datetime', 'To the first record at or after a time (UTC if unsaid)')
@@ -1004,6 +1007,505 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('', '')
+    }
+    'acls' = @{
+        Commands = @(
+            ,@('list', 'List the rules that match all options, or all rules')
+            ,@('create', 'Create a rule for each combination of principal, operation, resource and host')
+            ,@('delete', 'Delete the rules that match all options')
+            ,@('check', 'Show whether a principal may do something, by which rule, or which rule is missing')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'acls list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--principal', 'Rules that allow or deny this principal')
+            ,@('--topic', 'A topic, or ''*'' for all')
+            ,@('--group', 'A group, or ''*'' for all')
+            ,@('-g', 'A group, or ''*'' for all')
+            ,@('--cluster', 'The cluster itself')
+            ,@('--transactional-id', 'A transactional id')
+            ,@('--delegation-token', 'A delegation token')
+            ,@('--user', 'A user whose delegation tokens are meant')
+            ,@('--prefixed', 'Each name stands for all names that begin with it')
+            ,@('--allow', 'Who is allowed: User:NAME, or User:* for all')
+            ,@('--deny', 'Who is denied')
+            ,@('--operation', 'Such as read, write, describe, alter-configs, all')
+            ,@('--host', 'Only clients from this address (any)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'acls create' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--producer', 'The operations of a producer, on topics and transactional ids')
+            ,@('--consumer', 'The operations of a consumer, on topics and groups')
+            ,@('--dry-run', 'Show the rules, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--topic', 'A topic, or ''*'' for all')
+            ,@('--group', 'A group, or ''*'' for all')
+            ,@('-g', 'A group, or ''*'' for all')
+            ,@('--cluster', 'The cluster itself')
+            ,@('--transactional-id', 'A transactional id')
+            ,@('--delegation-token', 'A delegation token')
+            ,@('--user', 'A user whose delegation tokens are meant')
+            ,@('--prefixed', 'Each name stands for all names that begin with it')
+            ,@('--allow', 'Who is allowed: User:NAME, or User:* for all')
+            ,@('--deny', 'Who is denied')
+            ,@('--operation', 'Such as read, write, describe, alter-configs, all')
+            ,@('--host', 'Only clients from this address (any)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'acls delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--principal', 'Rules that allow or deny this principal')
+            ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
+            ,@('--topic', 'A topic, or ''*'' for all')
+            ,@('--group', 'A group, or ''*'' for all')
+            ,@('-g', 'A group, or ''*'' for all')
+            ,@('--cluster', 'The cluster itself')
+            ,@('--transactional-id', 'A transactional id')
+            ,@('--delegation-token', 'A delegation token')
+            ,@('--user', 'A user whose delegation tokens are meant')
+            ,@('--prefixed', 'Each name stands for all names that begin with it')
+            ,@('--allow', 'Who is allowed: User:NAME, or User:* for all')
+            ,@('--deny', 'Who is denied')
+            ,@('--operation', 'Such as read, write, describe, alter-configs, all')
+            ,@('--host', 'Only clients from this address (any)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'acls check' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--operation', 'Such as read, write, describe, alter-configs, all')
+            ,@('--host', 'The address of the client (any)')
+            ,@('--topic', 'A topic, or ''*'' for all')
+            ,@('--group', 'A group, or ''*'' for all')
+            ,@('-g', 'A group, or ''*'' for all')
+            ,@('--cluster', 'The cluster itself')
+            ,@('--transactional-id', 'A transactional id')
+            ,@('--delegation-token', 'A delegation token')
+            ,@('--user', 'A user whose delegation tokens are meant')
+            ,@('--prefixed', 'Each name stands for all names that begin with it')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'users' = @{
+        Commands = @(
+            ,@('list', 'List users with their SCRAM mechanisms and iterations')
+            ,@('create', 'Create a user with a password, which is asked for on the terminal unless an option names its source')
+            ,@('alter', 'Give a user another password')
+            ,@('delete', 'Delete users, or the credentials of some mechanisms')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'users list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'users create' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--mechanism', 'SCRAM mechanism (all)')
+            ,@('--dry-run', 'Show the change, and make none')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--password-file', 'Read the password from a file')
+            ,@('--password-from', 'Where the password is')
+            ,@('--iterations', 'Hash iterations (4096)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'users alter' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--mechanism', 'SCRAM mechanism (all)')
+            ,@('--dry-run', 'Show the change, and make none')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--password-file', 'Read the password from a file')
+            ,@('--password-from', 'Where the password is')
+            ,@('--iterations', 'Hash iterations (4096)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'users delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--mechanism', 'SCRAM mechanism (all)')
+            ,@('--execute', 'Make the changes')
+            ,@('--yes', 'The same as --execute')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'quotas' = @{
+        Commands = @(
+            ,@('list', 'List the quotas that are set')
+            ,@('set', 'Set quotas of a user, a client id, a user with a client id, or an address, and leave its others alone')
+            ,@('unset', 'Remove quotas of one entity, so that those of a default apply, or none')
+            ,@('describe', 'Show which quotas apply to a client of that user, client id or address, and where each was set')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'quotas list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--user', 'A user, without User:')
+            ,@('--user-default', 'Users without a quota of their own')
+            ,@('--client-id', 'A client id')
+            ,@('--client-id-default', 'Client ids without a quota of their own')
+            ,@('--ip', 'An address of clients')
+            ,@('--ip-default', 'Addresses without a quota of their own')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'quotas set' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--user', 'A user, without User:')
+            ,@('--user-default', 'Users without a quota of their own')
+            ,@('--client-id', 'A client id')
+            ,@('--client-id-default', 'Client ids without a quota of their own')
+            ,@('--ip', 'An address of clients')
+            ,@('--ip-default', 'Addresses without a quota of their own')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'quotas unset' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--user', 'A user, without User:')
+            ,@('--user-default', 'Users without a quota of their own')
+            ,@('--client-id', 'A client id')
+            ,@('--client-id-default', 'Client ids without a quota of their own')
+            ,@('--ip', 'An address of clients')
+            ,@('--ip-default', 'Addresses without a quota of their own')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'quotas describe' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--user', 'A user, without User:')
+            ,@('--user-default', 'Users without a quota of their own')
+            ,@('--client-id', 'A client id')
+            ,@('--client-id-default', 'Client ids without a quota of their own')
+            ,@('--ip', 'An address of clients')
+            ,@('--ip-default', 'Addresses without a quota of their own')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
     }
     'cluster' = @{
         Commands = @(
@@ -1573,7 +2075,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--version', 'Version of the subject (latest)')
-            ,@('--permanent', 'Delete for good what was deleted before')
+            ,@('--permanent', 'Delete permanently what was deleted before')
             ,@('--execute', 'Make the changes')
             ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
@@ -1790,7 +2292,7 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--from', 'Whose file it is')
+            ,@('--from', 'Tool that the file is of')
             ,@('--rpk-profile', 'Which of rpk''s profiles')
             ,@('--use', 'Make it the current profile')
             ,@('--force', 'Replace a profile of that name')
@@ -1993,7 +2495,7 @@ $kctlPlaces = @{
             ,@('--file-format', 'Of the files: parquet or json (lines), with zstd')
             ,@('--layout', 'Folders below a topic''s')
             ,@('--level', 'How much zstd tries')
-            ,@('--start', 'Where what is new to the export begins')
+            ,@('--start', 'Where partitions that are new to the export begin')
             ,@('--range-size', 'About what one task reads, as it lies in the log')
             ,@('--continuous', 'Continue with new records, until Ctrl-C')
             ,@('--interval', 'Refresh interval (10s)')
@@ -2121,7 +2623,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--to-export', 'Compare with an export')
             ,@('--ignore-timestamps', 'Records that differ in their timestamps only are the same')
-            ,@('--allow-behind', 'A target that has not got to the end yet is no difference')
+            ,@('--allow-behind', 'A target that is still behind its source does not count as a difference')
             ,@('--to-topic', 'The target''s topic')
             ,@('--to-bootstrap', 'First servers of the target')
             ,@('--to-config', 'A .properties file for the target''s cluster')
@@ -2250,6 +2752,7 @@ $kctlPlaces = @{
         Commands = @(
             ,@('up', 'Start the cluster and keep it until Ctrl-C')
             ,@('tell', 'Send a command to a running cluster')
+            ,@('status', 'Show the sandboxes of this user that run')
         )
         Options = @(
             ,@('--help', 'Show this message and exit')
@@ -2268,9 +2771,16 @@ $kctlPlaces = @{
             ,@('--topic', 'A topic to start with')
             ,@('--replication-factor', 'Copies of each new partition')
             ,@('-r', 'Copies of each new partition')
+            ,@('--num-partitions', 'Partitions of topics created without a number')
+            ,@('--config', 'A broker property, by its official name')
+            ,@('--node-ids-from', 'Id of the first broker')
             ,@('--racks', 'The rack of each node, in order, repeated as needed')
             ,@('--min-insync-replicas', 'Replicas that acks=all needs')
             ,@('--transaction-version', '2: an epoch for each transaction (KIP-890)')
+            ,@('--acls', 'Let ACLs decide who may do what')
+            ,@('--super-user', 'Who may do everything without ACLs (User:ANONYMOUS, or the first of --sasl-user)')
+            ,@('--sasl-user', 'Require SASL: a user and the file of its password')
+            ,@('--tls-certificate', 'Require TLS: a PEM file with key and certificates')
             ,@('--control', 'Take commands of `kctl sandbox tell` on a socket made here')
             ,@('--quiet', 'Print only errors on stderr')
             ,@('-q', 'Print only errors on stderr')
@@ -2290,6 +2800,18 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('')
+    }
+    'sandbox status' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--control', 'The socket of `kctl sandbox up`')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
     }
 }
 $kctlPlaces['consume'].Values['--isolation'] = @('read_uncommitted', 'read_committed')
@@ -2430,6 +2952,81 @@ $kctlPlaces['configs unset'].Values['-X'] = 'list:properties'
 $kctlPlaces['configs unset'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['configs unset'].Values['-C'] = 'names:profiles'
 $kctlPlaces['configs unset'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['acls list'].Values['--topic'] = 'names:topics'
+$kctlPlaces['acls list'].Values['--group'] = 'names:groups'
+$kctlPlaces['acls list'].Values['-g'] = 'names:groups'
+$kctlPlaces['acls list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['acls list'].Values['-X'] = 'list:properties'
+$kctlPlaces['acls list'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['acls list'].Values['-C'] = 'names:profiles'
+$kctlPlaces['acls list'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['acls create'].Values['--topic'] = 'names:topics'
+$kctlPlaces['acls create'].Values['--group'] = 'names:groups'
+$kctlPlaces['acls create'].Values['-g'] = 'names:groups'
+$kctlPlaces['acls create'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['acls create'].Values['-X'] = 'list:properties'
+$kctlPlaces['acls create'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['acls create'].Values['-C'] = 'names:profiles'
+$kctlPlaces['acls create'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['acls delete'].Values['--topic'] = 'names:topics'
+$kctlPlaces['acls delete'].Values['--group'] = 'names:groups'
+$kctlPlaces['acls delete'].Values['-g'] = 'names:groups'
+$kctlPlaces['acls delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['acls delete'].Values['-X'] = 'list:properties'
+$kctlPlaces['acls delete'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['acls delete'].Values['-C'] = 'names:profiles'
+$kctlPlaces['acls delete'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['acls check'].Values['--topic'] = 'names:topics'
+$kctlPlaces['acls check'].Values['--group'] = 'names:groups'
+$kctlPlaces['acls check'].Values['-g'] = 'names:groups'
+$kctlPlaces['acls check'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['acls check'].Values['-X'] = 'list:properties'
+$kctlPlaces['acls check'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['acls check'].Values['-C'] = 'names:profiles'
+$kctlPlaces['acls check'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['users list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['users list'].Values['-X'] = 'list:properties'
+$kctlPlaces['users list'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['users list'].Values['-C'] = 'names:profiles'
+$kctlPlaces['users list'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['users create'].Values['--mechanism'] = @('SCRAM-SHA-256', 'SCRAM-SHA-512')
+$kctlPlaces['users create'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['users create'].Values['-X'] = 'list:properties'
+$kctlPlaces['users create'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['users create'].Values['-C'] = 'names:profiles'
+$kctlPlaces['users create'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['users alter'].Values['--mechanism'] = @('SCRAM-SHA-256', 'SCRAM-SHA-512')
+$kctlPlaces['users alter'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['users alter'].Values['-X'] = 'list:properties'
+$kctlPlaces['users alter'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['users alter'].Values['-C'] = 'names:profiles'
+$kctlPlaces['users alter'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['users delete'].Values['--mechanism'] = @('SCRAM-SHA-256', 'SCRAM-SHA-512')
+$kctlPlaces['users delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['users delete'].Values['-X'] = 'list:properties'
+$kctlPlaces['users delete'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['users delete'].Values['-C'] = 'names:profiles'
+$kctlPlaces['users delete'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['quotas list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['quotas list'].Values['-X'] = 'list:properties'
+$kctlPlaces['quotas list'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['quotas list'].Values['-C'] = 'names:profiles'
+$kctlPlaces['quotas list'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['quotas set'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['quotas set'].Values['-X'] = 'list:properties'
+$kctlPlaces['quotas set'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['quotas set'].Values['-C'] = 'names:profiles'
+$kctlPlaces['quotas set'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['quotas unset'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['quotas unset'].Values['-X'] = 'list:properties'
+$kctlPlaces['quotas unset'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['quotas unset'].Values['-C'] = 'names:profiles'
+$kctlPlaces['quotas unset'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['quotas describe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['quotas describe'].Values['-X'] = 'list:properties'
+$kctlPlaces['quotas describe'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['quotas describe'].Values['-C'] = 'names:profiles'
+$kctlPlaces['quotas describe'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['cluster describe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['cluster describe'].Values['-X'] = 'list:properties'
 $kctlPlaces['cluster describe'].Values['--profile'] = 'names:profiles'
@@ -2587,6 +3184,7 @@ $kctlPlaces['pipeline verify'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline verify'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline verify'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['explain'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['sandbox status'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 
 Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

@@ -190,12 +190,12 @@ MOST_NODES = 10
 """Nodes whose errors are listed beside the cause; further ones are counted."""
 
 BROKER_HINTS: dict[str, str] = {
-    "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows what there is; kctl topics create makes one",
-    "GROUP_ID_NOT_FOUND": "kctl groups list shows what there is",
-    "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows what there is",
+    "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows the topics; kctl topics create creates one",
+    "GROUP_ID_NOT_FOUND": "kctl groups list shows the groups",
+    "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",
-    "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
+    "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and which of them are offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
     "COORDINATOR_NOT_AVAILABLE": (
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"

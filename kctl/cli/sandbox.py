@@ -138,7 +138,7 @@ def up(
         out.write_line(served.bootstrap)
         out.flush()
         if not quiet:
-            environment.say(f"kctl sandbox: {nodes} nodes are up; Ctrl-C ends them and what they hold")
+            environment.say(f"kctl sandbox: {nodes} brokers are running; Ctrl-C stops them and deletes their data")
 
     if replication_factor > nodes:
         raise click.BadParameter(

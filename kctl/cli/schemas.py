@@ -154,7 +154,7 @@ def delete(
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Delete for good what was deleted before; its ids are lost.")
+        bool, typer.Option("--permanent", help="Delete permanently what was deleted before; the ids are lost.")
     ] = False,
     execute: Execute = False,
     yes: Yes = False,

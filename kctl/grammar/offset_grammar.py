@@ -85,7 +85,7 @@ class _Parser:
             self._expect_end()
             position = AtTime(int(kcat[2]))
             if len(str(position.at_ms)) > 16:
-                raise self._error(f"{kcat[2]} is no time in milliseconds", kcat.start(2))
+                raise self._error(f"{kcat[2]} is not a time in milliseconds", kcat.start(2))
             return OffsetSpec(spans, start=position) if kcat[1] in "sS" else OffsetSpec(spans, end=position)
         began_at = self._at
         is_time = self._is_at("@:")

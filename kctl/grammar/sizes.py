@@ -48,7 +48,7 @@ def parse_size_bytes(text: str) -> int:
     precision: int = 10 ** len(fraction)
     size, rest = divmod(int(whole + fraction) * unit_bytes, precision)
     if rest:
-        raise ValueError(f"{text!r} is no whole number of bytes")
+        raise ValueError(f"{text!r} is not a whole number of bytes")
     if size > LARGEST_BYTES:
         raise ValueError(f"{text!r} is more than any machine has")
     return size

@@ -82,7 +82,7 @@ def test_to_current_of_what_was_never_committed_is_the_end(bootstrap: str, topic
     assert changes(ended) == [(2, None, 0, "nothing committed: the end")]
     refused = reset(bootstrap, group, "--shift-by", "1", "--topic", f"{topic}:2")
     assert (refused.code, refused.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
-    assert "nothing is committed, so there is nothing to shift from" in refused.stderr
+    assert "no offset is committed that could be shifted" in refused.stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])

@@ -45,7 +45,7 @@ from tests.cli.processes import INSTALLED, kctl
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
         (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
         (("import", "x", "--master", "local[0]"), "'local[0]' is none of local"),
-        (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is no export: it has no manifest"),
+        (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is not an export: it has no manifest"),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], words: str) -> None:

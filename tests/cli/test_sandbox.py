@@ -28,7 +28,11 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
         described = kctl("topics", "describe", "t", "other", "-b", servers, "--output", "jsonl")
         assert len(described.stdout.splitlines()) == 4
         ended = end(process, signal.SIGINT)
-    assert ended == (ExitCode.SIGINT, b"", "kctl sandbox: 2 nodes are up; Ctrl-C ends them and what they hold\n")
+    assert ended == (
+        ExitCode.SIGINT,
+        b"",
+        "kctl sandbox: 2 brokers are running; Ctrl-C stops them and deletes their data\n",
+    )
 
 
 def test_quiet_and_terminated() -> None:

@@ -141,7 +141,7 @@ HELP: dict[str, set[str]] = {
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
 
-BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled"} | OF_ADMIN
+BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled", "kctl.cli.view"} | OF_ADMIN
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",

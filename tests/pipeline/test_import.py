@@ -142,7 +142,7 @@ def test_import_with_invalid_request_fails_before_spark_starts(
     kafka_newest: KafkaCluster, topic: str, exported: Path, tmp_path: Path
 ) -> None:
     properties = kafka_newest.client_properties()
-    with pytest.raises(FolderError, match="is no export: it has no manifest"):
+    with pytest.raises(FolderError, match="is not an export: it has no manifest"):
         import_files(ImportRequest(tmp_path, properties))
     with pytest.raises(ConfigError, match=f"topic other is not in .*, which has {topic}"):
         import_files(ImportRequest(exported, properties, topics=("other",)))

@@ -57,7 +57,7 @@ def apply(
             export_topics(common, output, admin)
         return ExitCode.OK
     if file is None:
-        raise click.UsageError("Missing option '--file': what to apply; --export prints what there is.")
+        raise click.UsageError("Missing option '--file': the file to apply; --export prints the present topics.")
     if diff + dry_run + (execute or yes) > 1:
         raise click.UsageError("--diff, --dry-run and --execute exclude each other.")
     from kctl.cli.apply.run import Wish, run_apply

@@ -77,12 +77,12 @@ def install(
     place = place_of(chosen, environment.environ)
     if place is None:
         hint = f"write it yourself: kctl completion {chosen.value} > FILE"
-        raise CommandError(ExitCode.USAGE, "completion: there is no home to write to: $HOME is not set", hint)
+        raise CommandError(ExitCode.USAGE, "completion: $HOME is not set, so there is no folder to write to", hint)
     write_script(place.path, _script(chosen), MARK, force=force)
     if not quiet:
         environment.say(f"kctl completion: {place.path} is written; a new {chosen.value} has it")
         if place.line:
-            environment.say(f"hint: unless it is there already, add to {place.file}: {place.line}")
+            environment.say(f"hint: unless it has it already, add to {place.file}: {place.line}")
     return ExitCode.OK
 
 

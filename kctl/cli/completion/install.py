@@ -21,7 +21,7 @@ def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> No
     """
     try:
         if not force and not _is_ours(path, mark):
-            raise CommandError(ExitCode.USAGE, f"{path} is there and not from kctl", "--force replaces it")
+            raise CommandError(ExitCode.USAGE, f"{path} exists and was not written by kctl", "--force replaces it")
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, text)
     except OSError as e:

@@ -107,7 +107,7 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
         start = range_of([spec for spec in specs if not spec.spans], 0).start
         if any(_is_stored(spec.start) for spec in specs):
             how = "-X group.id=NAME -o stored-10 reads from there without joining"
-            raise click.UsageError(f"With --group reading starts at what is stored anyway; {how}.")
+            raise click.UsageError(f"With --group reading starts at the committed offsets anyway; {how}.")
         reset = "earliest" if start == START else "latest" if start == END else "none"
         defaults = DEFAULTS | {"auto.offset.reset": reset}
         flags["group.id"] = Setting(group, "--group")
@@ -120,7 +120,9 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
         settings = settings.without(RegistryConfig.names())
     config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:
-        raise click.UsageError("enable.auto.commit=true would commit what is not written yet; kctl commits by itself.")
+        raise click.UsageError(
+            "enable.auto.commit=true would commit records that are not written yet; kctl commits by itself."
+        )
     if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in specs):
         raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")
     common.note_ignored(config)

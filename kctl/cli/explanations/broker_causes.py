@@ -22,7 +22,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "OFFSET_OUT_OF_RANGE": BrokerCause(
         "The records were deleted by retention before they were read, the topic was recreated, or the offset was "
         "written by hand.",
-        ("kctl consume -o start reads what there is.", "Longer retention.ms, or a consumer that keeps up."),
+        ("kctl consume -o start reads the records that exist.", "Longer retention.ms, or a consumer that keeps up."),
     ),
     "UNKNOWN_TOPIC_OR_PARTITION": BrokerCause(
         "A typing mistake, another cluster than was meant, auto.create.topics.enable=false, a topic that is new or "
@@ -31,11 +31,14 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "LEADER_NOT_AVAILABLE": BrokerCause(
         "All replicas in sync are down, or the topic was made a moment ago and its leaders are not elected yet.",
-        ("kctl topics describe TOPIC shows replicas and who is offline.", "Start one of the brokers in sync."),
+        (
+            "kctl topics describe TOPIC shows replicas and which of them are offline.",
+            "Start one of the brokers in sync.",
+        ),
     ),
     "NOT_LEADER_OR_FOLLOWER": BrokerCause(
         "Leadership moved and the metadata here is older than that; it is fetched again "
-        "automatically. When it stays, brokers disagree about who leads.",
+        "automatically. If it persists, brokers disagree about the leader.",
         ("kctl probe compares the brokers' metadata.",),
     ),
     "REQUEST_TIMED_OUT": BrokerCause(
@@ -69,11 +72,14 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
         "acks=all wants min.insync.replicas replicas in sync, and there are fewer: brokers are down or lag.",
-        ("kctl topics describe TOPIC shows who is in sync.", "Bring brokers back before lowering min.insync.replicas."),
+        (
+            "kctl topics describe TOPIC shows which replicas are in sync.",
+            "Bring brokers back before lowering min.insync.replicas.",
+        ),
     ),
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
         "The leader wrote the records, then too few replicas had them: they may be written, and are sent again.",
-        ("kctl topics describe TOPIC shows who is in sync.",),
+        ("kctl topics describe TOPIC shows which replicas are in sync.",),
     ),
     "ILLEGAL_GENERATION": BrokerCause(
         "The group continued without this member: it was away for longer than session.timeout.ms or "
@@ -86,7 +92,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
         "Members come or go, and partitions are assigned again. It passes without action.",
-        ("When it stays: kctl groups members GROUP shows who keeps joining.",),
+        ("If it persists: kctl groups members GROUP shows which members keep joining.",),
     ),
     "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
         "No ACL allows this principal to read, write or describe the topic.",
@@ -113,7 +119,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Check the credentials and sasl.mechanism.", "For tokens: compare the clocks of both machines."),
     ),
     "UNSUPPORTED_VERSION": BrokerCause(
-        "The broker is too old or too new for what was asked.",
+        "The broker is too old or too new for this request.",
         ("kctl probe shows the versions that each broker has.",),
     ),
     "TOPIC_ALREADY_EXISTS": BrokerCause(
@@ -158,11 +164,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "NON_EMPTY_GROUP": BrokerCause(
         "The group has members, and what was asked for needs one without.",
-        ("Stop its consumers; kctl groups members GROUP shows who they are.",),
+        ("Stop its consumers; kctl groups members GROUP shows the members.",),
     ),
     "GROUP_ID_NOT_FOUND": BrokerCause(
-        "There is no such group: a typing mistake, another cluster, or its offsets have expired.",
-        ("kctl groups list shows what there is.",),
+        "The group does not exist: a typing mistake, another cluster, or its offsets have expired.",
+        ("kctl groups list shows the groups.",),
     ),
     "GROUP_MAX_SIZE_REACHED": BrokerCause(
         "The group has as many members as group.max.size of the brokers allows.",

@@ -32,7 +32,7 @@ CALL_FAULTS = (
         "A partition has no leader",
         ExitCode.NOT_ABLE_YET,
         "LEADER_NOT_AVAILABLE (5)",
-        "kctl topics describe TOPIC shows replicas and who is offline",
+        "kctl topics describe TOPIC shows replicas and which of them are offline",
         "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
         "lose records.",
         _CALLS,
@@ -42,7 +42,7 @@ CALL_FAULTS = (
         "The topic does not exist",
         ExitCode.UNKNOWN_RESOURCE,
         "UNKNOWN_TOPIC_OR_PARTITION (3)",
-        "kctl topics list shows what there is; kctl topics create makes one",
+        "kctl topics list shows the topics; kctl topics create creates one",
         "A typing mistake, another cluster than was meant, or auto.create.topics.enable=false.",
         _CALLS,
     ),
@@ -52,7 +52,7 @@ CALL_FAULTS = (
         ExitCode.NOT_AUTHORISED,
         "..._AUTHORIZATION_FAILED (#)",
         "the principal of this connection needs an ACL for that",
-        "The broker knows who we are and does not allow it. Without the right to describe a topic some responses claim "
+        "The broker knows the user and denies the request. Without the right to describe a topic some responses claim "
         "that it does not exist.",
         "tests/faultlab/test_rights.py",
     ),
@@ -89,7 +89,7 @@ CALL_FAULTS = (
         "A transaction cannot be ended",
         ExitCode.CLOSE_TIMEOUT,
         "transaction ... may be committed: EndTxn not answered; broker will abort in # s...",
-        "a broker aborts by itself what is open after transaction.timeout.ms",
+        "a broker aborts transactions that are open longer than transaction.timeout.ms",
         "The broker aborts it by itself after transaction.timeout.ms.",
         _PRODUCING,
     ),
@@ -128,7 +128,7 @@ CALL_FAULTS = (
         46,
         "A balancer or NAT forgot an idle connection",
         ExitCode.REQUEST_TIMEOUT,
-        "what was sent stayed unacknowledged",
+        "records were sent and not acknowledged",
         "the server or the path to it is gone",
         "Balancers forget connections after some minutes (350 s at one large cloud). Keep connections.max.idle.ms "
         "below that; keep-alives are on.",

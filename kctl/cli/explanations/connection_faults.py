@@ -143,7 +143,7 @@ CONNECTION_FAULTS = (
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker takes the first bytes of TLS for an absurd request and hangs up. A proxy without a backend "
-        "looks the same, so it is tried again until the deadline; kctl probe tries the other protocol once.",
+        "looks the same, so the client tries again until the deadline; kctl probe tries the other protocol once.",
         _PEERS,
     ),
     Fault(
@@ -312,7 +312,7 @@ CONNECTION_FAULTS = (
         "advertised as broker #, but broker # answers there",
         "a balancer or a port forward leads to the wrong broker",
         "A balancer in front of several brokers, port forwards that were mixed up, or a list that mixes clusters. "
-        "kctl probe asks every node who it is.",
+        "kctl probe asks every broker for its id.",
         "tests/faultlab/test_advertised.py",
     ),
     Fault(

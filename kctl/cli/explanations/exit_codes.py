@@ -93,11 +93,11 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Some broker did not answer any more. --close-timeout sets how long that is waited for.",),
     ),
     ExitCode.NOT_AUTHORISED: CodePage(
-        "The broker knows who we are and does not allow it.",
+        "The broker knows the user and denies the request.",
         ("The principal needs an ACL for this operation on this resource.",),
     ),
     ExitCode.UNKNOWN_RESOURCE: CodePage(
-        "The topic, partition or group does not exist, or may not be seen.", ("kctl topics list shows what there is.",)
+        "The topic, partition or group does not exist, or may not be seen.", ("kctl topics list shows the topics.",)
     ),
     ExitCode.DATA: CodePage(
         "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "

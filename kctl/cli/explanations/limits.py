@@ -183,7 +183,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "An idle connection is closed after this time; that is no failure.",
+        "An idle connection is closed after this time; that is not a failure.",
         f"{_SIM}/network/test_requests.py::test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay",
     ),
     Limit(

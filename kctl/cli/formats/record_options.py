@@ -44,7 +44,7 @@ GrepOption = Annotated[
     typer.Option(
         "--grep",
         metavar="PATTERN",
-        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! turns it round, "
+        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! inverts it, "
         "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
     ),
 ]

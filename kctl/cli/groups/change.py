@@ -122,7 +122,7 @@ def _partitions(
     if not old:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"group {group_id} has nothing committed, so there is nothing to reset",
+            f"group {group_id} has no committed offsets to reset",
             "name the topics with --topic",
         )
     return dict(old)

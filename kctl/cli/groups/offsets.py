@@ -28,9 +28,11 @@ def reset_offsets(
     group: Group,
     topics: Topics = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record there is.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end: what there is, is skipped.")] = False,
+    to_latest: Annotated[
+        bool, typer.Option("--to-latest", help="To the end: all records that exist are skipped.")
+    ] = False,
     to_current: Annotated[
-        bool, typer.Option("--to-current", help="To what is committed, moved into the log where it is outside.")
+        bool, typer.Option("--to-current", help="To the committed offset, moved into the log where it is outside.")
     ] = False,
     to_offset: Annotated[
         int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="To this offset.")

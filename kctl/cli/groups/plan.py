@@ -51,7 +51,7 @@ def instant_ms(text: str, wall_ms: int) -> int:
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--to-datetime'") from None
     if not isinstance(start, AtTime):
-        raise click.BadParameter(f"{text!r} is no time: take --to-latest", param_hint="'--to-datetime'")
+        raise click.BadParameter(f"{text!r} is not a time: use --to-latest", param_hint="'--to-datetime'")
     return start.at_ms
 
 
@@ -112,7 +112,7 @@ def _committed(place: Place) -> int:
     if place.committed is None:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"{place.partition}: nothing is committed, so there is nothing to shift from",
+            f"{place.partition}: no offset is committed that could be shifted",
             "name the partitions with --topic, or take another option for this one",
         )
     return place.committed

@@ -62,7 +62,9 @@ def export(
     level: Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="How much zstd tries.")] = 1,
     start: Annotated[
         str,
-        typer.Option("--start", metavar="WHERE", help="Where what is new to the export begins: start or end."),
+        typer.Option(
+            "--start", metavar="WHERE", help="Where partitions that are new to the export begin: start or end."
+        ),
     ] = "start",
     range_size: Annotated[
         str, typer.Option("--range-size", metavar="SIZE", help="About what one task reads, as it lies in the log.")

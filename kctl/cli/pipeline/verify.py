@@ -41,7 +41,8 @@ def verify(
         bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")
     ] = False,
     allow_behind: Annotated[
-        bool, typer.Option("--allow-behind", help="A target that has not got to the end yet is no difference.")
+        bool,
+        typer.Option("--allow-behind", help="A target that is still behind its source does not count as a difference."),
     ] = False,
 ) -> int:
     """Compare two topics, or a topic and its export.

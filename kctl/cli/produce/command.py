@@ -141,7 +141,7 @@ def produce(
         typer.Option(
             "--partitioner",
             metavar="NAME",
-            help="Who chooses partitions: default (by key, else sticky) or round_robin.",
+            help="Partitioner: default (by key, else sticky) or round_robin.",
         ),
     ] = None,
     no_create: Annotated[

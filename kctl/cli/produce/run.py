@@ -305,7 +305,7 @@ class _Producing:
         return CommandError(
             ExitCode.CLOSE_TIMEOUT,
             f"{text}{why}",
-            "a broker aborts by itself what is open after transaction.timeout.ms",
+            "a broker aborts transactions that are open longer than transaction.timeout.ms",
         )
 
     def _report_created(self) -> None:

@@ -164,7 +164,10 @@ def import_(
     form: Annotated[
         str | None,
         typer.Option(
-            "--from", parser=FORMAT, metavar=FORMAT.metavar, help="Whose file it is; else what it looks like."
+            "--from",
+            parser=FORMAT,
+            metavar=FORMAT.metavar,
+            help="Tool that the file is of; otherwise found out from its contents.",
         ),
     ] = None,
     rpk_profile: Annotated[

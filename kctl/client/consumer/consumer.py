@@ -440,7 +440,7 @@ class Consumer:
 
     def _check_assigned(self) -> None:
         if self.subscription is None and not (self._side.subscription.has_any or self._side.lookups.are_open):
-            raise IllegalStateError("neither subscribed to topics nor assigned any partition: there is nothing to poll")
+            raise IllegalStateError("not subscribed to a topic and no partition assigned: nothing to poll")
 
     @for_one_user
     def _poll(self, timeout: Timeout) -> PollResult | None:

@@ -28,7 +28,7 @@ class Stage(Enum):
     """Where a partition stands between being assigned and delivering."""
 
     UNPOSITIONED = "no position yet"
-    RESOLVING = "the network looks for the position"
+    RESOLVING = "waiting for the starting offset"
     POSITIONED = "the position is known, and not fetched from yet"
     FETCHING = "the network fetches from the position on"
 

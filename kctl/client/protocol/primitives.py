@@ -216,7 +216,7 @@ class Writer:
             try:
                 raw = value.encode()
             except (AttributeError, UnicodeEncodeError):
-                raise Malformed(f"{value!r} is no string that UTF-8 can carry") from None
+                raise Malformed(f"{value!r} is not a string that UTF-8 can encode") from None
             if len(raw) > MAX_STRING_BYTES:
                 raise Malformed(f"string of {len(raw)} bytes, {MAX_STRING_BYTES} are allowed")
         self.length("uvarint" if compact else "int16", None if value is None else len(raw))

@@ -145,7 +145,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     folder = request.folder.absolute()
     manifests = read_manifests(folder)
     if not manifests:
-        raise FolderError(f"{folder} is no export: it has no manifest", "kctl pipeline export makes one")
+        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
     exported = sorted({each.topic for each in ranges})
     missing = [topic for topic in request.topics if topic not in exported]

@@ -280,7 +280,7 @@ def _targets(
 
 def _refuse_missing(plan: MirrorPlan) -> None:
     for topic, count in plan.missing.items():
-        text = f"the target has no such topic; --create makes it, with {count} partitions"
+        text = f"the topic does not exist in the target; --create creates it, with {count} partitions"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Mirror to {topic}", text)
 
 

@@ -180,7 +180,7 @@ def _exported(folder: Path, topic: str) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
     manifests = read_manifests(folder)
     if not manifests:
-        raise FolderError(f"{folder} is no export: it has no manifest", "kctl pipeline export makes one")
+        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
     if not ranges:
         names = ", ".join(sorted({name for name, _ in resume_points(manifests)}))

@@ -125,7 +125,7 @@ def test_ranges_and_partitions(text: str, spec: OffsetSpec) -> None:
         ("0=", "not an offset", 2),
         ("0=1=2", "not an offset", 2),
         ("s@now", "not an offset", 0),
-        ("s@99999999999999999", "no time in milliseconds", 2),
+        ("s@99999999999999999", "not a time in milliseconds", 2),
         ("s@5:6", "nothing may follow", 3),
     ],
 )

@@ -42,11 +42,11 @@ def read_summary(text: str) -> Summary:
         try:
             one = json.loads(line)
         except (ValueError, RecursionError):
-            raise ValueError(f"line {number} is no JSON: save it with --output json or jsonl") from None
+            raise ValueError(f"line {number} is not JSON: save it with --output json or jsonl") from None
         if isinstance(one, dict) and one.get("event") == "summary":
             found = _checked(one, number)
     if found is None:
-        raise ValueError("there is no summary of a probe in it: save it with --output json or jsonl")
+        raise ValueError("it has no summary of a probe: save it with --output json or jsonl")
     return found
 
 

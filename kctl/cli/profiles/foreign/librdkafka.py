@@ -134,7 +134,7 @@ def write_librdkafka(items: Mapping[str, Item]) -> Written:
         elif name == "partition.assignment.strategy" and not _are_alike(each.value or ""):
             notes.append(f"{name}: left out: librdkafka knows range and roundrobin, or cooperative-sticky alone")
         elif name not in WRITTEN:
-            notes.append(f"{name}: left out: librdkafka has no such property")
+            notes.append(f"{name}: skipped: librdkafka has no such property")
         elif each.value is None:
             notes.append(f"{WRITTEN[name]}: left out, {LEFT_OUT}")
         else:

@@ -69,7 +69,7 @@ def write_rpk(items: Mapping[str, Item], profile: str) -> Written:
     if protocol.upper().startswith("SASL"):
         api["sasl"] = _written_login(items, notes)
     known = {*_SPOKEN, JAAS, "ssl.truststore.location", CHAIN, KEY}
-    notes += [f"{name}: left out: rpk has no such setting" for name in items if name not in known]
+    notes += [f"{name}: skipped: rpk has no such setting" for name in items if name not in known]
     text: str = yaml.safe_dump({"name": profile, "kafka_api": api}, sort_keys=False)
     return Written(header(notes) + text, notes)
 

@@ -69,7 +69,7 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
         elif why_ignored(name) is not None:
             properties[name] = escape(value)
         else:
-            notes.append(f"{name[:80]!r} is no property that kctl knows, and was left out")
+            notes.append(f"{name[:80]!r} is not a property that kctl knows, and was skipped")
     return properties
 
 

@@ -41,11 +41,11 @@ class TlsChannel:
         self._outgoing = ssl.MemoryBIO()
         name = None if server_side else self.host or None
         if name is None and context.check_hostname:
-            raise TlsError(f"{server_hostname!r} is no name to ask a certificate for")
+            raise TlsError(f"{server_hostname!r} is not a name that a certificate can be for")
         try:
             self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side, name)
         except (ValueError, TypeError) as e:
-            raise TlsError(f"{self.host!r} is no name to ask a certificate for: {e}") from None
+            raise TlsError(f"{self.host!r} is not a name that a certificate can be for: {e}") from None
         self._first_bytes = b""
         self._failure: TlsError | TlsClosed | None = None
         self.is_established = False

@@ -70,7 +70,7 @@ def test_somebody_elses_file_stays(tmp_path: Path) -> None:
     path.write_text("complete -c kctl -a mine\n")
     refused = run_in_process("completion", "install", "fish", environ={"HOME": str(tmp_path)})
     assert refused.code == ExitCode.USAGE
-    assert f"{path} is there and not from kctl" in refused.stderr
+    assert f"{path} exists and was not written by kctl" in refused.stderr
     assert path.read_text() == "complete -c kctl -a mine\n"
     assert run_in_process("completion", "install", "fish", "--force", environ={"HOME": str(tmp_path)}).code == 0
     assert path.read_text() == script(Shell.FISH)

@@ -34,7 +34,7 @@ def test_aims(flag: str, value: object, place: tuple[int | None, int, int], new:
 
 
 def test_nothing_to_shift_from() -> None:
-    with pytest.raises(CommandError, match="t-0: nothing is committed"):
+    with pytest.raises(CommandError, match="t-0: no offset is committed"):
         plan([Place(TP, None, 0, 9)], aim_of("--shift-by", 1, {}))
 
 

@@ -102,8 +102,8 @@ def test_a_saved_result_is_its_last_summary() -> None:
     ("text", "words"),
     [
         ("", "no summary"),
-        ("hello", "line 1 is no JSON"),
-        ("[" * 100_000, "line 1 is no JSON"),
+        ("hello", "line 1 is not JSON"),
+        ("[" * 100_000, "line 1 is not JSON"),
         ('{"event": "started"}\n[1]\n3', "no summary"),
         ('{"event": "summary", "v": 2}', "version 2"),
         ('{"event": "summary", "v": 1}', "no list of addresses"),

@@ -60,7 +60,7 @@ def test_refused(raw: bytes, said: str) -> None:
 
 def test_unknown_names_are_left_out_and_told() -> None:
     assert read_java(b"no.such=canary\nacks=1\n", "f") == Read(
-        {"acks": "1"}, ["'no.such' is no property that kctl knows, and was left out"]
+        {"acks": "1"}, ["'no.such' is not a property that kctl knows, and was skipped"]
     )
 
 

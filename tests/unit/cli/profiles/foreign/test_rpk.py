@@ -133,4 +133,4 @@ def test_without_secrets_the_user_is_told_and_the_password_named() -> None:
     written = write_rpk(items, "p")
     assert "user: alice" in written.text
     assert "# sasl.password: left out, a secret" in written.text
-    assert "# linger.ms: left out: rpk has no such setting" in written.text
+    assert "# linger.ms: skipped: rpk has no such setting" in written.text
