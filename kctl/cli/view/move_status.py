@@ -6,8 +6,8 @@ Shown by tests/unit/cli/view/test_move_status.py and tests/cli/test_partitions.p
 from typing import NamedTuple
 
 from kctl.cli.environment import Environment
-from kctl.cli.view.consume_status import StatusLine
 from kctl.cli.view.painter import Span, Style
+from kctl.cli.view.status_line import StatusLine
 from kctl.client.clock import duration_text
 
 PLAIN_EVERY_MS = 10_000
