@@ -6,8 +6,7 @@ Shown by tests/unit/cli/view/test_move_status.py and tests/cli/test_partitions.p
 from typing import NamedTuple
 
 from kctl.cli.environment import Environment
-from kctl.cli.view.painter import text_of
-from kctl.cli.view.status_line import StatusLine
+from kctl.cli.view.status_line import StatusLine, line_with_bar
 from kctl.client.clock import duration_text
 
 PLAIN_EVERY_MS = 10_000
@@ -69,9 +68,8 @@ class MoveStatus:
         now_ms = self._environment.clock.now_ms()
         texts = progress_texts(progress)
         if self._line.is_shown:
-            room = self._line.columns() - 1
-            text = next((each for each in texts if len(each) <= room), texts[-1])
-            self._line.show(text_of((text, "dim")), now_ms)
+            share = progress.copied_bytes / progress.total_bytes if progress.total_bytes else None
+            self._line.show(line_with_bar(share, texts, self._line.columns() - 1), now_ms)
             return
         if self._plain_at_ms is None:
             self._plain_at_ms = now_ms + PLAIN_EVERY_MS
