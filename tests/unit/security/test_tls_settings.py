@@ -203,7 +203,10 @@ def conversion(**properties: object) -> str:
     return str(caught.value).splitlines()[1].strip()
 
 
-def test_the_conversion_of_a_pkcs12_key_store_works(authority: Authority, broker_pem: str, tmp_path: Path) -> None:
+def test_the_conversion_of_a_pkcs12_key_store_works(
+    authority: Authority, broker_pem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kctl.client.security.tls.stores.can_read_pkcs12", lambda: False)
     pem, store = tmp_path / "alice.pem", tmp_path / "it's alice.p12"
     pem.write_text(authority.issue("pkcs12", names=""))
     openssl("pkcs12", "-export", "-in", str(pem), "-out", str(store), "-passout", "pass:hunter2")
@@ -222,8 +225,9 @@ def test_the_conversion_of_a_pkcs12_key_store_works(authority: Authority, broker
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_the_conversion_of_a_trust_store_works(
-    authority: Authority, broker_pem: str, tmp_path: Path, kind: str
+    authority: Authority, broker_pem: str, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kctl.client.security.tls.stores.can_read_pkcs12", lambda: False)
     have(lambda: find_tool("keytool", "openjdk-17-jdk-headless"))
     ca, store = tmp_path / "ca.pem", tmp_path / "trust store.jks"
     ca.write_text(authority.pem)

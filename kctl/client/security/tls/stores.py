@@ -1,4 +1,4 @@
-"""What ssl.truststore.* and ssl.keystore.* point at, as PEM; and the way out for stores that Python cannot read.
+"""What ssl.truststore.* and ssl.keystore.* point at, as PEM; and the way out for stores that cannot be read here.
 
 Owns reading and recognising; errors name the property and never show what is inside. Shown by
 tests/unit/security/test_tls_settings.py.
@@ -8,6 +8,7 @@ import shlex
 
 from kctl.client.config import ClientConfig, Property, read_input
 from kctl.client.errors import ConfigError
+from kctl.client.security.tls.pkcs12 import can_read_pkcs12, pem_of_pkcs12
 
 MAX_STORE_BYTES = 8 * 1024 * 1024
 _JAVA_MAGIC = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
@@ -22,8 +23,8 @@ def read_store(
 
     A file that is PEM is taken as such unless another type was asked for by hand.
     Args: has_key: it is a key store, which changes how a Java store is converted.
-    Raises: ConfigError: it cannot be read, is no PEM, or is a Java store: with the command that converts it.
-    Source: KIP-651. Differs: JKS and PKCS12 are not read; PEM needs no ssl.*store.type.
+    Raises: ConfigError: it cannot be read, is no PEM or PKCS12, or is a JKS store: with the command that converts it.
+    Source: KIP-651. Differs: JKS is not read, PKCS12 only with the extra pkcs12; PEM needs no ssl.*store.type.
     """
     path = config.values[location.name]
     if path is None:
@@ -40,6 +41,9 @@ def read_store(
     kind = _java_kind(content)
     if kind is None:
         raise ConfigError(f"{location.name}={path} is neither PEM nor a Java store", key=location.name)
+    if kind == "PKCS12" and can_read_pkcs12():
+        password = config.ssl_keystore_password if has_key else config.ssl_truststore_password
+        return pem_of_pkcs12(content, password, f"{location.name}={path}", location.name, has_key=has_key)
     raise ConfigError(
         f"{location.name}={path} is {kind}, which cannot be read here: convert it with\n"
         f"  {_conversion(path, kind, has_key=has_key)}\n"
