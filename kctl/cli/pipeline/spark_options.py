@@ -53,10 +53,14 @@ def continuing_options(
 def path(text: str | Path) -> Path:
     """Return a path; the `parser` of an option.
 
-    Raises: click.BadParameter: an empty text, as of a variable that is not set: it would be the current folder.
+    Raises: click.BadParameter: an empty text, as of a variable that is not set, which would be the current folder; or a
+        URL such as s3://bucket, which would be a folder named `s3:`.
     """
     if text == "":
         raise click.BadParameter("an empty path")
+    scheme, _, rest = str(text).partition(":")
+    if len(scheme) > 1 and scheme.isalnum() and rest.startswith("/"):
+        raise click.BadParameter(f"{scheme}:// is not supported: a folder is wanted, such as /data/orders")
     return Path(text)
 
 
