@@ -355,7 +355,9 @@ class Gatherer:
 
     def _with_configs(self, look: Look, before: Look | None) -> Look:
         if before is not None:
-            return look._replace(topic_configs=before.topic_configs, broker_configs=before.broker_configs)
+            return look._replace(
+                topic_configs=before.topic_configs, broker_configs=before.broker_configs, moving=before.moving
+            )
         topics = [ConfigResource(ResourceType.TOPIC, name) for name in look.topics]
         brokers = []
         if self._selection.has_brokers:
@@ -365,10 +367,16 @@ class Gatherer:
             return look
         resources = [*topics, *brokers]
         found = self._each("DescribeConfigs", lambda s: self._admin.describe_configs(resources, timeout=s), ["configs"])
-        return look._replace(
+        look = look._replace(
             topic_configs={each.name: _kept(found[each], TOPIC_CONFIGS) for each in topics if each in found},
             broker_configs={int(each.name): _kept(found[each], BROKER_CONFIGS) for each in brokers if each in found},
         )
+        if not look.throttled_brokers and not look.throttled_topics:
+            return look
+        moves = self._ask(
+            "ListPartitionReassignments", "the cluster", lambda s: self._admin.list_partition_reassignments(timeout=s)
+        )
+        return look._replace(moving=None if moves is None else frozenset(moves))
 
     def _with_brokers(self, look: Look) -> Look:
         alive = [node.node_id for node in look.nodes if node.node_id not in self._unreachable]
@@ -443,7 +451,7 @@ class Gatherer:
         self._gaps.append(Gap(request, of, None if is_spent else error, BUDGET_SPENT if is_spent else str(error)))
 
 
-_READ_ONCE = frozenset({"DescribeConfigs"})
+_READ_ONCE = frozenset({"DescribeConfigs", "ListPartitionReassignments"})
 
 
 def take_looks(

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.admin import (
+    CONFIG_SOURCES,
     GroupDescription,
     LogDir,
     MemberDescription,
@@ -19,6 +20,9 @@ from kctl.client.admin import (
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.why.probing import Probed
+
+THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+THROTTLE_LISTS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
 
 class Gap(NamedTuple):
@@ -38,6 +42,11 @@ class ConfigValue(NamedTuple):
 
     value: str
     source: int
+
+    @property
+    def is_set(self) -> bool:
+        """Whether somebody has set it, to more than nothing."""
+        return self.value != "" and CONFIG_SOURCES.get(self.source) != "DEFAULT_CONFIG"
 
 
 class GroupLook(NamedTuple):
@@ -91,6 +100,7 @@ class Look(NamedTuple):
         unreachable: brokers that did not respond, with the reason.
         probed: what the probe found, with `has_brokers`.
         paused_ms: how long brokers asked this client to pause, by broker.
+        moving: partitions that are being moved, looked up where a throttle is set; None where they are not known.
         gaps: what was not answered.
         requests: how many requests were sent.
     """
@@ -120,6 +130,7 @@ class Look(NamedTuple):
     unreachable: Mapping[int, KafkaError] = MappingProxyType({})
     probed: Probed = Probed()
     paused_ms: Mapping[str, int] = MappingProxyType({})
+    moving: frozenset[TopicPartition] | None = None
     gaps: tuple[Gap, ...] = ()
     requests: int = 0
 
@@ -132,7 +143,21 @@ class Look(NamedTuple):
         """Return the groups that have committed an offset of a partition."""
         return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
 
+    @property
+    def throttled_brokers(self) -> list[int]:
+        """Brokers on which a rate of replication throttles is set."""
+        return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
+
+    @property
+    def throttled_topics(self) -> list[str]:
+        """Topics on which a list of throttled replicas is set."""
+        return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
+
     def node_name(self, node_id: int) -> str:
         """Return `2 (host:port)` of a broker, or its id alone where the cluster does not have it."""
         node = next((node for node in self.nodes if node.node_id == node_id), None)
         return str(node_id) if node is None else f"{node_id} ({node.host}:{node.port})"
+
+
+def _is_any_set(configs: Mapping[str, ConfigValue], names: tuple[str, ...]) -> bool:
+    return any(configs[name].is_set for name in names if name in configs)

@@ -23,6 +23,7 @@ REQUEST_RIGHTS: dict[str, str] = {
     "ListGroups": "Describe on the groups, or on the cluster",
     "ListOffsets": "Describe on the topic",
     NEWEST_TIMESTAMPS: "Describe on the topic",
+    "ListPartitionReassignments": "Describe on the cluster",
     "ListTransactions": "Describe on the transactional.ids",
     "Metadata": "Describe on the topic",
     "OffsetFetch": "Describe on the group and its topics",

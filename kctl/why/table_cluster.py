@@ -115,6 +115,20 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         cure="raise the quota of the user or client id, or send less",
     ),
     FindingKind(
+        id="throttle-left-behind",
+        severity=Severity.WARNING,
+        title="A replication throttle was left behind",
+        scopes=(Scope.TOPIC, Scope.CLUSTER),
+        looks=1,
+        requests=("DescribeConfigs", "ListPartitionReassignments"),
+        subject="{where}",
+        sentence="{where} throttles replication ({what}) and no partition is being moved: a move set that and did not "
+        "remove it",
+        leads_to="A replica that falls behind may never catch up at this rate, and stays out of sync.",
+        show="kctl configs show {kind} {name} --changed",
+        cure="kctl configs unset {kind} {name} {leader} {follower}",
+    ),
+    FindingKind(
         id="producer-fenced",
         severity=Severity.ERROR,
         title="Two producers with one transactional.id fence each other",

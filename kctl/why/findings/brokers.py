@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
-from kctl.why.look import Look
+from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look
 from kctl.why.looking import Looks, age_text, by_partition, place, size_text
 from kctl.why.table import FINDINGS
 
@@ -29,6 +29,7 @@ def brokers(looks: Looks) -> Iterator[Finding]:
     yield from _unreachable(looks.now)
     yield from _missing(looks.now)
     yield from _throttled(looks.now)
+    yield from _left_behind(looks.now)
     yield from _stale(looks)
     yield from _quorum(looks.now)
     yield from _disks(looks)
@@ -73,6 +74,27 @@ def _throttled(look: Look) -> Iterator[Finding]:
             yield FINDINGS["quota-throttled"].found(
                 {"broker": where, "paused": age_text(paused_ms)},
                 [Evidence("Metadata", f"broker {where}", {"throttle_time_ms": paused_ms})],
+            )
+
+
+def _left_behind(look: Look) -> Iterator[Finding]:
+    if look.moving is None or look.moving:
+        return
+    of_brokers = {str(each): look.broker_configs[each] for each in look.throttled_brokers}
+    of_topics = {each: look.topic_configs[each] for each in look.throttled_topics}
+    for kind, configs, keys in (("broker", of_brokers, THROTTLE_RATES), ("topic", of_topics, THROTTLE_LISTS)):
+        for name, of_one in configs.items():
+            found = {key: of_one[key].value for key in keys if key in of_one and of_one[key].is_set}
+            yield FINDINGS["throttle-left-behind"].found(
+                {
+                    "where": f"{kind} {name}",
+                    "kind": kind,
+                    "name": name,
+                    "what": ", ".join(f"{key}={value}" for key, value in found.items()),
+                    "follower": keys[0],
+                    "leader": keys[1],
+                },
+                [Evidence("DescribeConfigs", f"{kind} {name}", dict(found))],
             )
 
 

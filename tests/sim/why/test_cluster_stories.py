@@ -133,3 +133,17 @@ def test_settings_that_lose_records_or_clients() -> None:
         assert found["old-message-format"].cure == "kctl configs unset topic r compression.type"
 
     with_scene(story)
+
+
+def test_throttle_that_a_move_left_behind() -> None:
+    def story(scene: Scene) -> None:
+        create(scene)
+        assert scene.topic("r") == {}
+        set_config(scene, {"leader.replication.throttled.replicas": "*"})
+        assert scene.topic("r")["throttle-left-behind"].subject == "topic r"
+        assert scene.cluster().keys() - NOTES == {"throttle-left-behind"}
+        resource = ConfigResource(ResourceType.TOPIC, "r")
+        scene.admin.alter_configs({resource: {"leader.replication.throttled.replicas": None}}).raise_first()
+        assert scene.topic("r") == {}
+
+    with_scene(story)

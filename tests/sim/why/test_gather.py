@@ -14,7 +14,7 @@ ALL = Selection(groups=None, topics=None, has_brokers=True)
 READ_ONLY = {
     "ApiVersions", "ConsumerGroupDescribe", "DescribeCluster", "DescribeConfigs", "DescribeGroups", "DescribeLogDirs",
     "DescribeProducers", "DescribeQuorum", "DescribeTransactions", "Fetch", "FindCoordinator", "ListGroups",
-    "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch",
+    "ListOffsets", "ListPartitionReassignments", "ListTransactions", "Metadata", "OffsetFetch",
 }  # fmt: skip
 
 

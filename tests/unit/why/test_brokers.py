@@ -4,6 +4,7 @@ from kctl.client.admin import LogDir, MetadataView, QuorumDescription, QuorumRep
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
 from kctl.why import Look
+from kctl.why.look import ConfigValue
 from tests.unit.why.looks import NODES, WALL_MS, found, found_once, partition, topic
 
 TB = 1_000_000_000_000
@@ -90,3 +91,21 @@ def test_leaders_on_one_broker() -> None:
     assert result["preferred-leader-away"].subject in ("broker 2", "broker 3")
     even = topic(*(partition(number, 1 + number % 3, (1 + number % 3,)) for number in range(60)))
     assert found(Look(WALL_MS, NODES, topics=even)) == {}
+
+
+def test_throttle_without_a_move_is_left_behind() -> None:
+    rate = {2: {"leader.replication.throttled.rate": ConfigValue("1000", 2)}}
+    replicas = {"t": {"leader.replication.throttled.replicas": ConfigValue("0:1", 1)}, "u": {}}
+    look = Look(WALL_MS, NODES, broker_configs=rate, topic_configs=replicas, moving=frozenset())
+    [finding] = [each for each in found(look).values() if each.id == "throttle-left-behind"]
+    assert finding.sentence == (
+        "topic t throttles replication (leader.replication.throttled.replicas=0:1) and no partition is being moved: "
+        "a move set that and did not remove it"
+    )
+    assert finding.cure == (
+        "kctl configs unset topic t leader.replication.throttled.replicas follower.replication.throttled.replicas"
+    )
+    for moving in (None, frozenset({TopicPartition("t", 0)})):
+        assert found(look._replace(moving=moving)) == {}
+    empty = {"t": {"leader.replication.throttled.replicas": ConfigValue("", 1)}}
+    assert found(look._replace(broker_configs={}, topic_configs=empty)) == {}
