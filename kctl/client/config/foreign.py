@@ -43,7 +43,6 @@ IGNORED: dict[str, str] = {
     "sasl.oauthbearer.jwks.endpoint.url": _VALIDATION,
     "sasl.oauthbearer.scope.claim.name": _VALIDATION,
     "sasl.oauthbearer.sub.claim.name": _VALIDATION,
-    "sasl.oauthbearer.method": "a token endpoint is named by sasl.oauthbearer.token.endpoint.url",
     "sasl.login.retry.backoff.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
     "sasl.login.retry.backoff.max.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
     "sasl.login.refresh.buffer.seconds": _LOGIN,

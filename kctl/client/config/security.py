@@ -81,6 +81,14 @@ class SecurityConfig(BaseConfig):
         None,
         "Function that returns a token, or (token, expires_at_s); in Python only (kctl's own property).",
     )
+    sasl_oauthbearer_method = choice(
+        "sasl.oauthbearer.method",
+        "default",
+        ("default", "oidc", "aws_msk_iam"),
+        "Where tokens come from: what else is set, a token endpoint (oidc), or AWS credentials (aws_msk_iam).",
+    )
+    aws_region = optional_text("aws.region", "Region of aws_msk_iam; else that in the name of the first server.")
+    aws_profile = optional_text("aws.profile", "Profile of aws_msk_iam in AWS's own files; needs boto3.")
     sasl_login_connect_timeout_ms = duration(
         "sasl.login.connect.timeout.ms", 0, "Timeout of connecting to the token endpoint; 0: that of a connection."
     )

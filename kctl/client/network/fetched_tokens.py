@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.config import ClientConfig
-from kctl.client.errors import AuthenticationError
+from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
 from kctl.client.runtime import Resolver
 from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_extensions
@@ -107,6 +107,9 @@ def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
     callback = config.sasl_oauthbearer_token_callback
     if callback is not None:
         return FetchedTokens(lambda: _of_callback(callback, clock), clock, extensions)
+    if config.sasl_oauthbearer_method == "aws_msk_iam":
+        region = _region_of(config)
+        return FetchedTokens(lambda: _of_aws(config, region, clock), clock, extensions)
     credentials = credentials_of(config)
     if credentials is None:
         return None
@@ -130,6 +133,21 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         return fetch_token(http, credentials, Timer(clock, config.socket_connection_setup_timeout_ms))
     finally:
         http.close()
+
+
+def _region_of(config: ClientConfig) -> str:
+    host = config.bootstrap_servers[0].host if config.bootstrap_servers else ""
+    name, _, domain = host.removesuffix(".").partition(".amazonaws.com")
+    region = config.aws_region or (name.rpartition(".")[2] if domain in ("", ".cn") and name != host else "")
+    if not region:
+        raise ConfigError("aws_msk_iam needs aws.region: the name of the first server has none", key="aws.region")
+    return region
+
+
+def _of_aws(config: ClientConfig, region: str, clock: Clock) -> AccessToken:
+    from kctl.client.aws_msk import find_credentials, msk_token  # wanted for this login alone
+
+    return msk_token(find_credentials(config.aws_profile), region, clock.wall_ms())
 
 
 def _of_callback(callback: Callable[[], object], clock: Clock) -> AccessToken:

@@ -103,7 +103,8 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
     if config.sasl_oauthbearer_token_file is not None:
         path = config.sasl_oauthbearer_token_file
         return lambda: Token(_read_token(path), extensions)
-    if config.sasl_oauthbearer_token_callback is not None or credentials_of(config) is not None:
+    is_fetched = config.sasl_oauthbearer_token_callback is not None or config.sasl_oauthbearer_method == "aws_msk_iam"
+    if is_fetched or credentials_of(config) is not None:
         return _not_fetched
     endpoint = config.sasl_oauthbearer_token_endpoint_url
     if endpoint is not None:
