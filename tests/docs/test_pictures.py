@@ -106,7 +106,7 @@ def tables_lines(folder: Path) -> list[Text]:
         commit(served.bootstrap, "billing", {("orders", 0): 40, ("orders", 1): 12, ("orders", 2): 45})
         commit(served.bootstrap, "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", {("payments", 0): 3})
         environ = {"KCTL_BOOTSTRAP_SERVERS": served.bootstrap}
-        for command in ("topics list", "groups lag --all", "topics describe order"):
+        for command in ("topics list", "groups list", "topics describe order"):
             lines.append(Text(f"$ kctl {command}", style="bold"))
             with Terminal(*command.split(), columns=COLUMNS, environ=environ, with_stderr=True) as terminal:
                 lines += [Text.from_ansi(line) for line in terminal.read_all().decode().splitlines()]
