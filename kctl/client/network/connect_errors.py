@@ -87,6 +87,7 @@ _WAITED_FOR = {
     Phase.APIVERSIONS: ("connected, but no ApiVersions answer", "a hung broker, or a port that is not Kafka"),
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
+_NO_TOKEN = ("no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker")
 _CLOSED_HINTS = {
     Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
     Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
@@ -96,17 +97,25 @@ _CLOSED_HINTS = {
 
 
 def expired(
-    target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, flag: str = "--connect-timeout"
+    target: Target,
+    phase: Phase,
+    limit_ms: int,
+    elapsed_ms: int,
+    flag: str = "--connect-timeout",
+    *,
+    needs_token: bool = False,
 ) -> TransportError:
     """Return the error of an attempt that was not ready within its limit, which is the option `flag`."""
-    what, hint = _WAITED_FOR[phase]
+    what, hint = _NO_TOKEN if needs_token else _WAITED_FOR[phase]
     text = f"{what} within {duration_text(limit_ms)} ({flag})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
-def unfinished(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> TransportError:
+def unfinished(
+    target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, needs_token: bool = False
+) -> TransportError:
     """Return the error of an attempt whose caller ran out of time before its own limit passed."""
-    what, hint = _WAITED_FOR[phase]
+    what, hint = _NO_TOKEN if needs_token else _WAITED_FOR[phase]
     text = f"{what} yet (--connect-timeout {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 

@@ -69,13 +69,18 @@ class ConnectionFactory:
         works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
         if self._tokens is not None:
             self._tokens.refresh_with(resolver)
-            works.append(self._tokens.refresh)
+            works.append(self._tokens.get)
 
         def work() -> None:
             for each in works:
                 each()
 
         return resolver.run(work, on_done) if works else None
+
+    @property
+    def fetches_tokens(self) -> bool:
+        """Whether `read_files` may wait for a token."""
+        return self._tokens is not None
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
         """Start to get the next token where it is due."""

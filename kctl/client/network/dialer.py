@@ -58,7 +58,8 @@ class Dialer:
     @property
     def is_resolving(self) -> bool:
         """Whether every attempt under way still waits for DNS."""
-        return all(entry.attempt is not None and entry.attempt.is_resolving for entry in self._attempting.values())
+        attempts = [entry.attempt for entry in self._attempting.values()]
+        return all(each is not None and each.is_resolving and not self._needs_token(each) for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
         """Return what the attempt (at that node) that is longest under way waits for; callers may have less time."""
@@ -72,8 +73,14 @@ class Dialer:
                 return connect_errors.unfinished(connection.target, connection.phase, attempt.limit_ms, elapsed_ms)
             if attempt.is_resolving:
                 target = Target(attempt.number, entry.node.node_id, entry.node.host, entry.node.port, "")
-                return connect_errors.unfinished(target, Phase.DNS, attempt.limit_ms, elapsed_ms)
+                needs_token = self._needs_token(attempt)
+                phase = Phase.SASL if needs_token else Phase.DNS
+                return connect_errors.unfinished(target, phase, attempt.limit_ms, elapsed_ms, needs_token=needs_token)
         return None
+
+    def _needs_token(self, attempt: NodeAttempt) -> bool:
+        """Return whether an attempt that is not dialled yet waits for a token, and no longer for DNS."""
+        return attempt.is_reading and self._factory.fetches_tokens
 
     def start(self, entry: NodeEntry) -> None:
         """Start an attempt at a node that may be dialled."""
@@ -181,8 +188,10 @@ class Dialer:
         while (address := attempt.pop_due(now_ms)) is not None:
             self._dial(entry, attempt, address, now_ms)
         if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
-            error = connect_errors.expired(target, Phase.DNS, attempt.limit_ms, elapsed_ms)
-            self._events(Expired(now_ms, target, Phase.DNS, attempt.limit_ms, elapsed_ms, error))
+            needs_token = self._needs_token(attempt)
+            phase = Phase.SASL if needs_token else Phase.DNS
+            error = connect_errors.expired(target, phase, attempt.limit_ms, elapsed_ms, needs_token=needs_token)
+            self._events(Expired(now_ms, target, phase, attempt.limit_ms, elapsed_ms, error))
             self._attempt_failed(entry, error, now_ms)
 
     def _dial(self, entry: NodeEntry, attempt: NodeAttempt, address: Address, now_ms: int) -> None:

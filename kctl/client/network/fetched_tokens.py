@@ -2,7 +2,7 @@
 
 A helper thread gets a token before a connection is dialled, under its connect timeout, and the next one once
 REFRESH_PART of its lifetime has passed, so that the renewal of a session (KIP-368) finds a new token. The network
-thread never waits for one. Thread-safe.
+thread never waits for one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
 Shown by tests/unit/network/test_fetched_tokens.py and tests/broker/test_oauth_login.py.
 
 Source: KIP-768, KIP-255. Differs: Java has a thread for each login, here the network loop starts the helper.
@@ -21,7 +21,9 @@ from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_e
 REFRESH_PART = 0.8
 """Of a token's lifetime, as Java's sasl.login.refresh.window.factor."""
 RETRY_MS = 10_000
-"""After a token could not be had while the one at hand is valid."""
+"""After a token could not be had; sooner where the one at hand expires sooner."""
+LEAST_MS = 1_000
+"""The next token is not asked for sooner, whatever the lifetime: an endpoint is not flooded with requests."""
 
 
 class FetchedTokens:
@@ -43,22 +45,37 @@ class FetchedTokens:
         self._resolver: Resolver | None = None
         self._is_refreshing = False
 
+    def get(self) -> None:
+        """Get a token unless the one at hand is valid; one that fails is reported by `current`."""
+        if not self._is_valid():
+            self._get_unless(self._is_valid)
+
     def refresh(self) -> None:
-        """Get a token where there is none, or where the one at hand is due; one that fails is reported by `current`."""
+        """Get the next token where it is due; until it is there, the one at hand is used."""
+        self._get_unless(lambda: self._token is not None and self._clock.now_ms() < self._refresh_at_ms)
+
+    def _is_valid(self) -> bool:
+        return self._token is not None and self._clock.now_ms() < self._expires_at_ms
+
+    def _get_unless(self, is_there: Callable[[], bool]) -> None:
         with self._lock:
-            if self._token is not None and self._clock.now_ms() < self._refresh_at_ms:
+            if is_there():  # another thread has got it meanwhile
                 return
             asked_at_ms = self._clock.now_ms()
             try:
                 token = self._fetch()
             except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
                 self._error = e
-                self._refresh_at_ms = self._clock.now_ms() + RETRY_MS
+                now_ms = self._clock.now_ms()
+                left_ms = self._expires_at_ms - now_ms if self._token is not None else 0
+                pause_ms = min(RETRY_MS, max(LEAST_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
+                self._refresh_at_ms = now_ms + pause_ms
                 return
             self._error = None
             lifetime_ms = FOREVER_MS if token.lifetime_ms is None else token.lifetime_ms
             self._expires_at_ms = asked_at_ms + lifetime_ms
-            self._refresh_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
+            due_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
+            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_MS)
             self._token = token
 
     def refresh_with(self, resolver: Resolver) -> None:
@@ -87,7 +104,7 @@ class FetchedTokens:
         Raises: AuthenticationError: there is none, with the reason.
         """
         if self._token is None and self._error is None:  # nothing was dialled through `refresh_with`: a probe
-            self.refresh()
+            self.get()
         token, now_ms = self._token, self._clock.now_ms()
         if token is None or now_ms >= self._expires_at_ms:
             why = "it has expired" if self._error is None else str(self._error)

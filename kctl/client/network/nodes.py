@@ -26,7 +26,7 @@ class NodeAttempt:
         limit_ms: int,
         delay_ms: int,
     ) -> None:
-        """`reading`: the reading of certificates that has to be done too, if any."""
+        """`reading`: what gets certificates or a token, which has to be done too, if any."""
         self.number = number
         self.limit_ms = limit_ms
         self.started_at_ms = started_at_ms
@@ -42,6 +42,11 @@ class NodeAttempt:
     @property
     def is_resolving(self) -> bool:
         return self._race is None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the look-up has ended, and certificates or a token are still waited for."""
+        return self._lookup is not None and self._lookup.done and self._reading is not None and not self._reading.done
 
     def ended_lookup(self) -> Lookup | None:
         """Return the look-up when it has ended since the last call."""

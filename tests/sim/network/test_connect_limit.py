@@ -40,6 +40,25 @@ def test_a_slow_resolver_is_under_the_same_limit() -> None:
         assert (expired.at_ms, expired.phase) == (1000, Phase.DNS)
 
 
+def test_a_token_that_does_not_come_is_named_and_not_dns() -> None:
+    with Hub() as hub:
+        bench = Bench(
+            hub,
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="OAUTHBEARER",
+            sasl_oauthbearer_token_callback=lambda: "t",
+            **LIMIT,
+        )
+        bench.resolver.hold_work()
+        assert not bench.connect(until_ms=500)
+        assert "no OAUTHBEARER token yet" in str(bench.client.unfinished(-1))
+        assert bench.client.activity() == "connecting"
+        assert not bench.connect(until_ms=1000)
+        (expired,) = bench.seen(Expired)
+        assert (expired.at_ms, expired.phase) == (1000, Phase.SASL)
+        assert "no OAUTHBEARER token within 1s (--connect-timeout)" in str(expired.error)
+
+
 def test_time_spent_in_dns_is_taken_from_the_rest() -> None:
     with Hub() as hub:
         bench = Bench(hub, bootstrap_servers="slow.example:9092", **LIMIT)

@@ -37,6 +37,7 @@ class SimResolver:
         self._name = hub.unique(name)
         self._names: dict[str, _Name] = {}
         self._under_way: dict[SimLookup, Callable[[], None]] = {}
+        self._holds_work = False
 
     def add(self, host: str, ips: Sequence[str], *, delay_ms: int = 0) -> None:
         """Let `host` resolve to `ips`, in that order, after `delay_ms`; later look-ups only."""
@@ -65,11 +66,16 @@ class SimResolver:
         return lookup
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> SimLookup:
-        """Run what would block a network thread; it takes no virtual time."""
-        work()
+        """Run what would block a network thread; it takes no virtual time, or after `hold_work` never ends."""
         lookup = SimLookup()
-        lookup.done = True
+        if not self._holds_work:
+            work()
+            lookup.done = True
         return lookup
+
+    def hold_work(self) -> None:
+        """Let work from now on never end, as that of a token endpoint that is silent."""
+        self._holds_work = True
 
     def answer_all(self) -> None:
         """End the look-ups that are under way now, as they would have ended: what held them up is over."""

@@ -92,16 +92,60 @@ def test_failure_is_reported_until_a_token_is_there() -> None:
 
 
 def test_failed_refresh_keeps_the_token_until_it_expires() -> None:
-    clock, endpoint = ManualClock(), Endpoint(1000)
+    clock, endpoint = ManualClock(), Endpoint(10_000)
     tokens = FetchedTokens(endpoint, clock, {})
-    tokens.refresh()
+    tokens.get()
     endpoint.error = ConnectionRefused("refused")
-    clock.advance(900)
+    clock.advance(9_000)
     tokens.refresh()
     assert tokens.current().value == "t1"
-    clock.advance(100)
+    clock.advance(1_000)
     with pytest.raises(AuthenticationError, match="refused"):
         tokens.current()
+
+
+def test_connection_waits_for_no_token_while_one_is_valid() -> None:
+    clock, endpoint = ManualClock(), Endpoint(100_000)
+    tokens = FetchedTokens(endpoint, clock, {})
+    tokens.get()
+    clock.advance(99_999)
+    tokens.get()
+    assert (tokens.current().value, endpoint.asked) == ("t1", 1)
+    clock.advance(1)
+    tokens.get()
+    assert (tokens.current().value, endpoint.asked) == ("t2", 2)
+
+
+def test_connection_asks_again_once_the_token_has_expired() -> None:
+    clock, endpoint = ManualClock(), Endpoint(10_000)
+    tokens = FetchedTokens(endpoint, clock, {})
+    tokens.get()
+    endpoint.error = ConnectionRefused("refused")
+    clock.advance(9_999)
+    tokens.refresh()
+    endpoint.error = None
+    clock.advance(1)
+    tokens.get()
+    assert tokens.current().value == "t3"
+
+
+@pytest.mark.parametrize(("lifetime_ms", "pause_ms"), [(10_000, 1_000), (60_000, 6_000), (3_600_000, 10_000)])
+def test_failed_refresh_is_repeated_before_the_token_expires(lifetime_ms: int, pause_ms: int) -> None:
+    clock, endpoint = ManualClock(), Endpoint(lifetime_ms)
+    tokens = FetchedTokens(endpoint, clock, {})
+    tokens.get()
+    endpoint.error = ConnectionRefused("refused")
+    clock.advance(tokens.next_deadline_ms() - clock.now_ms())
+    tokens.refresh()
+    assert tokens.next_deadline_ms() - clock.now_ms() == pause_ms
+
+
+@pytest.mark.parametrize("lifetime_ms", [0, 1, 1000])
+def test_endpoint_is_asked_once_a_second_at_most_for_the_next_token(lifetime_ms: int) -> None:
+    clock, endpoint = ManualClock(), Endpoint(lifetime_ms)
+    tokens = FetchedTokens(endpoint, clock, {})
+    tokens.get()
+    assert tokens.next_deadline_ms() - clock.now_ms() == 1000
 
 
 def config(**properties: object) -> ClientConfig:
