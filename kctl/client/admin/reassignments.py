@@ -1,6 +1,7 @@
 """Reassignments: partitions moved to other brokers, what is being moved, and moves cancelled.
 
-All of it is requested from the controller. A move that is requested twice is one move, so a lost response does no harm.
+All of it is requested from the controller. A move that is requested twice is one move, so a lost response does no harm;
+a move that is cancelled twice is NO_REASSIGNMENT_IN_PROGRESS, as one that has ended.
 Shown by tests/sim/admin/test_reassignments.py.
 """
 

@@ -17,7 +17,7 @@ from kctl.client.admin.scram_values import (
 )
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.protocol.api.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -70,7 +70,13 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
     pending = {Credential(each.user, each.mechanism): each for each in changes}
     while pending:
         first = {key.user: key for key in reversed(pending)}
-        results = _alter_each(call, {key.user: pending.pop(key) for key in first.values()})
+        try:
+            results = _alter_each(call, {key.user: pending.pop(key) for key in first.values()})
+        except ApiTimeout as timeout:
+            if not (done or failed):
+                raise
+            failed.update(dict.fromkeys([*first.values(), *pending], timeout))
+            break
         done.update(dict.fromkeys(first[user] for user in results.done))
         failed.update((first[user], error) for user, error in results.failed.items())
         for key in [key for key in pending if key.user in results.failed]:

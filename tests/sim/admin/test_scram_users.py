@@ -64,6 +64,17 @@ def test_removal_of_a_user_that_never_was_fails_after_a_retry_too() -> None:
     with_admin(use)
 
 
+def test_changes_that_were_made_are_reported_where_a_further_one_is_not_answered() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.alter_user_scram_credentials([ScramPassword("bob", SHA_256, "b")]).raise_first()
+        world.sandbox.start_fault(world.sandbox.cluster.controller_id, Fault.DELAY, ms=1_500)
+        results = admin.alter_user_scram_credentials(NEW, timeout=2)
+        assert list(results.done) == [("ann", SHA_256)]
+        assert isinstance(results.failed[Credential("ann", SHA_512)], ApiTimeout)
+
+    with_admin(use)
+
+
 def test_password_is_in_no_text_of_a_change() -> None:
     assert "secret" not in repr(NEW)
 
