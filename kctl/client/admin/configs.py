@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from kctl.client.admin.call import Build, Call, Items, Results, any_node, not_registered
 from kctl.client.broker_errors import broker_error
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -183,7 +184,14 @@ def _of_each(
         if of_any:
             found |= call.ask_items(any_node, build(of_any), response_type, of_any, read)
         builds = {node_id: build(asked) for node_id, asked in of_node.items() if node_id is not None}
-        for node_id, answer in call.ask_nodes(builds).items():
+        answers: Mapping[int, Answer | KafkaError]
+        try:
+            answers = call.ask_nodes(builds)
+        except ApiTimeout as timeout:
+            if not found:
+                raise
+            answers = dict.fromkeys(builds, timeout)
+        for node_id, answer in answers.items():
             if isinstance(answer, KafkaError) and call.client.metadata.cluster.node(node_id) is None:
                 answer = not_registered(node_id)
             found |= call.items(answer, of_node[node_id], read)

@@ -98,6 +98,17 @@ def test_change_of_each_resource_fails_by_itself_and_as_a_whole() -> None:
     with_admin(use, topics={"orders": 1})
 
 
+def test_change_of_a_topic_is_reported_where_the_broker_of_another_change_is_silent() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.start_fault(2, Fault.BLACKHOLE)
+        changes = {TOPIC: {"retention.ms": "1"}, BROKERS[1]: {"log.retention.ms": "7"}}
+        results = admin.alter_configs(changes, timeout=2)
+        assert (list(results.done), list(results.failed)) == ([TOPIC], [BROKERS[1]])
+        assert isinstance(results.failed[BROKERS[1]], ApiTimeout)
+
+    with_admin(use, topics={"orders": 1})
+
+
 def test_validation_of_a_change_changes_nothing() -> None:
     def use(world: World, admin: Admin) -> None:
         assert admin.alter_configs({TOPIC: {"retention.ms": "1"}}, validate_only=True).failed == {}
