@@ -24,6 +24,7 @@ from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetErro
 from kctl.client.events import ResetCause
 from kctl.client.records import BatchReader, Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kctl.client.records.reader import OUTPUT_BYTES
 
 
 class Delivery:
@@ -32,14 +33,16 @@ class Delivery:
     Attributes:
         decoded: the next records, which the application does not have yet.
         is_decoded: whether no record comes after those.
+        decompressed_bytes: what was decompressed for the last poll.
     """
 
-    __slots__ = ("_next_offset", "_reader", "chunk", "decoded", "is_decoded")
+    __slots__ = ("_next_offset", "_reader", "chunk", "decoded", "decompressed_bytes", "is_decoded")
 
     def __init__(self, chunk: FetchedChunk) -> None:
         self.chunk = chunk
         self.decoded: list[Record] = []
         self.is_decoded = False
+        self.decompressed_bytes = 0
         self._next_offset = chunk.fetch_offset
         self._reader: BatchReader | None = None
 
@@ -52,6 +55,7 @@ class Delivery:
 
         Raises: CorruptBatchError: what comes next is damaged, and `decoded` is empty.
         """
+        self.decompressed_bytes = 0
         while len(self.decoded) < limit and not self.is_decoded:
             try:
                 self._decode(limit - len(self.decoded))
@@ -69,7 +73,9 @@ class Delivery:
         reader, self._reader = self._reader, None
         if reader is None:
             reader = self.chunk._replace(fetch_offset=self._next_offset).reader()
+        before_bytes = reader.decompressed_bytes
         records = reader.records(limit)
+        self.decompressed_bytes += reader.decompressed_bytes - before_bytes
         if records:
             self._next_offset = records[-1].offset + 1
             self.decoded = self.decoded + records if self.decoded else records
@@ -195,7 +201,8 @@ class FetchedData:
     def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
         """Return up to `limit` records, or None; the positions move past them once they are given.
 
-        Fetched data without records to deliver is passed until the timer expires: the next call continues behind it.
+        Fewer after OUTPUT_BYTES of decompressed batches. Fetched data without records to deliver is passed until the
+        timer expires: the next call continues behind it.
 
         Raises: the error of a partition whose turn it is, when no record comes before it.
         """
@@ -203,6 +210,7 @@ class FetchedData:
             records: list[Record] = []
             runs: list[Run] = []
             failed: tuple[TopicPartition, KafkaError] | None = None
+            decompressed_bytes = 0
             for tp, item in self._turns():
                 try:
                     if isinstance(item, PartitionFailed):
@@ -213,8 +221,10 @@ class FetchedData:
                     break
                 runs.append(run)
                 records = records + some if records else some
+                decompressed_bytes += item.decompressed_bytes
                 timer.update()
-                if not run.is_last or len(records) >= limit or (timer.is_expired and not records):
+                is_enough = len(records) >= limit or (bool(records) and decompressed_bytes >= OUTPUT_BYTES)
+                if not run.is_last or is_enough or (timer.is_expired and not records):
                     break
             if runs:
                 self.result = result = PollResult(records, runs)

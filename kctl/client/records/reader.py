@@ -44,6 +44,7 @@ class BatchReader:
         count: records given out so far.
         aborted_records: records left out because their transaction was aborted.
         filtered_records: records passed without output, because a condition of the plan did not hold for them.
+        decompressed_bytes: what all batches so far have become that were compressed.
         markers: the control records passed so far.
         whole_batches: batches seen so far that are whole.
         cut_batch_bytes: once at the end of the bytes, the size of the batch that was cut there, else 0. A cut batch is
@@ -78,7 +79,7 @@ class BatchReader:
         self._check_crcs = check_crcs
         self._aborted = None if aborted is None else AbortedFilter(aborted)
         self._max_decompressed_bytes = max_decompressed_bytes
-        self._decompressed_bytes = 0
+        self.decompressed_bytes = 0
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
 
@@ -130,8 +131,8 @@ class BatchReader:
 
     def _decompressed_enough(self) -> Callable[[], bool]:
         """Return what says when OUTPUT_BYTES more are decompressed."""
-        enough = self._decompressed_bytes + OUTPUT_BYTES
-        return lambda: self._decompressed_bytes >= enough
+        enough = self.decompressed_bytes + OUTPUT_BYTES
+        return lambda: self.decompressed_bytes >= enough
 
     def _read(
         self,
@@ -215,7 +216,7 @@ class BatchReader:
             source, data, frame.at, frame.end, check_crcs=self._check_crcs, max_decompressed_bytes=limit
         )
         if message.info.compression != "none":
-            self._decompressed_bytes += len(message.records)
+            self.decompressed_bytes += len(message.records)
         return message.info, message.records
 
     def _open(self, frame: Frame, info: BatchInfo, message: bytes | None) -> RecordCursor:
@@ -230,7 +231,7 @@ class BatchReader:
             plain = decompress(info.compression, memoryview(data)[records_at : frame.end], limit)
         except DecompressionError as error:
             raise source.damaged(str(error), info.base_offset, frame.at) from error
-        self._decompressed_bytes += len(plain)
+        self.decompressed_bytes += len(plain)
         return self._cursor_over(info, plain)
 
     def _cursor_over(self, info: BatchInfo, plain: bytes) -> RecordCursor:

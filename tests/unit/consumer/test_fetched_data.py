@@ -18,6 +18,8 @@ from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Stage, Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, LogTruncationError
 from kctl.client.events import ResetCause
+from kctl.client.records import RecordBatchBuilder
+from kctl.client.records.reader import OUTPUT_BYTES
 from tests.unit.consumer.fakes import T0, T1, batch, pop_chunk, take, take_changes
 from tests.unit.records import handmade
 
@@ -93,6 +95,17 @@ def test_poll_passes_data_without_records_until_its_deadline() -> None:
     assert scenario.position(T0) == 1
     assert scenario.data.pop_records(10, Timer(ManualClock(), 1)) is None
     assert scenario.position(T0) == 3
+
+
+def test_poll_returns_after_as_many_decompressed_bytes_of_several_partitions_as_of_one() -> None:
+    scenario = Scenario()
+    builder = RecordBatchBuilder("zstd", batch_size_bytes=1 << 30)
+    builder.try_append(None, bytes(OUTPUT_BYTES * 3 // 4), (), 1)
+    data = builder.build()
+    for tp, offset in ((T0, 0), (T0, 1), (T1, 0)):
+        scenario.bring(tp, offset.to_bytes(8) + data[8:], offset)
+    assert [(record.partition, record.offset) for record in take(scenario.data, 10)] == [(0, 0), (1, 0)]
+    assert [(record.partition, record.offset) for record in take(scenario.data, 10)] == [(0, 1)]
 
 
 def test_seek_drops_data_that_was_fetched_before() -> None:
