@@ -23,6 +23,8 @@ Convert = Callable[[Any], Any]
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DECIMAL = "decimal"
+MOST_PRECISION = 1000
+"""Digits of a decimal; one that claims more is bytes, as Avro has it for every invalid logical type."""
 
 
 class AvroCodec:
@@ -37,6 +39,14 @@ class AvroCodec:
 
     def __init__(self, text: str, dependencies: Sequence[str] = (), reader: str | None = None) -> None:
         self._fastavro = import_library("fastavro", "avro")
+        try:
+            self._prepare(text, dependencies, reader)
+        except RecursionError:
+            raise SchemaError("the Avro schema is nested too deeply") from None
+        except Exception as e:  # noqa: BLE001 - what the library raises for a hostile schema is not documented
+            raise SchemaError(f"not a valid Avro schema: {type(e).__name__}: {e}"[:300]) from None
+
+    def _prepare(self, text: str, dependencies: Sequence[str], reader: str | None) -> None:
         names: dict[str, Any] = {}
         self._schema, schema = self._parse(text, dependencies, names)
         self._guard = Guard.of(schema, names)
@@ -50,15 +60,10 @@ class AvroCodec:
 
     def _parse(self, text: str, dependencies: Sequence[str], names: dict[str, Any]) -> tuple[Any, Any]:
         """Return a schema as fastavro wants it, without logical types, and as it was written; fill in its names."""
-        try:
-            for each in dependencies:
-                _collect_names(json.loads(each), "", names)
-            schema = _collect_names(json.loads(text), "", names)
-            return self._fastavro.parse_schema(_plain(_whole(schema, names, set()))), schema
-        except RecursionError:
-            raise SchemaError("the Avro schema is nested too deeply") from None
-        except Exception as e:  # noqa: BLE001 - what the library raises for a hostile schema is not documented
-            raise SchemaError(f"not a valid Avro schema: {type(e).__name__}: {e}"[:300]) from None
+        for each in dependencies:
+            _collect_names(json.loads(each), "", names)
+        schema = _collect_names(json.loads(text), "", names)
+        return self._fastavro.parse_schema(_plain(_whole(schema, names, set()))), schema
 
     def decode(self, data: bytes) -> Any:
         """Return the value as JSON. Raises: DecodeError: the bytes are not of this schema, or more than that."""
@@ -291,14 +296,20 @@ class _Way:
 def _decimal_to_json(schema: Mapping[str, Any]) -> Convert:
     from decimal import Decimal
 
-    scale = int(schema.get("scale", 0))
-    return lambda value: format(Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, _exact()), "f")
+    scale = schema.get("scale", 0)
+
+    def convert(value: bytes) -> str:
+        if len(value) > MOST_PRECISION:
+            raise ValueError(f"a decimal of {len(value)} bytes")
+        return format(Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, _exact()), "f")
+
+    return convert
 
 
 def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
     from decimal import Decimal
 
-    scale, precision, size = int(schema.get("scale", 0)), int(schema["precision"]), schema.get("size")
+    scale, precision, size = schema.get("scale", 0), schema["precision"], schema.get("size")
 
     def convert(value: Any) -> bytes:
         given = Decimal(value if isinstance(value, str) else str(value))
@@ -362,7 +373,10 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def _is_decimal(schema: Any) -> bool:
-    return isinstance(schema, Mapping) and schema.get("logicalType") == _DECIMAL and "precision" in schema
+    if not isinstance(schema, Mapping) or schema.get("logicalType") != _DECIMAL:
+        return False
+    scale, precision = schema.get("scale", 0), schema.get("precision")
+    return isinstance(scale, int) and isinstance(precision, int) and 0 <= scale <= precision <= MOST_PRECISION
 
 
 def _branch_name(schema: Any) -> str:

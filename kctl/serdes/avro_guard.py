@@ -1,17 +1,21 @@
 """Guard: a walk over Avro bytes before fastavro reads them, for the schemas whose bytes could be a bomb.
 
-Two kinds of schema let a few bytes ask for much: recursive ones (fastavro recurses in C without a bound, and the
-process would crash) and arrays of items of no bytes (a billion of them in ten bytes). All others need no guard, since
-each value in them takes bytes of its own. Shown by tests/unit/serdes/test_avro_guard.py.
+Three kinds of schema let a few bytes ask for much: recursive and deep ones (fastavro recurses in C without a bound, and
+the process would crash), and those with values of no bytes: an array has a billion of them in ten bytes, records whose
+fields double at each level have as many in none. All others need no guard: each value in them takes bytes of its own.
+Shown by tests/unit/serdes/test_avro_guard.py.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from kctl.serdes.errors import DecodeError
 
 MOST_DEPTH = 500
-MOST_EMPTY_ITEMS = 100_000
+MOST_LEVELS = 32
+"""Of a schema that is not recursive; one with more has a guard."""
+MOST_VALUES, MOST_VALUES_A_BYTE = 100_000, 8
+"""In data of some length: so many, and so many more for each byte."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
@@ -25,10 +29,10 @@ class Guard:
     @classmethod
     def of(cls, schema: Any, names: Mapping[str, Any]) -> "Guard | None":
         """Return the guard that a schema needs, or None."""
-        return cls(schema, names) if _is_risky(schema, names, (), {}) else None
+        return cls(schema, names) if _facts(schema, names, {}).is_risky else None
 
     def check(self, data: bytes) -> None:
-        """Walk over the bytes. Raises: DecodeError: too deep, too many empty items, or the bytes end too early."""
+        """Walk over the bytes. Raises: DecodeError: too deep, too many values, or the bytes end too early."""
         _Walk(data, self._names).value(self._schema, 0)
 
 
@@ -37,12 +41,16 @@ class _Walk:
         self._data = data
         self._names = names
         self._at = 0
-        self._items = 0
+        self._values = 0
+        self._most_values = MOST_VALUES + MOST_VALUES_A_BYTE * len(data)
 
     def value(self, schema: Any, depth: int) -> None:
         """Pass over one value."""
         if depth > MOST_DEPTH:
             raise DecodeError(f"the value is nested more than {MOST_DEPTH} levels deep")
+        self._values += 1
+        if self._values > self._most_values:
+            raise DecodeError(f"{len(self._data)} bytes stand for more than {self._most_values} values")
         if isinstance(schema, list):
             branch = self._number()
             if not 0 <= branch < len(schema):
@@ -71,14 +79,9 @@ class _Walk:
                 count = -count
                 self._number()
             for _ in range(count):
-                before = self._at
                 if is_map:
                     self._pass(self._number())
                 self.value(items, depth + 1)
-                if self._at == before:
-                    self._items += 1
-                    if self._items > MOST_EMPTY_ITEMS:
-                        raise DecodeError(f"an array has more than {MOST_EMPTY_ITEMS} items of no bytes")
 
     def _pass(self, size: int) -> None:
         if not 0 <= size <= len(self._data) - self._at:
@@ -99,41 +102,45 @@ class _Walk:
             shift += 7
 
 
-def _is_risky(schema: Any, names: Mapping[str, Any], above: tuple[str, ...], seen: dict[str, bool]) -> bool:
+class _Facts(NamedTuple):
+    """What is to be known of a type: how deep its values nest, whether they take no bytes, and whether it is risky."""
+
+    levels: int
+    is_empty: bool
+    is_risky: bool
+
+
+def _facts(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
+    """Return the facts of a type.
+
+    Args: seen: those of named types; None while a type is looked at, so that one that contains itself is found.
+    """
     if isinstance(schema, list):
-        return any(_is_risky(each, names, above, seen) for each in schema)
+        branches = [_facts(each, names, seen) for each in schema]
+        levels = max((each.levels for each in branches), default=0)
+        return _Facts(levels, False, any(each.is_risky for each in branches))
     kind = schema if isinstance(schema, str) else schema["type"]
     name = kind if kind in names else schema["name"] if not isinstance(schema, str) and "name" in schema else ""
-    if name in above:
-        return True
     if name in seen:
-        return seen[name]
+        return seen[name] or _Facts(1, False, True)
     schema = names.get(name, schema)
-    if isinstance(schema, str):
-        return False
-    if schema["type"] == "array" and _least_bytes(schema["items"], names, ()) == 0:
-        return True
-    inner = [schema.get("items"), schema.get("values"), *(field["type"] for field in schema.get("fields", ()))]
-    within = (*above, name) if name else above
-    found = any(_is_risky(each, names, within, seen) for each in inner if each is not None)
+    if name:
+        seen[name] = None
+    found = _facts_of(schema, names, seen)
     if name:
         seen[name] = found
     return found
 
 
-def _least_bytes(schema: Any, names: Mapping[str, Any], above: tuple[str, ...]) -> int:
-    """Return 0 for a type whose values may take no bytes, else at least 1."""
-    if isinstance(schema, list):
-        return 1
+def _facts_of(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
     kind = schema if isinstance(schema, str) else schema["type"]
-    if kind in names:
-        schema = names[kind]
-        kind = schema["type"]
+    if kind in ("array", "map"):
+        item = _facts(schema["items" if kind == "array" else "values"], names, seen)
+        levels = item.levels + 1
+        return _Facts(levels, False, item.is_risky or levels > MOST_LEVELS or (item.is_empty and kind == "array"))
     if kind in ("record", "error"):
-        name = schema["name"]
-        if name in above:
-            return 1
-        return sum(_least_bytes(field["type"], names, (*above, name)) for field in schema["fields"])
-    if kind == "fixed":
-        return int(schema["size"])
-    return 0 if kind == "null" else 1
+        fields = [_facts(field["type"], names, seen) for field in schema["fields"]]
+        levels = max((each.levels for each in fields), default=0) + 1
+        is_risky = levels > MOST_LEVELS or any(each.is_risky or each.is_empty for each in fields)
+        return _Facts(levels, all(each.is_empty for each in fields), is_risky)
+    return _Facts(1, kind == "null" or (kind == "fixed" and schema["size"] == 0), False)

@@ -178,3 +178,25 @@ def test_value_that_does_not_fit_is_an_encode_error(wrong: Any) -> None:
 def test_invalid_schema_is_a_schema_error(schema: str) -> None:
     with pytest.raises(SchemaError):
         AvroCodec(schema)
+
+
+@pytest.mark.parametrize(
+    "logical",
+    [
+        {"precision": 5, "scale": -900_000},
+        {"precision": 900_000, "scale": 900_000},
+        {"precision": 5, "scale": "2"},
+        {"precision": None, "scale": []},
+        {"precision": 2, "scale": 3},
+    ],
+)
+def test_decimal_that_is_none_is_bytes(logical: dict[str, object]) -> None:
+    codec = AvroCodec(json.dumps({"type": "bytes", "logicalType": "decimal", **logical}))
+    assert codec.decode(b"\x02\x41") == "A"
+    assert codec.encode("A") == b"\x02\x41"
+
+
+def test_decimal_of_many_bytes_is_refused() -> None:
+    codec = AvroCodec(json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}))
+    with pytest.raises(DecodeError, match="a decimal of 8128 bytes"):
+        codec.decode(b"\x80\x7f" + b"\x55" * 8128)

@@ -31,7 +31,7 @@ def test_deep_recursion_is_refused_and_not_a_crash() -> None:
 @pytest.mark.parametrize("schema", [NULLS, EMPTIES])
 def test_array_of_empty_items_is_bounded(schema: str) -> None:
     codec = AvroCodec(schema)
-    with pytest.raises(DecodeError, match="items of no bytes"):
+    with pytest.raises(DecodeError, match="bytes stand for more than"):
         codec.decode(b"\x80\x80\x80\x80\x08" + b"\x00")
     assert len(codec.decode(b"\x06\x00")) == 3
 
@@ -48,3 +48,33 @@ def test_recursive_schema_with_every_type_passes() -> None:
 def test_ordinary_schema_has_no_guard() -> None:
     plain = {"type": "record", "name": "P", "fields": [{"name": "a", "type": {"type": "array", "items": "int"}}]}
     assert AvroCodec(json.dumps(plain))._guard is None
+
+
+def levels(count: int, fields: int, leaf: list[object]) -> str:
+    """Records of which each has some fields of the one before."""
+    types: list[object] = [{"type": "record", "name": "R0", "fields": leaf}]
+    for number in range(1, count):
+        inner = [{"name": f"f{each}", "type": f"R{number - 1}"} for each in range(fields)]
+        types.append({"type": "record", "name": f"R{number}", "fields": inner})
+    tops = [{"name": f"t{number}", "type": ["null", each]} for number, each in enumerate(types)]
+    return json.dumps({"type": "record", "name": "T", "fields": tops})
+
+
+def test_records_of_no_bytes_that_double_at_each_level_are_refused() -> None:
+    codec = AvroCodec(levels(40, 2, []))
+    with pytest.raises(DecodeError, match="bytes stand for more than"):
+        codec.decode(b"\x00" * 39 + b"\x02")
+    assert codec.decode(b"\x02" + b"\x00" * 39)["t0"] == {}
+
+
+def test_array_of_records_that_double_at_each_level_is_a_schema_like_others() -> None:
+    schema = json.loads(levels(40, 2, [{"name": "x", "type": "int"}]))
+    schema["fields"].append({"name": "many", "type": {"type": "array", "items": "R39"}})
+    assert AvroCodec(json.dumps(schema)).decode(b"\x00" * 41)["many"] == []
+
+
+def test_schema_that_is_deep_without_recursion_is_no_crash() -> None:
+    codec = AvroCodec(levels(2_000, 1, [{"name": "x", "type": "int"}]))
+    with pytest.raises(DecodeError, match="nested more than"):
+        codec.decode(b"\x00" * 1_999 + b"\x02\x00")
+    assert codec.decode(b"\x02\x02" + b"\x00" * 1_999)["t0"] == {"x": 1}
