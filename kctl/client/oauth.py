@@ -57,7 +57,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> Ac
         timer,
         body=urlencode(form).encode(),
         headers={
-            "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}",
+            "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode('utf-8', 'surrogateescape')).decode()}",
             "Content-Type": "application/x-www-form-urlencoded",
             "Accept": "application/json",
         },

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
 
@@ -37,7 +37,10 @@ class JsonSchemaCodec:
         """Return the JSON of a value. Raises: EncodeError: the schema does not allow it."""
         if self._text:
             self._check(value)
-        return show_json(value).encode()
+        try:
+            return show_json(value).encode()
+        except SerdesError as e:
+            raise EncodeError(str(e)) from None
 
     def _check(self, value: Any) -> None:
         library = import_library("jsonschema_rs", "json-schema")

@@ -4,18 +4,28 @@ import json
 import math
 from typing import Any
 
-from kctl.serdes.errors import EncodeError
+from kctl.serdes.errors import EncodeError, SerdesError
 
 
 def show_json(value: Any, *, is_ascii: bool = False) -> str:
     """Return a value as compact JSON; NaN and infinities, which JSON has not, as the texts that Protobuf and Avro use.
 
-    Args: is_ascii: write everything but ASCII as escapes, for a terminal.
+    Args: is_ascii: write everything but ASCII as escapes, for a terminal; so is half a surrogate pair, always.
+    Raises: SerdesError: the value is nested too deeply.
     """
     try:
-        return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=is_ascii, separators=(",", ":"))
+        try:
+            text = json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(",", ":"))
+        except ValueError:
+            value = _finite(value)
+            text = json.dumps(value, ensure_ascii=is_ascii, separators=(",", ":"))
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = json.dumps(value, separators=(",", ":"))
+        return text
+    except RecursionError:
+        raise SerdesError("the value is nested too deeply") from None
 
 
 def read_json(data: bytes) -> Any:

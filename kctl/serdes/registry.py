@@ -226,7 +226,11 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
     user_info = config.schema_registry_basic_auth_user_info
     if parts.username is not None:
         user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    headers = {} if user_info is None else {"Authorization": f"Basic {b64encode(user_info.encode()).decode()}"}
+    headers = (
+        {}
+        if user_info is None
+        else {"Authorization": f"Basic {b64encode(user_info.encode('utf-8', 'surrogateescape')).decode()}"}
+    )
     return _Server(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/"), headers)
 
 
@@ -237,7 +241,10 @@ def _json_of(response: HttpResponse, url: str, place: str) -> Any:
     if not 200 <= response.status < 300:
         raise _refusal(response, url, place)
     try:
-        return json.loads(response.body)
+        found = json.loads(response.body)
+        if b"\\u" in response.body:  # half a surrogate pair is no text
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
     except (ValueError, RecursionError):
         raise WrongPeerError(f"{url}: the response to {place} is not JSON", hint="is this a schema registry?") from None
 

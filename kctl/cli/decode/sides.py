@@ -60,15 +60,22 @@ class Side:
     def json(self, data: bytes) -> bytes | None:
         """Return the decoded value as JSON; None where it is not decoded."""
         decoded = self._decode(data)
-        return None if decoded is None else show_json(decoded.value, is_ascii=self._is_ascii).encode()
+        if decoded is None:
+            return None
+        try:
+            return self._shown(decoded)
+        except SerdesError as e:
+            self._decoded = None
+            self._fail(e)
+            return None
 
     def peek(self, data: bytes) -> bytes | None:
         """Return the same of data that may be of the other side; a failure does not count."""
         try:
             decoded = self._decoder.decode(data, self._headers)
+            return None if decoded is None else self._shown(decoded)
         except KafkaError:
             return None
-        return None if decoded is None else show_json(decoded.value, is_ascii=self._is_ascii).encode()
 
     def schema(self, data: bytes) -> bytes:
         """Return the schema's id or GUID and its type as JSON: `{"id":7,"type":"AVRO"}`, or null."""
@@ -82,6 +89,9 @@ class Side:
         """Return the schema's id or GUID alone, nothing where there is none."""
         decoded = self._decode(data)
         return b"" if decoded is None or decoded.schema is None else str(decoded.schema).encode()
+
+    def _shown(self, decoded: Decoded) -> bytes:
+        return show_json(decoded.value, is_ascii=self._is_ascii).encode()
 
     def _decode(self, data: bytes) -> Decoded | None:
         if self._data is not data and self._data != data:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kctl.serdes.errors import EncodeError
+from kctl.serdes.errors import EncodeError, SerdesError
 from kctl.serdes.json_text import read_json, show_json
 
 
@@ -20,3 +20,16 @@ def test_terminal_gets_ascii() -> None:
 def test_malformed_json_is_an_encode_error(data: bytes) -> None:
     with pytest.raises(EncodeError):
         read_json(data)
+
+
+def test_half_a_surrogate_pair_is_an_escape() -> None:
+    assert show_json({"é": "\ud800"}) == '{"\\u00e9":"\\ud800"}'
+
+
+@pytest.mark.parametrize("leaf", [1, math.nan])
+def test_value_that_is_nested_too_deeply_is_an_error(leaf: float) -> None:
+    value: object = leaf
+    for _ in range(5_000):
+        value = [value]
+    with pytest.raises(SerdesError, match="nested too deeply"):
+        show_json(value)

@@ -69,6 +69,8 @@ def test_user_of_property_or_url_logs_in(http: InMemoryHttp) -> None:
     registry_of(http, ManualClock(), schema_registry_url="http://me:p%40w@one/").subjects()
     assert b64decode(http.headers["Authorization"].removeprefix("Basic ")) == b"me:p@w"
     assert http.asked[-1] == "GET one /subjects"
+    registry_of(http, ManualClock(), basic_auth_user_info="me:\udcff").subjects()  # a variable that is not UTF-8
+    assert b64decode(http.headers["Authorization"].removeprefix("Basic ")) == b"me:\xff"
     registry_of(http, ManualClock(), bearer_auth_token="t", bearer_auth_logical_cluster="lsrc-1").subjects()
     assert (http.headers["Authorization"], http.headers["target-sr-cluster"]) == ("Bearer t", "lsrc-1")
 
@@ -107,6 +109,7 @@ def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemory
             "valid version",
         ),
         (200, b'{"schema":"x","schemaType":[]}', WrongPeerError, "no valid schema"),
+        (200, rb'{"schema":"\ud800"}', WrongPeerError, "not JSON"),
     ],
 )
 def test_response_that_is_no_schema_is_an_error_with_the_url(
