@@ -7,6 +7,7 @@ Shown by tests/unit/serdes/test_schema_store.py.
 
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -86,7 +87,7 @@ class SchemaStore:
                 raise SchemaError(f"schema {reference.subject} version {reference.version} refers to itself")
             if reference.name in found:
                 continue
-            if len(found) >= MOST_SCHEMAS:
+            if len(found) + len(above) >= MOST_SCHEMAS:
                 raise SchemaError(f"a schema refers to more than {MOST_SCHEMAS} others")
             referred = self._referred(reference, serialized=schema.type == PROTOBUF)
             self._collect(referred, found, (*above, reference))
@@ -117,14 +118,14 @@ class SchemaStore:
 
     def _read(self, name: str) -> Schema | None:
         """Return what another command kept; None where there is nothing, or nothing usable."""
-        if self._folder is None:
+        if self._folder is None or not _is_own(self._folder):
             return None
         try:
             content, _ = read_input(self._folder / f"{name}.json", _MOST_FILE_BYTES)
             kept = json.loads(content)
             references = tuple(Reference(str(n), str(s), int(v)) for n, s, v in kept["references"])
             return Schema(str(kept["type"]), str(kept["text"]), references)
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        except (OSError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError):
             return None
 
     def _write(self, name: str, schema: Schema) -> None:
@@ -134,9 +135,22 @@ class SchemaStore:
         content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(self._folder):
+                return
             handle, draft = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "w") as file:
                 file.write(content)
             os.replace(draft, self._folder / f"{name}.json")
         except OSError:
             return
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder is this user's alone to write, and no symlink: another user's schemas are not used."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022

@@ -9,7 +9,7 @@ from kctl.client.clock import ManualClock
 from kctl.client.errors import ConnectionRefused
 from kctl.serdes.errors import SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Reference, Schema
-from kctl.serdes.schema_store import RETRY_MS, Resolved, SchemaStore
+from kctl.serdes.schema_store import MOST_SCHEMAS, RETRY_MS, Resolved, SchemaStore
 from tests.support.registry.in_memory import InMemoryHttp, registry_of
 from tests.support.registry.server import FakeRegistry
 
@@ -93,10 +93,35 @@ def test_failure_is_not_asked_for_again_before_its_time() -> None:
         store.resolve(1)
 
 
-def test_cached_reference_with_strange_fields_is_fetched_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strange", ["[[1]]", '[["n","s",Infinity]]', "5"])
+def test_cached_reference_with_strange_fields_is_fetched_again(tmp_path: Path, strange: str) -> None:
     scene = Scene()
     number = scene.fake.add("s", '"int"')
     scene.store(tmp_path).resolve(number)
     for path in tmp_path.rglob("*.json"):
-        path.write_text(json.dumps({"type": "AVRO", "text": "x", "references": [[1]]}))
+        path.write_text(json.dumps({"type": "AVRO", "text": "x", "references": [[1]]}).replace("[[1]]", strange))
+    assert scene.store(tmp_path).resolve(number).schema.text == '"int"'
+
+
+def test_references_of_one_name_without_an_end_are_refused() -> None:
+    scene = Scene()
+    for number in range(MOST_SCHEMAS + 2):
+        scene.fake.add(f"s{number}", '"int"', references=[reference("x", f"s{number + 1}")])
+    with pytest.raises(SchemaError, match="more than"):
+        scene.store().with_references(Schema("AVRO", "", (Reference("x", "s0", 1),)))
+
+
+def test_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    scene.store(tmp_path).resolve(number)
+    [folder] = tmp_path.iterdir()
+    [file] = folder.iterdir()
+    file.write_text(file.read_text().replace("int", "long"))
+    assert scene.store(tmp_path).resolve(number).schema.text == '"long"'
+    folder.chmod(0o777)
+    assert scene.store(tmp_path).resolve(number).schema.text == '"int"'
+    folder.chmod(0o700)
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
     assert scene.store(tmp_path).resolve(number).schema.text == '"int"'
