@@ -119,7 +119,7 @@ def test_refusal_of_a_password_on_the_command_line_names_ways_that_work(locked: 
     assert ended.code == ExitCode.USAGE
     assert "$KCTL_SASL_PASSWORD" in ended.stderr
     assert CANARY not in ended.stderr
-    no_such_variable = kctl("topics", "list", "-b", "a:1", "-X", "schema.registry.basic.auth.user.info=a:b")
+    no_such_variable = kctl("topics", "list", "-b", "a:1", "-X", "some.secret=a:b")
     assert "$KCTL_" not in no_such_variable.stderr
 
 
@@ -199,6 +199,21 @@ def test_password_in_a_url_is_shown_and_exported_nowhere(tmp_path: Path) -> None
     shown = kctl("profile", "show", "p", "--output", "json", environ=environ)
     values = {row["property"]: row["value"] for row in json.loads(shown.stdout)["rows"]}
     assert values["schema.registry.url"] == "https://user:***@registry.example/x"
+    with_secrets = kctl("profile", "export", "p", "--as", "java", "--with-secrets", environ=environ)
+    assert URL_PASSWORD in with_secrets.stdout.decode()
+
+
+@pytest.mark.parametrize("value", ["${env:URL}", "https://user:${env:PW}@registry.example/x"])
+def test_password_that_a_reference_brings_into_a_url_is_exported_only_on_request(tmp_path: Path, value: str) -> None:
+    folder = tmp_path / "kctl"
+    folder.mkdir(mode=0o700)
+    (folder / "config.toml").write_text(
+        f'[profiles.p]\n"bootstrap.servers" = "a:1"\n"schema.registry.url" = "{value}"\n'
+    )
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "PW": URL_PASSWORD, "URL": f"https://u:{URL_PASSWORD}@r.example/x"}
+    ended = kctl("profile", "export", "p", "--as", "java", environ=environ)
+    assert (ended.code, URL_PASSWORD in ended.stdout.decode() + ended.stderr) == (0, False)
+    assert "schema.registry.url" in ended.stdout.decode() + ended.stderr
     with_secrets = kctl("profile", "export", "p", "--as", "java", "--with-secrets", environ=environ)
     assert URL_PASSWORD in with_secrets.stdout.decode()
 

@@ -118,6 +118,8 @@ def _items(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> M
     for name, value in chosen.properties.items():
         hides = (is_secret(name) or has_password(value)) and not with_secrets
         fetched = None if hides else fetch(name, value, chosen.origin, sources).value
+        if fetched is not None and has_password(fetched) and not with_secrets:  # a reference stood for it
+            fetched = None
         found = references(value)
         is_file = len(found) == 1 and found[0].kind == "file" and str(found[0]) == value
         items[name] = item(name, value, fetched, path_of(found[0].argument, sources) if is_file else None)
