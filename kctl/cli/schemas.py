@@ -248,14 +248,16 @@ def _version_with(registry: "SchemaRegistry", subject: str, number: int) -> int 
 
 
 def _schema(common: Common, file: str, kind: str | None, references: list[str] | None) -> "Schema":
-    from kctl.serdes.schema_file import read_reference, schema_of  # not wanted for --help
+    from kctl.cli.decode.local_schemas import schema_text  # these are not wanted for --help
+    from kctl.cli.decode.registry_access import NO_CLUSTER
+    from kctl.cli.overtime import interrupted_after
+    from kctl.client.config import AdminConfig
+    from kctl.serdes.schema_file import read_reference, schema_of
 
-    if file == "-":
-        text = common.environment.stdin.read().decode("utf-8", "replace")
-    else:
-        from kctl.cli.decode.local_schemas import schema_text
-
-        text = schema_text(file, "FILE")
+    timeout_ms = common.settings.with_defaults(NO_CLUSTER).parse(AdminConfig).default_api_timeout_ms
+    stdin = common.environment.stdin if file == "-" else None
+    with interrupted_after(timeout_ms, common.environment.clock, f"reading {file if stdin is None else 'stdin'}"):
+        text = schema_text(file, "FILE", stdin)
     found: list[Reference] = [click.parsed(read_reference, each, "'--reference'") for each in references or ()]
     return schema_of(text, file, kind, found)
 

@@ -1,6 +1,7 @@
 """`kctl apply` as a whole process: shown, made, repeated, pruned, exported, interrupted; exit codes."""
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,3 +209,17 @@ def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
         assert (nothing.code, "would delete every acl" in nothing.stderr) == (ExitCode.USAGE, True)
     refused = apply(empty, "-f", "-", stdin=text)
     assert (refused.code != 0, "SECURITY_DISABLED" in refused.stderr) == (True, True), refused
+
+
+@pytest.mark.parametrize("words", [("apply", "-f"), ("schemas", "register", "s", "--type", "avro")])
+def test_file_without_an_end_is_given_up_at_the_api_timeout(tmp_path: Path, words: tuple[str, ...]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    try:
+        os.write(writer, b"a")
+        limit = ("-b", "127.0.0.1:1", "--api-timeout", "500ms")
+        ended = kctl(*words, str(pipe), *limit, environ={"KCTL_SCHEMA_REGISTRY_URL": "http://127.0.0.1:1"})
+    finally:
+        os.close(writer)
+    assert (ended.code, f"while reading {pipe}" in ended.stderr) == (ExitCode.API_TIMEOUT, True)

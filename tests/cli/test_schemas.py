@@ -103,3 +103,9 @@ def test_registry_that_is_not_named_or_not_there() -> None:
         ExitCode.REFUSED,
         "kctl schemas: 127.0.0.1:1: connection refused",
     )
+
+
+@pytest.mark.parametrize(("content", "says"), [(b"\xff", "it is not UTF-8"), (b" " * 10_000_001, "larger than")])
+def test_schema_of_stdin_is_refused_as_that_of_a_file(registry: FakeRegistry, content: bytes, says: str) -> None:
+    ended = schemas(registry, "register", "s", "-", "--type", "avro", stdin=content)
+    assert (ended.code, says in ended.stderr) == (ExitCode.USAGE, True)

@@ -20,7 +20,9 @@ from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
+from kctl.cli.overtime import interrupted_after
 from kctl.client.admin import BROKER_DEFAULT, AclFilter, AclRule, Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.config import AdminConfig
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.wording import counted
 
@@ -89,7 +91,9 @@ class Outcome:
 
 def run_apply(common: Common, output: Output, wish: Wish) -> int:
     """Bring the cluster to what the file declares, or show what that would change; return the exit code."""
-    declaration = read_declaration(wish.path, common.environment.stdin)
+    timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
+    with interrupted_after(timeout_ms, common.environment.clock, f"reading {name_of(wish.path)}"):
+        declaration = read_declaration(wish.path, common.environment.stdin)
     declared = declaration.topics or {}
     for kind, given in (("topic", declaration.topics), ("acl", declaration.acls)):
         if wish.prune and given is not None and not given:

@@ -1,5 +1,7 @@
 """Schemas in files: --avsc and --protoset. Shown by tests/cli/test_decode.py."""
 
+from io import BufferedIOBase
+
 from kctl.cli.decode.options import LocalSchemas
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
@@ -49,17 +51,21 @@ def json_schema_text(path: str) -> str:
     return schema_text(path, "--json-schema")
 
 
-def schema_text(path: str, option: str) -> str:
-    """Return the text of a file that an option names. Raises: ConfigError: it cannot be read, or is not UTF-8."""
+def schema_text(path: str, option: str, stdin: BufferedIOBase | None = None) -> str:
+    """Return the text of a file that an option names, or of `stdin` where one is given.
+
+    Raises: ConfigError: it cannot be read, or is not UTF-8.
+    """
     try:
-        return _read(path, option).decode()
+        return _read(path, option, stdin).decode()
     except UnicodeDecodeError:
         raise ConfigError(f"{option} {path}: it is not UTF-8") from None
 
 
-def _read(path: str, option: str) -> bytes:
+def _read(path: str, option: str, stdin: BufferedIOBase | None = None) -> bytes:
     try:
-        content, _ = read_input(path, MOST_SCHEMA_CHARS + 1)
+        most = MOST_SCHEMA_CHARS + 1
+        content = read_input(path, most)[0] if stdin is None else stdin.read(most)
     except OSError as e:
         raise ConfigError(f"{option} {path}: {e.strerror}") from None
     if len(content) > MOST_SCHEMA_CHARS:
