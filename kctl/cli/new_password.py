@@ -44,7 +44,11 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
         raise ConfigError(f"{where}: the password has more than one line: is it the right file?")
-    if len(text.encode()) > LONGEST_PASSWORD_BYTES:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise ConfigError(f"{where}: the password is not UTF-8") from None
+    if size > LONGEST_PASSWORD_BYTES:
         raise ConfigError(f"{where}: the password is longer than {LONGEST_PASSWORD_BYTES} bytes")
     return text
 

@@ -4,7 +4,7 @@ Owns the rows and the order of a change; a password comes from kctl/cli/new_pass
 Shown by tests/cli/test_users.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -148,15 +148,12 @@ def delete(
         if found.failed:
             common.say(f"{common.environment.program}: nothing was deleted")
             return report_failures(common, None, list(found.failed.values()))
-        changes = [
-            ScramRemoval(name, mechanism)
-            for name, known in found.done.items()
-            for mechanism in known
-            if not mechanisms or mechanism in mechanisms
-        ]
+        changes = [ScramRemoval(*each) for each in _chosen(found.done, mechanisms or MECHANISMS.words)]
         results = admin.alter_user_scram_credentials(changes) if execute and changes else None
     if not changes:
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms or ())} to delete")
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms or MECHANISMS.words)} to delete"
+        )
     question = f"Delete {counted(len(changes), 'credential')}?"
     facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
     if results is None and is_confirmed(common, facts, question):
@@ -184,6 +181,11 @@ def _set_password(
         changes = [ScramPassword(name, mechanism, text, iterations) for mechanism in dict.fromkeys(chosen)]
         results = None if dry_run else admin.alter_user_scram_credentials(changes)
     return _write(common, changes, "created" if is_new else "changed", results)
+
+
+def _chosen(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the users with those of their mechanisms; a mechanism that kctl does not know cannot be named."""
+    return [(name, each) for name, has in known.items() for each in has if each in mechanisms]
 
 
 def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:

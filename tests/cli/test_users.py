@@ -134,3 +134,9 @@ def test_principal_without_rights_is_refused(password_file: str) -> None:
     with Sandbox(nodes=1, settings=ClusterSettings(authorizer=True)).serve() as served:
         for words in (("list",), ("create", "a", "--password-file", password_file), ("delete", "a", "--yes")):
             assert kctl("users", *words, "-b", served.bootstrap).code == ExitCode.NOT_AUTHORISED
+
+
+def test_variable_that_is_not_utf_8_is_no_password(access: str) -> None:
+    ended = kctl("users", "create", "x", "--password-from", "env:PW", "-b", access, environ={"PW": f"{CANARY}\udcff"})
+    assert (ended.code, is_silent_about_it(ended)) == (ExitCode.USAGE, True)
+    assert "--password-from: the password is not UTF-8" in ended.stderr

@@ -72,7 +72,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
         raise _bad(name, 'it has no list "partitions"')
     if document.get("version", VERSION) != VERSION:
-        raise _bad(name, f"its version is {document['version']!r}, and only {VERSION} is known")
+        raise _bad(name, f"its version is {_shown(document['version'])}, and only {VERSION} is known")
     if len(document["partitions"]) > MOST_PARTITIONS:
         raise _bad(name, f"it has more than {MOST_PARTITIONS} partitions")
     found: dict[TopicPartition, tuple[int, ...]] = {}
@@ -81,7 +81,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
         if not isinstance(entry, dict):
             raise _bad(place, "it is no object with topic, partition and replicas")
         topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
-        if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME:
+        if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME or not topic.isprintable():
             raise _bad(place, f"{_shown(topic)} is no topic")
         if not isinstance(partition, int) or not _is_number(partition):
             raise _bad(place, f"{_shown(partition)} is no partition")
@@ -92,10 +92,16 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
             raise _bad(place, f"{key} has a broker twice: {_shown(replicas)}")
         if key in found:
             raise _bad(place, f"{key} is there twice")
-        if any(each != ANY for each in entry.get("log_dirs") or ()):
-            raise _bad(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
+        _check_log_dirs(place, key, entry.get("log_dirs") or [])
         found[key] = tuple(replicas)
     return found
+
+
+def _check_log_dirs(place: str, key: TopicPartition, log_dirs: object) -> None:
+    if not isinstance(log_dirs, list):
+        raise _bad(place, f"{_shown(log_dirs)} is no list of log_dirs")
+    if any(each != ANY for each in log_dirs):
+        raise _bad(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
 
 
 def _is_number(value: object) -> bool:

@@ -49,6 +49,10 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
         ({"replicas": [1, None]}, "[1, None] is no list of broker ids"),
         ({"replicas": [1, 1]}, "t-0 has a broker twice"),
         ({"log_dirs": ["/d", "any"]}, "t-0 names log_dirs"),
+        ({"log_dirs": 5}, "partitions[0]: 5 is no list of log_dirs"),
+        ({"topic": "\ud800"}, "partitions[0]: '\\ud800' is no topic"),
+        ({"topic": "a\x1b[31m"}, "partitions[0]: 'a\\x1b[31m' is no topic"),
+        (f'{{"version": "{"x" * 100}", "partitions": []}}', f"its version is '{'x' * 79}, and only 1 is known"),
     ],
 )
 def test_mistake_is_named_with_its_place(text: object, says: str, tmp_path: Path) -> None:
