@@ -1,5 +1,6 @@
 """`kctl why --serve`: what a scraper gets, and what a hostile one does not."""
 
+import os
 import re
 import signal
 import socket
@@ -8,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
+from kctl.cli.why.serve import MOST_CONNECTIONS, MOST_REFUSED, MetricsServer
 from tests.cli.processes import BOUND_S, end, kctl, running
 
 URL = re.compile(rb"serving http://127\.0\.0\.1:(\d+)/metrics until Ctrl-C")
@@ -86,3 +88,18 @@ def test_busy_port_and_malformed_address_are_usage_errors(bootstrap: str) -> Non
     assert f"cannot listen on 127.0.0.1:{port} (--serve): " in ended.stderr
     for address in ("9400x", ":70000", "host", ":-1"):
         assert kctl("why", "cluster", "-b", bootstrap, "--serve", address).code == 2
+
+
+def test_connections_that_are_kept_open_are_bounded() -> None:
+    server = MetricsServer("127.0.0.1", 0, lambda: "")
+    try:
+        with ExitStack() as stack:
+            before = len(os.listdir("/proc/self/fd"))
+            for number in range(60):
+                peer = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=BOUND_S))
+                if number >= MOST_CONNECTIONS:
+                    is_answered = number < MOST_CONNECTIONS + MOST_REFUSED
+                    assert peer.recv(12) == (b"HTTP/1.1 503" if is_answered else b"")
+            assert len(os.listdir("/proc/self/fd")) - before == 60 + MOST_CONNECTIONS + MOST_REFUSED
+    finally:
+        server.close()

@@ -1,7 +1,8 @@
 """The page of metrics over HTTP: a small server beside the looks, with a limit on everything that a scraper sends.
 
-One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time, `MOST_BYTES` of request line
-and headers together, and `TIME_S` from accept to close. Shown by tests/cli/test_why_serve.py.
+One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (`MOST_REFUSED` more get a 503,
+others are closed), `MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
+Shown by tests/cli/test_why_serve.py.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from contextlib import suppress
 from threading import Event, Thread
 
 MOST_CONNECTIONS = 16
+MOST_REFUSED = 16
 MOST_BYTES = 8192
 TIME_S = 5
 _CRLF = b"\r\n"
@@ -72,6 +74,8 @@ class MetricsServer:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
         try:
+            if self._open > MOST_CONNECTIONS + MOST_REFUSED:
+                return
             with suppress(TimeoutError, OSError):
                 async with asyncio.timeout(TIME_S):
                     await self._converse(reader, writer, has_room=self._open <= MOST_CONNECTIONS)

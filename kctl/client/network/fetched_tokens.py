@@ -20,6 +20,8 @@ from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_e
 
 REFRESH_PART = 0.8
 """Of a token's lifetime, as Java's sasl.login.refresh.window.factor."""
+LEAST_REFRESH_MS = 1_000
+"""Between two tokens that are got before anybody asks for them, however short their lifetime."""
 RETRY_MS = 10_000
 """After a token could not be had; sooner where the one at hand expires sooner."""
 LEAST_MS = 1_000
@@ -40,7 +42,7 @@ class FetchedTokens:
         self._extensions = extensions
         self._lock = threading.Lock()
         self._token: AccessToken | None = None
-        self._refresh_at_ms = self._expires_at_ms = 0
+        self._refresh_at_ms = self._expires_at_ms = self._asked_at_ms = 0
         self._error: Exception | None = None
         self._resolver: Resolver | None = None
         self._is_refreshing = False
@@ -61,7 +63,7 @@ class FetchedTokens:
         with self._lock:
             if is_there():  # another thread has got it meanwhile
                 return
-            asked_at_ms = self._clock.now_ms()
+            asked_at_ms = self._asked_at_ms = self._clock.now_ms()
             try:
                 token = self._fetch()
             except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
@@ -96,7 +98,9 @@ class FetchedTokens:
 
     def next_deadline_ms(self) -> int:
         """Return when the next token is due."""
-        return FOREVER_MS if self._token is None or self._is_refreshing else self._refresh_at_ms
+        if self._token is None or self._is_refreshing:
+            return FOREVER_MS
+        return max(self._refresh_at_ms, self._asked_at_ms + LEAST_REFRESH_MS)
 
     def current(self) -> Token:
         """Return the token at hand.

@@ -7,7 +7,7 @@ import pytest
 from kctl.client.clock import ManualClock
 from kctl.client.config import ClientConfig
 from kctl.client.errors import AuthenticationError, ConfigError, ConnectionRefused
-from kctl.client.network.fetched_tokens import FetchedTokens, fetched_tokens
+from kctl.client.network.fetched_tokens import LEAST_REFRESH_MS, FetchedTokens, fetched_tokens
 from kctl.client.oauth import AccessToken
 from kctl.client.runtime import Lookup
 
@@ -197,3 +197,15 @@ def test_incomplete_endpoint_is_refused_when_the_client_is_made(properties: dict
 def test_file_and_other_mechanisms_need_no_fetching() -> None:
     assert fetched_tokens(config(sasl_oauthbearer_token_endpoint_url="file:///x"), ManualClock()) is None
     assert fetched_tokens(ClientConfig.parse({"bootstrap.servers": "a:1"}), ManualClock()) is None
+
+
+def test_tokens_of_no_lifetime_are_not_fetched_without_a_pause() -> None:
+    clock, endpoint, threads = ManualClock(), Endpoint(0), Threads()
+    tokens = FetchedTokens(endpoint, clock, {})
+    tokens.refresh_with(threads)
+    tokens.refresh()
+    assert tokens.next_deadline_ms() == clock.now_ms() + LEAST_REFRESH_MS
+    tokens.advance(clock.now_ms(), lambda: None)
+    assert threads.started == []
+    tokens.refresh()  # a connection is dialled: now
+    assert endpoint.asked == 2
