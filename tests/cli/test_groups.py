@@ -289,7 +289,8 @@ def test_forty_columns(bootstrap: str, group: str) -> None:
     subprocess.run(["stty", "cols", "40", "rows", "24"], stdin=theirs, check=True)
     process = subprocess.Popen(
         [*KCTL, "groups", "describe", group, "-b", bootstrap],
-        stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environment({"COLUMNS": "40"}),
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
+        env=environment({"COLUMNS": "40", "NO_COLOR": "1"}),
     )  # fmt: skip
     os.close(theirs)
     shown = b""
