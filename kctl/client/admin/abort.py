@@ -38,17 +38,18 @@ def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) 
                 ErrorCode.INVALID_TXN_STATE, f"{partition}: no open transaction begins at offset {start_offset}"
             )
             return {partition: found[0] if found else gone}
-        found[:] = is_open[:1]
-        marker = partial(_marker, is_open[0])
+
+        def marker(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> WriteTxnMarkersRequest:
+            found[:] = is_open[:1]  # from here on the transaction may be gone because of this request
+            return _marker(is_open[0], infos)
+
         results = ask_leaders(call, pending, marker, partial(_read, call), is_retried=_never)
         return {partition: results.failed.get(partition, is_open[0])}
 
     return call.each([partition], attempt, ADMIN_OFFSETS.is_retried)[partition]
 
 
-def _marker(
-    producer: ActiveProducer, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
-) -> WriteTxnMarkersRequest:
+def _marker(producer: ActiveProducer, infos: dict[TopicPartition, PartitionInfo]) -> WriteTxnMarkersRequest:
     topics = [WritableTxnMarkerTopic(name=key.topic, partition_indexes=[key.partition]) for key in infos]
     marker = WritableTxnMarker(
         producer_id=producer.producer_id,

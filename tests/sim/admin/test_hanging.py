@@ -2,9 +2,11 @@
 
 import pytest
 
-from kctl.client.admin import Admin, Verdict
+from kctl.client.admin import Admin, Results, Verdict
+from kctl.client.admin.at_leaders import ask_leaders
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConnectionLost
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.admin.test_admin import with_admin
@@ -147,6 +149,23 @@ def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monke
         monkeypatch.setattr(log, "append_marker", append_and_lose_the_response)
         assert admin.abort_transaction(T0, 0, timeout=60).producer_id == written[0]
         assert len(written) == 1
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_transaction_that_ended_before_any_marker_was_sent_was_not_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(world: World, admin: Admin) -> None:
+        producer = begin(world, "alpha", 0)
+
+        def fail_to_connect(*_: object, **__: object) -> Results[TopicPartition, None]:
+            producer.commit_transaction(timeout=10)
+            monkeypatch.setattr("kctl.client.admin.abort.ask_leaders", ask_leaders)
+            return Results({}, {T0: ConnectionLost("the leader is down")})
+
+        monkeypatch.setattr("kctl.client.admin.abort.ask_leaders", fail_to_connect)
+        with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
+            admin.abort_transaction(T0, 0)
+        producer.close(0)
 
     with_admin(use, topics={"t": 3})
 
