@@ -20,11 +20,9 @@ from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_e
 
 REFRESH_PART = 0.8
 """Of a token's lifetime, as Java's sasl.login.refresh.window.factor."""
-LEAST_REFRESH_MS = 1_000
-"""Between two tokens that are got before anybody asks for them, however short their lifetime."""
 RETRY_MS = 10_000
 """After a token could not be had; sooner where the one at hand expires sooner."""
-LEAST_MS = 1_000
+LEAST_REFRESH_MS = 1_000
 """The next token is not asked for sooner, whatever the lifetime: an endpoint is not flooded with requests."""
 
 
@@ -42,7 +40,7 @@ class FetchedTokens:
         self._extensions = extensions
         self._lock = threading.Lock()
         self._token: AccessToken | None = None
-        self._refresh_at_ms = self._expires_at_ms = self._asked_at_ms = 0
+        self._refresh_at_ms = self._expires_at_ms = 0
         self._error: Exception | None = None
         self._resolver: Resolver | None = None
         self._is_refreshing = False
@@ -63,21 +61,21 @@ class FetchedTokens:
         with self._lock:
             if is_there():  # another thread has got it meanwhile
                 return
-            asked_at_ms = self._asked_at_ms = self._clock.now_ms()
+            asked_at_ms = self._clock.now_ms()
             try:
                 token = self._fetch()
             except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
                 self._error = e
                 now_ms = self._clock.now_ms()
                 left_ms = self._expires_at_ms - now_ms if self._token is not None else 0
-                pause_ms = min(RETRY_MS, max(LEAST_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
+                pause_ms = min(RETRY_MS, max(LEAST_REFRESH_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
                 self._refresh_at_ms = now_ms + pause_ms
                 return
             self._error = None
             lifetime_ms = FOREVER_MS if token.lifetime_ms is None else token.lifetime_ms
             self._expires_at_ms = asked_at_ms + lifetime_ms
             due_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
-            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_MS)
+            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_REFRESH_MS)
             self._token = token
 
     def refresh_with(self, resolver: Resolver) -> None:
@@ -98,9 +96,7 @@ class FetchedTokens:
 
     def next_deadline_ms(self) -> int:
         """Return when the next token is due."""
-        if self._token is None or self._is_refreshing:
-            return FOREVER_MS
-        return max(self._refresh_at_ms, self._asked_at_ms + LEAST_REFRESH_MS)
+        return FOREVER_MS if self._token is None or self._is_refreshing else self._refresh_at_ms
 
     def current(self) -> Token:
         """Return the token at hand.

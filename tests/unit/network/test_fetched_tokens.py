@@ -140,14 +140,6 @@ def test_failed_refresh_is_repeated_before_the_token_expires(lifetime_ms: int, p
     assert tokens.next_deadline_ms() - clock.now_ms() == pause_ms
 
 
-@pytest.mark.parametrize("lifetime_ms", [0, 1, 1000])
-def test_endpoint_is_asked_once_a_second_at_most_for_the_next_token(lifetime_ms: int) -> None:
-    clock, endpoint = ManualClock(), Endpoint(lifetime_ms)
-    tokens = FetchedTokens(endpoint, clock, {})
-    tokens.get()
-    assert tokens.next_deadline_ms() - clock.now_ms() == 1000
-
-
 def config(**properties: object) -> ClientConfig:
     given = {name.replace("_", "."): value for name, value in properties.items()}
     base = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
@@ -199,13 +191,15 @@ def test_file_and_other_mechanisms_need_no_fetching() -> None:
     assert fetched_tokens(ClientConfig.parse({"bootstrap.servers": "a:1"}), ManualClock()) is None
 
 
-def test_tokens_of_no_lifetime_are_not_fetched_without_a_pause() -> None:
-    clock, endpoint, threads = ManualClock(), Endpoint(0), Threads()
+@pytest.mark.parametrize("lifetime_ms", [0, 1, 1000])
+def test_tokens_of_short_lifetimes_are_not_fetched_without_a_pause(lifetime_ms: int) -> None:
+    clock, endpoint, threads = ManualClock(), Endpoint(lifetime_ms), Threads()
     tokens = FetchedTokens(endpoint, clock, {})
     tokens.refresh_with(threads)
-    tokens.refresh()
+    tokens.get()
     assert tokens.next_deadline_ms() == clock.now_ms() + LEAST_REFRESH_MS
     tokens.advance(clock.now_ms(), lambda: None)
     assert threads.started == []
-    tokens.refresh()  # a connection is dialled: now
+    clock.advance(lifetime_ms)
+    tokens.get()  # a connection is dialled: now
     assert endpoint.asked == 2
