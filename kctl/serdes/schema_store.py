@@ -1,7 +1,8 @@
 """SchemaStore: each schema is asked for once; then it is in memory, and on disk for the next command.
 
 A schema id never changes its meaning, so what is cached needs no expiry. What failed is not asked for again for
-RETRY_MS, so that a registry that is down delays a command once and not at each record.
+RETRY_MS, and nothing is where the registry did not respond, so that one that is down delays a command once and not at
+each record.
 Shown by tests/unit/serdes/test_schema_store.py.
 """
 
@@ -12,18 +13,22 @@ import tempfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from kctl.client.clock import Clock
 from kctl.client.config import read_input
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError, RequestTimeout, TransportError, WrongPeerError
 from kctl.serdes.errors import SchemaError
 from kctl.serdes.registry import MOST_SCHEMA_CHARS, PROTOBUF, Reference, Registered, Schema
 
+V = TypeVar("V")
 RETRY_MS = 30_000
 MOST_SCHEMAS = 200
 """Schemas that one may refer to, over all levels."""
+MOST_IN_MEMORY = 1000
+"""Schemas, and failures; further ones take the place of the oldest."""
+_ANY = ""
 _MOST_FILE_BYTES = 8 * MOST_SCHEMA_CHARS
 
 
@@ -99,20 +104,27 @@ class SchemaStore:
         return self._kept(name, lambda: self._registry.version(subject, version, serialized=serialized).schema)
 
     def _kept(self, name: str, fetch: Callable[[], Schema]) -> Schema:
-        found = self._schemas.get(name) or self._read(name)
+        found = self._schemas.get(name)
+        if found is not None:
+            return found
+        found = self._read(name)
         if found is None:
-            now_ms = self._clock.now_ms()
-            failed = self._failed.get(name)
+            found = self._fetched(name, fetch)
+            self._write(name, found)
+        _keep(self._schemas, name, found)
+        return found
+
+    def _fetched(self, name: str, fetch: Callable[[], Schema]) -> Schema:
+        now_ms = self._clock.now_ms()
+        for failed in (self._failed.get(name), self._failed.get(_ANY)):
             if failed is not None and now_ms < failed[0]:
                 raise failed[1]
-            try:
-                found = fetch()
-            except KafkaError as e:
-                self._failed[name] = self._clock.now_ms() + RETRY_MS, e
-                raise
-            self._write(name, found)
-        self._schemas[name] = found
-        return found
+        try:
+            return fetch()
+        except KafkaError as e:
+            is_down = isinstance(e, TransportError | RequestTimeout | ApiTimeout) and not isinstance(e, WrongPeerError)
+            _keep(self._failed, _ANY if is_down else name, (self._clock.now_ms() + RETRY_MS, e))
+            raise
 
     # --- on disk ----------------------------------------------------------------------------------------------------
 
@@ -143,6 +155,13 @@ class SchemaStore:
             os.replace(draft, self._folder / f"{name}.json")
         except OSError:
             return
+
+
+def _keep(kept: dict[str, V], name: str, value: V) -> None:
+    kept.pop(name, None)
+    kept[name] = value
+    if len(kept) > MOST_IN_MEMORY:
+        del kept[next(iter(kept))]
 
 
 def _is_own(folder: Path) -> bool:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from kctl.client.clock import ManualClock
-from kctl.client.errors import ConnectionRefused
+from kctl.client.errors import ConnectionRefused, WrongPeerError
+from kctl.client.http import HttpResponse
 from kctl.serdes.errors import SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Reference, Schema
 from kctl.serdes.schema_store import MOST_SCHEMAS, RETRY_MS, Resolved, SchemaStore
@@ -109,6 +110,43 @@ def test_references_of_one_name_without_an_end_are_refused() -> None:
         scene.fake.add(f"s{number}", '"int"', references=[reference("x", f"s{number + 1}")])
     with pytest.raises(SchemaError, match="more than"):
         scene.store().with_references(Schema("AVRO", "", (Reference("x", "s0", 1),)))
+
+
+def test_registry_that_is_down_is_asked_once_and_not_for_each_schema() -> None:
+    scene = Scene()
+    store = scene.store()
+    scene.http.failures["one"] = ConnectionRefused("connection refused")
+    for number in (1, 2, 3):
+        with pytest.raises(ConnectionRefused):
+            store.resolve(number)
+    assert len(scene.http.asked) == 1
+    del scene.http.failures["one"]
+    scene.clock.advance(RETRY_MS)
+    for number in (1, 2, 3):  # these are answers: each is a schema of its own that is not there
+        with pytest.raises(SchemaNotFoundError):
+            store.resolve(number)
+    assert len(scene.http.asked) == 4
+
+
+def test_response_that_is_no_schema_does_not_stand_for_others() -> None:
+    scene = Scene()
+    number = scene.fake.add("s", '"int"')
+    store = scene.store()
+    scene.http.failures["one"] = HttpResponse(200, "", {}, b"[]")
+    with pytest.raises(WrongPeerError):
+        store.resolve(7)
+    del scene.http.failures["one"]
+    assert store.resolve(number).schema.text == '"int"'
+
+
+def test_schemas_in_memory_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.serdes.schema_store.MOST_IN_MEMORY", 2)
+    scene = Scene()
+    numbers = [scene.fake.add(f"s{number}", f'"{number}"') for number in range(3)]
+    store = scene.store()
+    for number in (*numbers, *numbers[1:], numbers[0]):
+        assert store.resolve(number).schema.type == "AVRO"
+    assert len(scene.http.asked) == 4
 
 
 def test_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
