@@ -23,7 +23,7 @@ LONGEST_NUMBER = 20
 """Digits; a longer one is out of every bound, and converting it costs quadratic time."""
 LONGEST_SHOWN = 80
 
-_PASSWORD = r":(?!\$\{)(?P<password>[^/?#\s,]+)@"
+_PASSWORD = r":(?!\$\{)(?P<password>[^/?#,\r\n]+)@"
 _URL_PASSWORD = re.compile(r"(?P<user>//[^/?#\s:@,]*)" + _PASSWORD)
 _USER_PASSWORD = re.compile(r"(?P<user>(?:^|,|//)\s*[^/?#\s:@,]*)" + _PASSWORD)
 _WHOLE = re.compile(r"[+-]?[0-9]+")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.profiles.references import Fetched
-from kctl.cli.settings import Setting, is_secret, merge_settings, unknown_variables
+from kctl.cli.settings import Setting, has_password, is_secret, merge_settings, unknown_variables
 from kctl.client.config import AdminConfig, ConsumerConfig
 from kctl.client.errors import ConfigError
 
@@ -132,3 +132,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_variables_that_mean_nothing_are_found() -> None:
     environ = {"KCTL_PURE": "1", "KCTL_ACKS": "1", "KCTL_SERVICE_HOST": "10.0.0.1", "HOME": "/"}
     assert unknown_variables(environ) == ["KCTL_SERVICE_HOST"]
+
+
+@pytest.mark.parametrize("url", ["http://u:p@h", "http://u:p w@h", "http://u:p@w@h", "https://a@b,http://:p@h/x"])
+def test_url_with_a_password_has_one_however_it_is_written(url: str) -> None:
+    assert has_password(url)
+    assert not has_password(url.replace(":p", ""))
