@@ -272,8 +272,10 @@ class _Move:
                 else:
                     self._results[key] = FAILED
                     self._failed.append(error)
-        self._settle(over)
-        self._unthrottle()
+        try:
+            self._settle(over)
+        finally:
+            self._unthrottle()
 
     def _settle(self, keys: Collection[TopicPartition]) -> None:
         """Find out what became of partitions that are not being moved: brokers may hear later of the end of a move."""
@@ -281,7 +283,8 @@ class _Move:
             return
         runtime = system_runtime()
         watch = Watch(self._admin, {key: self._targets[key] for key in keys}, runtime.clock)
-        look_until(runtime, Timer(runtime.clock, FOREVER_MS), "--wait", "the metadata of brokers", watch.look)
+        timer = Timer(runtime.clock, self._admin.config.default_api_timeout_ms)
+        look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
         for key, outcome in watch.outcomes.items():
             if outcome == NOT_MOVED:
                 self._results[key] = NOT_STARTED

@@ -260,6 +260,24 @@ def test_cancel_of_what_was_never_started(with_moves: WithMoves) -> None:
     with_moves(use)
 
 
+def test_cancel_that_learns_nothing_ends_in_time_and_removes_the_throttle(
+    with_moves: WithMoves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kctl.cli.partitions.watch import Watch
+
+    def use(moves: Moves) -> None:
+        moves.kill_after_start("--throttle", "1MB")
+        moves.admin.alter_partition_reassignments(dict.fromkeys(TARGETS)).raise_first()
+        monkeypatch.setattr(Watch, "_outcome", lambda *_: None)  # no broker knows what became of the move
+        before_ms = moves.world.clock.now_ms()
+        ended = moves.run("--cancel", "--api-timeout", "20s")
+        assert (ended.code, moves.has_throttle()) == (17, False), ended
+        assert "--api-timeout" in ended.stderr
+        assert 20_000 <= moves.world.clock.now_ms() - before_ms < 25_000
+
+    with_moves(use)
+
+
 def test_second_move_of_the_same_partitions_is_refused(with_moves: WithMoves) -> None:
     def use(moves: Moves) -> None:
         moves.sandbox.hold_moves()
