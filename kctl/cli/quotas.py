@@ -14,7 +14,7 @@ from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.options import Common, Output, with_common, with_options
 
 if TYPE_CHECKING:
     from kctl.client.admin import QuotaEntity
@@ -89,6 +89,8 @@ def list_(common: Common, names: Names) -> int:
                 for key, value in sorted(found[entity].items())
             ]
     write_listing(common.environment, output, Listing("quotas", COLUMNS, rows))
+    if not rows and output is Output.TABLE:
+        common.say(f"{common.environment.program}: {'no quota matches' if names else 'no quota is set'}")
     return ExitCode.OK
 
 

@@ -15,7 +15,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Words, with_common, with_options
+from kctl.cli.options import Common, Output, Words, with_common, with_options
 
 if TYPE_CHECKING:
     from kctl.client.admin import Admin, Credential, Results, ScramChange
@@ -88,6 +88,8 @@ def list_(
         for mechanism, iterations in found.items()
     ]
     write_listing(common.environment, output, Listing("users", COLUMNS, rows))
+    if not rows and not results.failed and output is Output.TABLE:
+        common.say(f"{common.environment.program}: no user logs in by SCRAM")
     return report_failures(common, results.done, list(results.failed.values()))
 
 

@@ -116,8 +116,10 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
 
     Raises:
         OSError: nobody listens there, or no answer came within `patience_s`.
-        ValueError: the words do not fit into a line.
+        ValueError: the words do not fit into a line, or are no command.
     """
+    if " ".join(words).encode().split() == [STATUS]:
+        raise ValueError("'status' is not a command; kctl sandbox status shows the sandbox")
     line = " ".join(words).encode() + b"\n"
     if len(line) > MAX_LINE_BYTES or line.count(b"\n") > 1:
         raise ValueError(f"a command is one line of at most {MAX_LINE_BYTES} bytes")

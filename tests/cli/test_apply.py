@@ -68,7 +68,10 @@ def test_topics_are_made_as_declared_and_a_second_run_changes_nothing(empty: Ser
     again = apply(empty, "-f", str(path))
     assert (again.code, again.stdout) == (0, b"")
     assert "nothing to change: 2 topics are as declared" in again.stderr
-    assert apply(empty, "-f", str(path), "--diff").code == 0
+    same = apply(empty, "-f", str(path), "--diff")
+    assert (same.code, same.stdout) == (0, b"")
+    for words in ((), ("--diff",), ("--dry-run",)):
+        assert results(apply(empty, "-f", str(path), *words, "--output", "json")) == []
 
 
 def test_export_is_a_file_that_changes_nothing(empty: ServedSandbox) -> None:

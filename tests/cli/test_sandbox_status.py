@@ -41,6 +41,8 @@ def test_tell_and_status_find_the_sandbox_that_runs(folder: Path) -> None:
         rows = status()
         assert [(row["node_id"], row["leaders"], row["faults"]) for row in rows] == [(1, 2, []), (2, 1, ["freeze"])]
         assert ",".join(str(row["address"]) for row in rows) == bootstrap
+        asked = kctl("sandbox", "tell", "status")
+        assert (asked.code, "kctl sandbox status shows" in asked.stderr) == (ExitCode.USAGE, True), asked
         assert kctl("sandbox", "tell", "heal").code == 0
         assert {str(row["faults"]) for row in status()} == {"[]"}
     [left] = folder.iterdir()  # the sandbox was killed
@@ -83,7 +85,7 @@ def test_broker_properties_and_ids_are_in_force(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--config", "no.such=1"), "no broker property no.such here; there are auto.create.topics.enable"),
+        (("--config", "no.such=1"), "no broker property no.such here; there are allow.everyone.if.no.acl.found"),
         (("--config", "num.partitions=many"), "num.partitions must be a number"),
         (("--config", "auto.create.topics.enable=1"), "must be true or false"),
         (("--config", "num.partitions"), "is not KEY=VALUE"),

@@ -12,7 +12,7 @@ from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common
+from kctl.cli.options import Common, Output
 from kctl.client.admin import AclFilter, AclOperation, AclRule, Results
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, one_line
@@ -46,6 +46,9 @@ def list_rules(common: Common, filters: Sequence[AclFilter]) -> int:
         rules = {rule: None for wanted in filters for rule in admin.describe_acls(wanted)}
     rows = [rule_row(rule) for rule in _in_order(rules)]
     write_listing(common.environment, output, Listing("acls", COLUMNS, rows))
+    if not rows and output is Output.TABLE:
+        which = "there are no rules" if list(filters) == [AclFilter()] else "no rule matches"
+        common.say(f"{common.environment.program}: {which}")
     return ExitCode.OK
 
 

@@ -108,6 +108,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
             if plan.conflicts:
                 return _refuse(common, output, outcome, plan.conflicts)
             if not plan.changes:
+                write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
                 common.say(f"{common.environment.program}: nothing to change: {_as_declared(declaration)}")
                 return ExitCode.OK
             _check(admin, declared, outcome)
@@ -182,8 +183,7 @@ def _question(changes: Sequence[Change]) -> str:
 
 def _show_difference(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
     """Show how the cluster differs from the file; return 3 where it does."""
-    if outcome.changes:
-        write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
+    write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
     for text in conflicts:
         common.environment.say(f"{common.environment.program}: {text}")
     return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
@@ -191,8 +191,7 @@ def _show_difference(common: Common, output: Output, outcome: Outcome, conflicts
 
 def _refuse(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
     """Report what is refused, and that nothing was changed."""
-    if outcome.changes:
-        write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
+    write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     common.say(f"{common.environment.program}: nothing was changed")
     for text in conflicts:
         common.environment.say(f"{common.environment.program}: {text}")

@@ -76,6 +76,8 @@ def list_(
     ]
     listing = Listing("groups", LIST_COLUMNS, rows, {"complete": not listed.failed})
     write_listing(common.environment, output, listing)
+    if not rows and not listed.failed and output is Output.TABLE:
+        common.say(f"kctl groups: {'no group matches' if states or types else 'there are no groups'}")
     for node in listed.failed:
         common.environment.say(f"kctl groups: incomplete list: the groups of broker {node} are missing")
     return report_failures(common, True, listed.failed.values())

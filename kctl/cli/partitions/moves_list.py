@@ -25,4 +25,6 @@ def run_list(common: Common, output: Output) -> int:
         for key, move in sorted(moves.items())
     ]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
+    if not rows and output is Output.TABLE:
+        common.say(f"{common.environment.program}: no partition is being moved")
     return ExitCode.OK

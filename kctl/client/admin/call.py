@@ -275,7 +275,7 @@ class Call:
             return len(ended) == len(builds)
 
         try:
-            self.wait_until(step, f"waiting for {self._names(builds)}")
+            self.wait_until(step, lambda: f"waiting for {self._names(each for each in builds if each not in ended)}")
         except ApiTimeout as timeout:
             if not ended:
                 raise

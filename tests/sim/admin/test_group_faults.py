@@ -223,6 +223,16 @@ def test_a_dead_broker_makes_the_list_partial_and_is_named(
     with_groups(use)
 
 
+def test_timeout_names_only_the_brokers_that_have_not_responded() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        world.sandbox.start_fault(2, Fault.FREEZE)
+        [error] = admin.list_groups(timeout=3).failed.values()
+        assert isinstance(error, ApiTimeout)
+        assert [number for number in (1, 2, 3) if f"(id {number})" in error.summary.split(";")[0]] == [2]
+
+    with_groups(use)
+
+
 def freeze_while_listing(world: GroupWorld, admin: Admin) -> None:
     """Let node 2 stand still from the moment on when it has been asked for its groups."""
     admin.list_groups()

@@ -1,0 +1,29 @@
+"""Lists without rows: a table says on stderr that there are none; data formats say it themselves."""
+
+import pytest
+
+from tests.cli.access_scene import access
+from tests.cli.processes import kctl
+
+__all__ = ["access"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("users", "list"), "kctl users: no user logs in by SCRAM\n"),
+        (("quotas", "list"), "kctl quotas: no quota is set\n"),
+        (("quotas", "list", "--user", "ann"), "kctl quotas: no quota matches\n"),
+        (("acls", "list"), "kctl acls: there are no rules\n"),
+        (("acls", "list", "--topic", "orders"), "kctl acls: no rule matches\n"),
+        (("partitions", "list"), "kctl partitions: no partition is being moved\n"),
+        (("groups", "list"), "kctl groups: there are no groups\n"),
+        (("groups", "list", "--type", "share"), "kctl groups: no group matches\n"),
+    ],
+)
+def test_list_without_rows_says_so_beside_a_table(access: str, words: tuple[str, ...], says: str) -> None:
+    ended = kctl(*words, "-b", access)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, b"", says)
+    assert kctl(*words, "-b", access, "--quiet").stderr == ""
+    ended = kctl(*words, "-b", access, "--output", "csv")
+    assert (ended.code, ended.stdout.count(b"\n"), ended.stderr) == (0, 1, "")
