@@ -4,8 +4,7 @@ One rule: what destroys records, access or positions shows first and needs --exe
 other change is made at once and has --dry-run. Shown by tests/unit/cli/test_changes.py and tests/cli/test_configs.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -55,22 +54,15 @@ def say_dry_run(common: Common, what: str) -> None:
     common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
 
 
-def report_failures(
-    common: Common,
-    done: object,
-    failed: Sequence[KafkaError | CommandError],
-    hints: Mapping[KafkaError, str] = MappingProxyType({}),
-) -> int:
+def report_failures(common: Common, done: object, failed: Sequence[KafkaError | CommandError]) -> int:
     """Report what failed; return 3 where something was done, else the code of the first cause.
 
-    Args:
-        done: true where some item succeeded.
-        hints: for some of the errors what to try, in place of the usual hint.
+    Args: done: true where some item succeeded.
     """
     failures = [explain(error) for error in failed]
-    for error, failure in zip(failed, failures, strict=True):
-        more = [f"hint: {hints[error]}"] if isinstance(error, KafkaError) and error in hints else failure.lines()[1:]
-        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *more]), is_error=True)
+    for failure in failures:
+        lines = [f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]
+        common.environment.say("\n".join(lines), is_error=True)
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code

@@ -53,6 +53,7 @@ def show(
     What brokers keep secret has no value.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.nearest_names import suggest_resources
 
     output = common.choose_output(*SHAPES)
     [resource], rest = _resource(kind, [] if name is None else [name])
@@ -60,6 +61,7 @@ def show(
         raise click.UsageError(f"{DEFAULTS} have no name.")
     with admin_of(common) as admin:
         results = admin.describe_configs([resource], include_synonyms=True, include_documentation=docs)
+        suggest_resources(admin, results.failed)
     rows = [row for found in results.done.values() for row in entry_rows(found.values(), changed=changed, docs=docs)]
     more = ["documentation"] if docs else []
     if results.done:

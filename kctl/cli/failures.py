@@ -307,7 +307,7 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         return error.hint
     if isinstance(error, errors.KafkaTimeoutError | errors.TransactionError) and error.cause is not None:
         return _hint(error.cause, code)
-    if isinstance(error, errors.TransportError) and error.hint:
+    if isinstance(error, errors.TransportError | errors.BrokerError) and error.hint:
         return error.hint
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
         return "-b HOST:PORT, or start a cluster to try with: kctl sandbox up"

@@ -14,6 +14,7 @@ from kctl.cli.changes import read_pairs, report_failures
 from kctl.cli.configs import SHOW_COLUMNS, SHOWN, entry_rows, result_of
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.nearest_names import suggest_resources
 from kctl.cli.options import Common, Output
 from kctl.cli.topic_rows import chosen_topics
 from kctl.client.admin import Admin, ConfigResource, ResourceType
@@ -60,6 +61,7 @@ def describe_configs(common: Common, output: Output, words: TopicWords, *, docs:
     with admin_of(common) as admin:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in chosen_topics(admin, words)]
         results = admin.describe_configs(resources, include_synonyms=True, include_documentation=docs)
+        suggest_resources(admin, results.failed)
     rows: list[Row] = [
         {"topic": resource.name, **row}
         for resource in resources

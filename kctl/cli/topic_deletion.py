@@ -3,21 +3,17 @@
 Owns the order: a topic that cannot be found is reported before any other is deleted. Shown by tests/cli/test_topics.py.
 """
 
-from collections.abc import Callable, Mapping
-
 from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
-from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = ("topic", "partitions", "replication_factor", "result")
-
-Nearest = Callable[[Mapping[str, KafkaError]], Mapping[KafkaError, str]]
 
 
 def delete_topics(
@@ -25,7 +21,6 @@ def delete_topics(
     admin: Admin,
     names: list[str],
     output: Output,
-    nearest: Nearest,
     *,
     execute: bool,
 ) -> int:
@@ -33,11 +28,12 @@ def delete_topics(
     results = None
     with admin.within():
         found = admin.describe_topics(names)
+        suggest_topics(admin, found.failed)
         if execute and not found.failed:
             results = admin.delete_topics(list(found.done))
     if found.failed:
         common.say(f"{common.environment.program}: nothing was deleted")
-        return report_failures(common, (), list(found.failed.values()), nearest(found.failed))
+        return report_failures(common, (), list(found.failed.values()))
     lines = [f"{name}: {counted(len(topic.partitions), 'partition')}" for name, topic in found.done.items()]
     question = f"Delete {counted(len(lines), 'topic')} and all records?"
     if results is None and not execute and is_confirmed(common, lines, question):

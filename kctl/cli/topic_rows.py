@@ -15,8 +15,6 @@ from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.client.admin import Admin, LogDir, TopicListing
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
-from kctl.client.config import nearest_name
-from kctl.client.errors import KafkaError
 from kctl.grammar.topics import INTERNAL, TopicWords
 
 LIST_COLUMNS = (
@@ -131,16 +129,6 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
             ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "kctl topics list shows the topics you can see"
         )
     return chosen
-
-
-def nearest_topics(admin: Admin, failed: Mapping[str, KafkaError]) -> dict[str, str]:
-    """Return for names of topics that do not exist the names they are nearest to; empty where they cannot be had."""
-    try:
-        listed: Sequence[str] = list(admin.list_topics())
-    except KafkaError:
-        return {}
-    found = {name: nearest_name(name, listed) for name in failed}
-    return {name: near for name, near in found.items() if near is not None}
 
 
 def id_text(topic_id: bytes) -> str | None:

@@ -7,6 +7,7 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common, Output
 from kctl.cli.topic_rows import chosen_topics, is_offline
 from kctl.client.cluster import TopicPartition
@@ -19,6 +20,7 @@ def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
     """Show the size of each replica; return the exit code. A broker that does not report it is named."""
     with admin_of(common) as admin:
         topics = admin.describe_topics(chosen_topics(admin, words))
+        suggest_topics(admin, topics.failed)
         parts = [(name, part) for name, topic in topics.done.items() for part in topic.partitions.values()]
         brokers = sorted({node_id for _, part in parts for node_id in part.replicas})
         dirs = admin.describe_log_dirs(brokers)

@@ -4,9 +4,8 @@ Owns the exit code of a call in which some topics failed; topic_rows.py has what
 Shown by tests/cli/test_topics.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,14 +17,12 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, with_common
-from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import AdminConfig
-from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 from kctl.grammar.topics import TopicWords, parse_topics
 
 if TYPE_CHECKING:
-    from kctl.client.admin import Admin
+    pass
 
 CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor")
 
@@ -98,6 +95,7 @@ def describe(
 ) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.nearest_names import suggest_topics
     from kctl.cli.topic_rows import Health, chosen_topics, describe_listing
 
     output = common.choose_output(*SHAPES)
@@ -119,10 +117,10 @@ def describe(
     with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
         results = admin.describe_topics(chosen_topics(admin, words))
         lines = listing_lines(common.environment, output, describe_listing(results.done.values(), health))
-        near = _nearest(admin, results.failed)
+        suggest_topics(admin, results.failed)
     if results.done or not results.failed:
         write_lines(common.environment, lines)
-    return report_failures(common, results.done, list(results.failed.values()), near)
+    return report_failures(common, results.done, list(results.failed.values()))
 
 
 @app.command()
@@ -253,8 +251,7 @@ def delete(
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
-        near = partial(_nearest, admin)
-        return delete_topics(common, admin, _distinct(names), output, near, execute=execute or yes)
+        return delete_topics(common, admin, _distinct(names), output, execute=execute or yes)
 
 
 # --- what they share ------------------------------------------------------------------------------------------------
@@ -277,16 +274,3 @@ def _topic_words(names: Sequence[str]) -> TopicWords:
         return parse_topics(names)
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="TOPIC") from None
-
-
-def _nearest(admin: "Admin", failed: Mapping[str, KafkaError]) -> Mapping[KafkaError, str]:
-    """Return hints with the topics nearest to names that no topic has; requested only where there is such a name."""
-    from kctl.cli.topic_rows import nearest_topics
-
-    unknown = {
-        name: error
-        for name, error in failed.items()
-        if getattr(error, "code", None) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    }
-    near = nearest_topics(admin, unknown) if unknown else {}
-    return {failed[name]: f"did you mean {meant}?" for name, meant in near.items()}

@@ -119,7 +119,8 @@ class TransactionAbortedError(KafkaError):
 class BrokerError(KafkaError):
     """A broker answered with an error code.
 
-    Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any.
+    Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any;
+    `hint` one thing to try, which the caller may set.
     Each code has a subclass in `kctl.client.broker_errors`: `NOT_COORDINATOR` is NotCoordinatorError.
     """
 
@@ -134,6 +135,7 @@ class BrokerError(KafkaError):
     def __init__(self, message: str, *, text: str | None = None) -> None:
         super().__init__(message)
         self.text = text
+        self.hint = ""
 
 
 class AuthorizationError(BrokerError):

@@ -155,6 +155,7 @@ MIRROR = JOBS | RANGES
 EXPORT = MIRROR | {"kctl.pipeline.export_files"}
 VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 
+NEAREST = {"kctl.cli.nearest_names"}
 MOVES = {"kctl.cli.overtime", "kctl.cli.view", "kctl.cli.wait_loop"}
 
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
@@ -164,25 +165,28 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime", "kctl.cli.topic_rows"}),
-    (("configs", "show", "topic", "t"), HELP["configs"] | ADMIN),
+    (("configs", "show", "topic", "t"), HELP["configs"] | ADMIN | NEAREST),
     (
         ("topics", "alter", "t", "-p", "3"),
-        HELP["topics"] | HELP["configs"] | ADMIN | {"kctl.cli.topic_configs", "kctl.cli.topic_rows"},
+        HELP["topics"] | HELP["configs"] | ADMIN | NEAREST | {"kctl.cli.topic_configs", "kctl.cli.topic_rows"},
     ),
-    (("topics", "offsets", "t"), HELP["topics"] | ADMIN | {"kctl.cli.topic_offsets", "kctl.cli.groups"}),
+    (("topics", "offsets", "t"), HELP["topics"] | ADMIN | NEAREST | {"kctl.cli.topic_offsets", "kctl.cli.groups"}),
     (("acls", "list"), HELP["acls"] | ADMIN),
     (("users", "list"), HELP["users"] | ADMIN),
     (("quotas", "list"), HELP["quotas"] | ADMIN),
     (("cluster", "describe"), HELP["cluster"] | ADMIN),
     (("brokers", "disks"), HELP["brokers"] | ADMIN),
-    (("why", "group", "g"), HELP["why"] | ADMIN | {"kctl.client.probe", "kctl.why"}),
+    (("why", "group", "g"), HELP["why"] | ADMIN | NEAREST | {"kctl.client.probe", "kctl.why"}),
     (("partitions", "list"), HELP["partitions"] | ADMIN),
-    (("partitions", "plan", "--away-from", "1"), HELP["partitions"] | ADMIN | {"kctl.cli.groups", "kctl.cli.overtime"}),
+    (
+        ("partitions", "plan", "--away-from", "1"),
+        HELP["partitions"] | ADMIN | NEAREST | {"kctl.cli.groups", "kctl.cli.overtime"},
+    ),
     (("partitions", "move", "/nonexistent"), HELP["partitions"] | ADMIN | MOVES),
     (("wait", "brokers", "1"), HELP["wait"] | (ADMIN - {"kctl.cli.admin_client"}) | {"kctl.cli.wait_loop"}),
-    (("groups", "list"), HELP["groups"] | ADMIN),
+    (("groups", "list"), HELP["groups"] | ADMIN | NEAREST),
     (("api", "ListGroups"), HELP["api"] | ADMIN),
-    (("groups", "lag", "g"), HELP["groups"] | ADMIN),
+    (("groups", "lag", "g"), HELP["groups"] | ADMIN | NEAREST),
     (("bench", "produce"), BENCH),
     (("bench", "consume"), BENCH),
     (("bench", "consume", "--topic", "t"), BENCH | CONSUMER),

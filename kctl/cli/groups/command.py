@@ -140,10 +140,12 @@ def members(common: Common, names: Names) -> int:
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
     from kctl.cli.groups.lookup import report_failures
+    from kctl.cli.nearest_names import suggest_groups
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         results = admin.describe_groups(list(dict.fromkeys(names)))
+        suggest_groups(admin, results.failed)
     rows = [member_row(group, member) for group in results.done.values() for member in group.members]
     if results.done:
         listing = Listing("members", MEMBER_COLUMNS, rows, shown=filled_columns(MEMBER_COLUMNS, rows))

@@ -15,6 +15,7 @@ from kctl.cli.groups.lag_rates import LagRates, LagSamples
 from kctl.cli.groups.lag_times import LagTimes
 from kctl.cli.groups.lookup import describe_in_half, find_partitions, late_lines
 from kctl.cli.groups.view import filled_columns
+from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription
 from kctl.client.clock import duration_text
@@ -169,6 +170,7 @@ def _wanted(admin: Admin, query: LagQuery, groups: Iterable[GroupDescription]) -
     for topic, error in described.failed.items():
         known = sorted(_committed_of(admin, groups, topic))
         if not known:
+            suggest_topics(admin, {topic: error})
             raise error
         wanted[topic] = known if query.topics[topic] is None else list(query.topics[topic] or ())
     return wanted

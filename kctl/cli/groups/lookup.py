@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
+from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
 from kctl.client.broker_errors import ErrorCode
@@ -47,6 +48,7 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
     Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
     """
     described = admin.describe_topics(list(wanted))
+    suggest_topics(admin, described.failed)
     described.raise_first()
     found: dict[str, list[int]] = {}
     for topic, numbers in wanted.items():
@@ -68,6 +70,7 @@ def find_group(admin: Admin, group_id: str, *, may_lack: bool = False) -> GroupD
     error = results.failed.get(group_id)
     if may_lack and isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
         return None
+    suggest_groups(admin, results.failed)
     return results[group_id]
 
 
@@ -81,7 +84,9 @@ def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Resul
 
 def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
     """Return groups; the others are waited for until half of the API timeout, which leaves time for further calls."""
-    return admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
+    results = admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
+    suggest_groups(admin, results.failed)
+    return results
 
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:

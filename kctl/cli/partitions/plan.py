@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import write_lines
 from kctl.cli.groups.lookup import parse_topics
+from kctl.cli.nearest_names import name_nearest
 from kctl.cli.options import Common
 from kctl.cli.partitions.plan_file import plan_lines, write_plan
 from kctl.cli.partitions.planner import Goal, NotPossible, copies_of, make_plan
@@ -115,7 +116,9 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
             continue
         for topic, numbers in parse_topics([text]).items():
             if topic not in names:
-                raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
+                error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
+                name_nearest(error, topic, names)
+                raise error
             of_topic = {key: info for key, info in everything.items() if key.topic == topic}
             for number in numbers or ():
                 if TopicPartition(topic, number) not in of_topic:

@@ -10,11 +10,12 @@ from kctl.cli.admin_client import open_admin
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.listing import SHAPES
+from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
 from kctl.cli.why.options import WhyOptions
 from kctl.cli.why.view import write_diagnosis
 from kctl.client.clock import Timer, duration_text
-from kctl.client.errors import AuthorizationError, UnsupportedVersionError
+from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
 
@@ -60,7 +61,12 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
             )
         timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
-            looks = take_looks(admin, runtime, timer, selection, options.watch_ms, throttles)
+            try:
+                looks = take_looks(admin, runtime, timer, selection, options.watch_ms, throttles)
+            except BrokerError as error:
+                for suggest, names in ((suggest_groups, selection.groups), (suggest_topics, selection.topics)):
+                    suggest(admin, {name: error for name in names or () if f" {name}:" in str(error)})
+                raise
     diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
     write_diagnosis(common, output, subject, looks, diagnosis)
     return exit_code(diagnosis)
