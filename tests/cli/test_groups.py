@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -301,6 +302,6 @@ def test_forty_columns(bootstrap: str, group: str) -> None:
         pass
     os.close(ours)
     process.communicate(timeout=BOUND_S)
-    text = shown.decode().splitlines()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
     assert max(map(len, text)) <= 40
     assert [line.split() for line in text if line.startswith("committed")] == [["committed", "4"], ["committed", "3"]]

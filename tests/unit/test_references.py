@@ -245,8 +245,8 @@ def test_checks_find_a_stale_name(check: Callable[[str], list[str]], text: str, 
     assert check(text) == stale
 
 
-def test_architecture_answers_ten_questions_with_one_symbol_each() -> None:
+def test_architecture_answers_each_question_with_one_symbol() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     rows = re.findall(r"(?m)^\| [A-Z].*\? \| (.*) \|$", page)
-    assert len(rows) == 10
+    assert len(rows) >= 10
     assert all(REFERENCE.fullmatch(answer) for answer in rows)
