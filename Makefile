@@ -177,7 +177,8 @@ reproducible: dist/.built  ## the compiled wheel too is the same in another fold
 installed: dist/.built  ## the cli tier against a wheel that is installed in an empty environment
 	rm -rf build/installed
 	$(PYTHON) -m venv build/installed
-	build/installed/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)[serdes]"
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check \
+	"$$(echo dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)[serdes]"
 	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) tests/cli
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others

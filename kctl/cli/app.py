@@ -50,8 +50,10 @@ COMMANDS = {
     "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),
     "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),
-    "doctor": Entry("kctl.cli.why.doctor", "Look for everything that kctl why finds, in the whole cluster."),
-    "apply": Entry("kctl.cli.apply.command", "Create and change topics and ACLs as a file declares them."),
+    "doctor": Entry("kctl.cli.why.doctor", "Look for everything that `kctl why` finds, in the whole cluster."),
+    "apply": Entry(
+        "kctl.cli.apply.command", "Create and change topics and ACLs until they are as a file declares them."
+    ),
     "partitions": Entry("kctl.cli.partitions.command", "Move partitions between brokers and elect their leaders."),
     "wait": Entry("kctl.cli.wait", "Wait for topics, brokers or a group."),
     "schemas": Entry("kctl.cli.schemas", "List, show, check, register and delete schemas of a registry."),

@@ -92,7 +92,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
     ("arguments", "text"),
     [
         (("-p", "0"), "--partition cannot be combined with --group"),
-        (("-o", "stored-5"), "starts at what is stored anyway"),
+        (("-o", "stored-5"), "starts at the committed offsets anyway"),
         (("--tail", "5"), "--tail cannot be combined with --offset, --from-beginning or --group"),
         (("-X", "enable.auto.commit=true"), "kctl commits by itself"),
     ],
