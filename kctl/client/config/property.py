@@ -158,6 +158,18 @@ class Function(Kind[Callable[[], object] | None]):
         return "" if value is None else "***"
 
 
+class OptionalWhole(Kind[int | None]):
+    """A whole number of at least 0, or nothing."""
+
+    accepted = "a whole number of at least 0"
+
+    def read(self, raw: object) -> int | None:
+        return None if raw == "" else Whole(0, INT_MAX).read(raw)
+
+    def write(self, value: int | None) -> str:
+        return "" if value is None else str(value)
+
+
 class Words(Kind[tuple[str, ...]]):
     """A list of texts: comma-separated in a str, or a native list or tuple; `each` restricts the members."""
 

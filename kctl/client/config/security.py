@@ -5,9 +5,9 @@ from kctl.client.config.property import (
     Choice,
     Function,
     OptionalText,
+    OptionalWhole,
     Property,
     choice,
-    duration,
     flag,
     optional_text,
     secret,
@@ -89,9 +89,15 @@ class SecurityConfig(BaseConfig):
     )
     aws_region = optional_text("aws.region", "Region of aws_msk_iam; else that in the name of the first server.")
     aws_profile = optional_text("aws.profile", "Profile of aws_msk_iam in AWS's own files; needs boto3.")
-    sasl_login_connect_timeout_ms = duration(
-        "sasl.login.connect.timeout.ms", 0, "Timeout of connecting to the token endpoint; 0: that of a connection."
+    sasl_login_connect_timeout_ms = Property(
+        "sasl.login.connect.timeout.ms",
+        OptionalWhole(),
+        None,
+        "Timeout of connecting to the token endpoint; without it that of a connection.",
     )
-    sasl_login_read_timeout_ms = duration(
-        "sasl.login.read.timeout.ms", 0, "Timeout of the token endpoint's response; 0: that of a request."
+    sasl_login_read_timeout_ms = Property(
+        "sasl.login.read.timeout.ms",
+        OptionalWhole(),
+        None,
+        "Timeout of the token endpoint's response; without it that of a request.",
     )
