@@ -255,7 +255,7 @@ def test_mirror_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
     ):
         with pytest.raises(ConfigError, match=words):
             mirror(request)
-    with pytest.raises(BrokerError, match="--create makes it, with 2 partitions"):
+    with pytest.raises(BrokerError, match="--create creates it, with 2 partitions"):
         mirror(into_itself._replace(target_topic="not-there"))
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import kctl.client
 import kctl.pipeline
+import kctl.serdes
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, ApiTimeout, ConnectionRefused, KafkaError
 from kctl.client.loop.close import CloseResult, PartitionResult
@@ -25,7 +26,7 @@ def every_error() -> list[KafkaError]:
 
 def error_classes() -> list[type[KafkaError]]:
     """Return KafkaError and all its descendants in kctl, by name."""
-    for package in (kctl.client, kctl.pipeline):
+    for package in (kctl.client, kctl.pipeline, kctl.serdes):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             try:
                 import_module(module.name)
@@ -54,7 +55,7 @@ def sample(kind: type[KafkaError]) -> KafkaError:
         "field": "responses[0]", "first_bytes": b"HTTP/1.1", "base_offset": 10, "resume_offset": 20, "undelivered": 7,
         "hint": "try this", "limit_ms": 1, "elapsed_ms": 2, "timeout_ms": 3, "presented": ("CN=a", "CN=b"),
         "alert": "bad_certificate", "node_id": 2, "waiting_for": "the leader is unknown", "result": result,
-        "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
+        "status": 404, "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
     }  # fmt: skip
     parameters = inspect.signature(kind.__init__).parameters.values()
     wanted = [each for each in parameters if each.name not in ("self", "args", "kwargs")]
