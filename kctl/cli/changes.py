@@ -54,12 +54,12 @@ def say_dry_run(common: Common, what: str) -> None:
     common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
 
 
-def report_failures(common: Common, done: object, failed: Sequence[KafkaError | CommandError]) -> int:
-    """Report what failed; return 3 where something was done, else the code of the first cause.
+def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError]) -> int:
+    """Report what failed, equal failures once; return 3 where something was done, else the code of the first cause.
 
     Args: done: true where some item succeeded.
     """
-    failures = [explain(error) for error in failed]
+    failures = list(dict.fromkeys(explain(error) for error in failed))
     for failure in failures:
         lines = [f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]
         common.environment.say("\n".join(lines), is_error=True)

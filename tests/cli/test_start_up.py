@@ -184,7 +184,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     ),
     (("partitions", "move", "/nonexistent"), HELP["partitions"] | ADMIN | MOVES),
     (("wait", "brokers", "1"), HELP["wait"] | (ADMIN - {"kctl.cli.admin_client"}) | {"kctl.cli.wait_loop"}),
-    (("groups", "list"), HELP["groups"] | ADMIN | NEAREST),
+    (("groups", "list"), HELP["groups"] | ADMIN),
     (("api", "ListGroups"), HELP["api"] | ADMIN),
     (("groups", "lag", "g"), HELP["groups"] | ADMIN | NEAREST),
     (("bench", "produce"), BENCH),

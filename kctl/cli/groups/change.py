@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import is_confirmed, say_dry_run
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
-from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, report_failures
+from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
 from kctl.cli.options import Common, Output

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes, is_confirmed, say_dry_run
+from kctl.cli.changes import Execute, Yes, is_confirmed, report_failures, say_dry_run
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
@@ -59,7 +59,6 @@ def list_(
 ) -> int:
     """List the groups of all brokers; 3 when those of a broker are missing."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.groups.lookup import report_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -139,7 +138,6 @@ def members(common: Common, names: Names) -> int:
     """Show who is in groups, and what each member has."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
-    from kctl.cli.groups.lookup import report_failures
     from kctl.cli.nearest_names import suggest_groups
 
     output = common.choose_output(*SHAPES)
@@ -161,7 +159,7 @@ def members(common: Common, names: Names) -> int:
 def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
-    from kctl.cli.groups.lookup import find_groups, refuse_members, report_failures
+    from kctl.cli.groups.lookup import find_groups, refuse_members
     from kctl.cli.groups.positions import positions
 
     output = common.choose_output(*SHAPES)

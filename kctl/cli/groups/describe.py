@@ -6,10 +6,11 @@ Owns the fields of rows and objects, and the rounds of --watch. Shown by tests/c
 from collections.abc import Iterable, Sequence
 
 from kctl.cli.admin_client import admin_of
+from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
-from kctl.cli.groups.lookup import find_groups, report_failures
+from kctl.cli.groups.lookup import find_groups
 from kctl.cli.groups.positions import is_share
 from kctl.cli.options import Common, Output
 from kctl.client.admin import GroupDescription, MemberDescription

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.admin_client import open_admin
+from kctl.cli.changes import report_failures
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.groups.lag_look import COLUMNS, LagQuery, Look, code_of, look_at, shown_columns
 from kctl.cli.groups.lag_rates import LagSamples, total
-from kctl.cli.groups.lookup import report_failures
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.clock import duration_text

@@ -4,16 +4,16 @@ Owns what is refused before anything is changed: groups, topics and partitions t
 Shown by tests/cli/test_groups.py and test_groups_offsets.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError, explain
+from kctl.cli.failures import CommandError
 from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 from kctl.client.wording import counted
 from kctl.grammar.topics import parse_partitions
@@ -113,13 +113,3 @@ def member_text(member: MemberDescription) -> str:
     """Return who a member is, in a few words."""
     who = member.group_instance_id or member.client_id or member.member_id
     return f"{who} on {member.host or 'an unknown host'} ({member.member_id})"
-
-
-def report_failures(common: Common, done: object, failed: Iterable[KafkaError]) -> int:
-    """Say what failed; 3 when something else was done, else the code of the first cause."""
-    failures = list(dict.fromkeys(explain(error) for error in failed))
-    for failure in failures:
-        common.environment.say("\n".join([f"kctl groups: {failure.message}", *failure.lines()[1:]]))
-    if not failures:
-        return ExitCode.OK
-    return ExitCode.DEGRADED if done else failures[0].code
