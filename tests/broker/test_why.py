@@ -1,7 +1,7 @@
 """`kctl why` on real Kafka: healthy clusters, and incidents that a script can make, each with its twin."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,8 +11,10 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 BAD = ("error", "warning")
+NOTICED_MS = 90_000
 
 
 def why(kafka: KafkaCluster, *words: str) -> tuple[Ended, dict[str, Any]]:
@@ -20,6 +22,20 @@ def why(kafka: KafkaCluster, *words: str) -> tuple[Ended, dict[str, Any]]:
     ended = kctl(*words, "-b", kafka.bootstrap(), "--output", "json", "--api-timeout", "40s")
     document = json.loads(ended.stdout)
     return ended, {row["id"]: row for row in document["rows"] if row["severity"] in BAD}
+
+
+def why_until(
+    is_seen: Callable[[dict[str, Any]], bool], kafka: KafkaCluster, *words: str
+) -> tuple[Ended, dict[str, Any]]:
+    """Ask until the controller and all brokers have noticed, which takes several session timeouts at most."""
+    seen: list[tuple[Ended, dict[str, Any]]] = []
+
+    def is_noticed() -> bool:
+        seen.append(why(kafka, *words))
+        return is_seen(seen[-1][1])
+
+    wait_until(is_noticed, NOTICED_MS, "what was expected of why")
+    return seen[-1]
 
 
 def produce(kafka: KafkaCluster, topic: str, count: int = 3, partition: int = 0) -> None:
@@ -108,26 +124,17 @@ def test_killed_broker_leaves_a_topic_under_min_isr(kafka_three: KafkaCluster) -
     assert why(kafka_three, "why", "topic", topic)[1] == {}
     killed = kafka_three.nodes[2]
     killed.kill()
-    for _ in range(40):  # until the controller has fenced it
-        ended, found = why(kafka_three, "why", "topic", topic)
-        if "under-min-isr" in found:
-            break
+    ended, found = why_until(lambda found: "under-min-isr" in found, kafka_three, "why", "topic", topic)
     assert ended.code == 3
     assert (
         "has 2 of 3 replicas in sync and min.insync.replicas=3 (set on the topic)" in found["under-min-isr"]["sentence"]
     )
     assert f"missing: broker {killed.number}" in found["under-min-isr"]["sentence"]
-    for _ in range(40):
-        ended, found = why(kafka_three, "why", "cluster")
-        if "broker-missing" in found:
-            break
+    _, found = why_until(lambda found: "broker-missing" in found, kafka_three, "why", "cluster")
     assert found["broker-missing"]["subject"] == f"broker {killed.number}"
     killed.start()
-    for _ in range(40):
-        ended, found = why(kafka_three, "why", "topic", topic)
-        if not found:
-            break
-    assert (ended.code, found) == (0, {})
+    ended, _ = why_until(lambda found: not found, kafka_three, "why", "topic", topic)
+    assert ended.code == 0
 
 
 @pytest.mark.usefixtures("starting")

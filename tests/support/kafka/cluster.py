@@ -215,7 +215,7 @@ class KafkaCluster:
         replication: int | None = None,
         configs: Mapping[str, str] | None = None,
     ) -> str:
-        """Create a topic and return its name when every running node knows a leader of each partition.
+        """Create a topic and return its name when every running node knows the leaders, and each leader leads.
 
         Args:
             name: None for a fresh one.
@@ -228,7 +228,14 @@ class KafkaCluster:
 
         def is_led() -> bool:
             views = [wire.fetch_view(node.ports["PLAINTEXT"], name).leaders.get(name, {}) for node in running]
-            return all(len(view) == partitions and min(view.values()) >= 0 for view in views)
+            if not all(len(view) == partitions and min(view.values()) >= 0 for view in views):
+                return False
+            led: dict[int, list[int]] = {}
+            for partition, leader in views[0].items():
+                led.setdefault(leader, []).append(partition)
+            return all(
+                wire.leads(node.ports["PLAINTEXT"], name, led[node.number]) for node in running if node.number in led
+            )
 
         wait_until(is_led, TOPIC_TIMEOUT_MS, f"leaders of {name}")
         return name

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tests.support.kafka.ports import HOST
 
-_METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS, _ALTER_REASSIGNMENTS, _DESCRIBE_QUORUM = 3, 18, 19, 43, 45, 55
+_LIST_OFFSETS, _METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS = 2, 3, 18, 19, 43
+_ALTER_REASSIGNMENTS, _DESCRIBE_QUORUM = 45, 55
 _EXCHANGE_TIMEOUT_S = 10.0
 _CREATE_TIMEOUT_MS = 8_000
 _ELECTION_NOT_NEEDED = 84
@@ -61,6 +62,23 @@ def fetch_view(port: int, *topics: str) -> ClusterView:
         if not error:
             leaders[name] = partitions
     return ClusterView(tuple(sorted(nodes)), controller, leaders)
+
+
+def leads(port: int, topic: str, partitions: Sequence[int]) -> bool:
+    """Tell whether the node at `port` answers for these partitions (ListOffsets v1), which it does later than it
+    names itself their leader."""
+    body = struct.pack(">ii", -1, 1) + _string(topic) + struct.pack(">i", len(partitions))
+    body += b"".join(struct.pack(">iq", partition, -1) for partition in partitions)
+    reader = _Reader(_exchange(port, _LIST_OFFSETS, 1, body))
+    errors = []
+    for _ in range(reader.int32()):
+        reader.string()
+        for _ in range(reader.int32()):
+            reader.int32()
+            errors.append(reader.int16())
+            reader.int64()  # timestamp
+            reader.int64()  # offset
+    return not any(errors)
 
 
 def create_topic(port: int, name: str, partitions: int, replication: int, configs: Mapping[str, str]) -> None:
@@ -208,6 +226,9 @@ class _Reader:
 
     def int32(self) -> int:
         return self._take(">i", 4)
+
+    def int64(self) -> int:
+        return self._take(">q", 8)
 
     def string(self) -> str:
         """Return a string; null reads as empty."""
