@@ -45,7 +45,7 @@ run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, p
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
 test: $(READY)  ## every tier, also after one has failed; starts real brokers itself
-	@rm -rf $(FAILED) && mkdir -p $(FAILED)
+	@rm -rf $(FAILED) build/failed-tests && mkdir -p $(FAILED)
 	@$(TWO_AT_A_TIME) $(addprefix attempt-,$(QUICK))
 	@$(TWO_AT_A_TIME) attempt-sim-seeds
 	@$(TWO_AT_A_TIME) attempt-dist attempt-fuzz

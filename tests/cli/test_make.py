@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,35 @@ def test_tier_that_fails_three_times_has_failed(project: Path) -> None:
     assert code != 0
     assert "failed tiers: broker" in lines
     assert len([call for call in calls if call.endswith("tests/broker")]) == 3
+
+
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_passes():
+    with Path("passed").open("a") as file:
+        file.write("x")
+
+def test_fails_once():
+    if not Path("failed").exists():
+        Path("failed").touch()
+        assert False
+"""
+
+
+def test_only_the_failed_tests_of_a_tier_are_run_again(project: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", project)
+    (project / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for mark in (".installed", ".ready"):
+        (project / ".venv" / mark).touch()
+    (project / "build" / "failed-tiers").mkdir(parents=True)
+    (project / "tests" / "loopback").mkdir(parents=True)
+    (project / "tests" / "loopback" / "test_once.py").write_text(FAILS_ONCE)
+    _, lines, _ = make(project, "attempt-loopback", "nothing breaks")
+    assert "1 failed, 1 passed" in "\n".join(lines)
+    _, lines, _ = make(project, "again-loopback", "nothing breaks")
+    assert "loopback: UNSTABLE: what failed beside another tier passed alone (second run)" in lines
+    assert (project / "passed").read_text() == "x"
 
 
 def test_quick_tier_that_fails_once_is_not_run_again(project: Path) -> None:
