@@ -2633,6 +2633,7 @@ $kctlPlaces = @{
             ,@('export', 'Write topics to Parquet or JSON files, each record exactly once')
             ,@('import', 'Produce what was exported, each record at least once')
             ,@('mirror', 'Copy topics to another cluster, each record exactly once')
+            ,@('stats', 'Count what is in a topic')
             ,@('verify', 'Compare two topics, or a topic and its export')
         )
         Options = @(
@@ -2741,6 +2742,42 @@ $kctlPlaces = @{
             ,@('--continuous', 'Continue with new records, until Ctrl-C')
             ,@('--interval', 'Refresh interval (10s)')
             ,@('--allow-loss', 'Continue where records were deleted before they were read')
+            ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
+            ,@('--master', 'Where Spark runs')
+            ,@('--spark-conf', 'A property of Spark')
+            ,@('--spark-log', 'Where Spark''s log goes')
+            ,@('--worker-python', 'Python of a cluster''s workers')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'pipeline stats' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--html', 'Write the statistics as an HTML page too')
             ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
             ,@('--master', 'Where Spark runs')
             ,@('--spark-conf', 'A property of Spark')
@@ -3351,6 +3388,11 @@ $kctlPlaces['pipeline mirror'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline mirror'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline mirror'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline mirror'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['pipeline stats'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['pipeline stats'].Values['-X'] = 'list:properties'
+$kctlPlaces['pipeline stats'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['pipeline stats'].Values['-C'] = 'names:profiles'
+$kctlPlaces['pipeline stats'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['pipeline verify'].Values['--to-topic'] = 'names:topics'
 $kctlPlaces['pipeline verify'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['pipeline verify'].Values['-X'] = 'list:properties'

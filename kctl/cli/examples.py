@@ -252,6 +252,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show the plan", "kctl pipeline mirror orders --to-topic copies --name nightly --dry-run"),
         Example("Copy to another cluster", "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr", _SPARK),
     ),
+    "kctl pipeline stats": (
+        Example("Show what would be read", "kctl pipeline stats orders --dry-run"),
+        Example("Count, and write a page", "kctl pipeline stats orders --html orders.html", _SPARK),
+    ),
     "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
     "kctl completion bash": (Example("For this shell", "source <(kctl completion bash)"),),
     "kctl completion zsh": (Example("To a folder in $fpath", "kctl completion zsh > _kctl"),),

@@ -229,14 +229,16 @@ def plan_ranges(
     *,
     cut: Cut | None = None,
     fail_on_data_loss: bool = True,
+    keep_empty: bool = False,
     runtime: Runtime | None = None,
 ) -> list[OffsetRange]:
-    """Return what is to be read, cut for tasks; empty partitions give none.
+    """Return what is to be read, cut for tasks.
 
     Args:
         properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
         fail_on_data_loss: a start before the first offset that is still there, or an end behind the last, is an error;
             otherwise it is moved to what is there.
+        keep_empty: partitions without offsets give an empty range, where nothing is cut; otherwise none.
     Raises:
         ConfigError: a property, or a partition that is named and not there, or not named.
         InvalidOffsetError: offsets that are not there.
@@ -256,7 +258,7 @@ def plan_ranges(
                 raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
     whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids[tp.topic], latest[tp]) for tp in partitions]
-    return cut_ranges(whole, cut or Cut())
+    return whole if keep_empty and cut is None else cut_ranges(whole, cut or Cut())
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:

@@ -252,6 +252,37 @@ class TaskCounts(NamedTuple):
     total: int
 
 
+class OffsetsDone:
+    """How far a round is, by the ranges that are done.
+
+    Args: phase: what is being done. total: the offsets of all ranges.
+    """
+
+    def __init__(self, phase: str, total: int, on_progress: OnProgress) -> None:
+        self._phase = phase
+        self._total = total
+        self._done = 0
+        self._on_progress = on_progress
+
+    def done(self, offsets: int) -> None:
+        """Count a range as done."""
+        self._done += offsets
+
+    def tick(self, counts: TaskCounts) -> None:
+        """Report; the `on_tick` of `run_tasks`."""
+        self._on_progress(
+            Progress(
+                self._phase,
+                counts.done,
+                counts.active,
+                counts.total,
+                counts.failed,
+                self._done,
+                self._total - self._done,
+            )
+        )
+
+
 class _Watcher(Generic[Item, Result]):
     """One round of tasks."""
 

@@ -7,6 +7,7 @@ from kctl.cli.commands import Commands, Group
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
+from kctl.cli.pipeline.stats import stats
 from kctl.cli.pipeline.verify import verify
 
 
@@ -24,7 +25,7 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 @app.callback()
 def pipeline() -> None:
-    """Move many records with Spark: to files and back, checked, mirrored.
+    """Move many records with Spark: to files and back, checked, mirrored, counted.
 
     On this machine, or on a cluster with --master; run again, a job continues where it ended.
     Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
@@ -34,4 +35,5 @@ def pipeline() -> None:
 app.command("export")(export)
 app.command("import")(import_)
 app.command("mirror")(mirror)
+app.command("stats")(stats)
 app.command("verify")(verify)

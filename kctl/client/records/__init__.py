@@ -34,7 +34,7 @@ from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
-from kctl.client.records._hot.murmur2 import partition_of_key
+from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
     TIMESTAMP_END_MS,
@@ -76,6 +76,7 @@ __all__ = [
     "decode_batches",
     "is_compiled",
     "partition_of_key",
+    "partitions_of_keys",
     "renumber_batch",
     "sizes_of",
     "split_at",

@@ -21,7 +21,7 @@ from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
@@ -224,7 +224,7 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
         None if request.folder is None else str(request.folder.absolute()),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
-    watch = _Watch("comparing", plan.offsets, on_progress)
+    watch = OffsetsDone("comparing", plan.offsets, on_progress)
     tasks = [_TallyTask(sides, piece) for piece in plan.pieces]
     tallied = run_tasks(
         session,
@@ -262,7 +262,7 @@ def _differences(
         for partition in unequal
     ]
     sizes = [sum(piece.size for piece in (*task.source, *task.target)) for task in tasks]
-    watch = _Watch("finding what differs", sum(sizes), on_progress)
+    watch = OffsetsDone("finding what differs", sum(sizes), on_progress)
     found = run_tasks(
         session,
         "kctl verify: differences",
@@ -273,32 +273,6 @@ def _differences(
     )
     found.raise_first()
     return {unequal[position]: each for position, each in found.results.items()}
-
-
-class _Watch:
-    """How far a round is, by the ranges that are done."""
-
-    def __init__(self, phase: str, total: int, on_progress: OnProgress) -> None:
-        self._phase = phase
-        self._total = total
-        self._done = 0
-        self._on_progress = on_progress
-
-    def done(self, offsets: int) -> None:
-        self._done += offsets
-
-    def tick(self, counts: TaskCounts) -> None:
-        self._on_progress(
-            Progress(
-                self._phase,
-                counts.done,
-                counts.active,
-                counts.total,
-                counts.failed,
-                self._done,
-                self._total - self._done,
-            )
-        )
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------

@@ -65,12 +65,10 @@ def report(
 
         write_lines(common.environment, text_lines(found, common.environment.table_width))
     if html is not None:
+        from kctl.cli.formats.html_page import write_page
         from kctl.cli.probe.report.view import page
 
-        try:
-            html.write_text(page(found), encoding="utf-8", errors="replace")
-        except OSError as e:
-            raise CommandError(ExitCode.USAGE, f"--html {html}: {e.strerror}") from None
+        write_page(html, page(found))
     if bad:
         common.say(f"kctl probe: {statistics.bad_lines} invalid lines skipped{first}")
     return ExitCode.DEGRADED if strict and found.findings else ExitCode.OK

@@ -6,8 +6,8 @@ Shown by tests/unit/cli/probe/report/test_view.py and, on terminals, tests/cli/t
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from html import escape
 
+from kctl.cli.formats.html_page import TitledRows, html_page
 from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.probe.report.result import Report, latency
 from kctl.cli.probe.report.statistics import Histogram, PlaceStatistics
@@ -24,19 +24,8 @@ EXPLANATION = (
 )
 
 
-_STYLE = """
-:root{color-scheme:light dark}
-body{margin:0 auto;padding:16px;max-width:1200px;font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
-section{overflow-x:auto}
-h2{font-size:1.1rem;margin:1.6em 0 .3em}
-table{border-collapse:collapse;font-size:.9rem}
-th,td{text-align:left;vertical-align:top;padding:3px 14px 3px 0;border-bottom:1px solid #8885;min-width:3em}
-@media print{tr{break-inside:avoid}}
-"""
-
-
-def sections(report: Report) -> Iterator[tuple[str, list[Row], int]]:
-    """Yield the tables that have rows: title, rows, and how many further rows there are."""
+def sections(report: Report) -> Iterator[TitledRows]:
+    """Yield the tables that have rows."""
     read = report.statistics
     timeouts = [
         row for place, each in report.timeouts.items() for row in _timeouts(place, each) if read.places[place].nodes
@@ -57,7 +46,7 @@ def sections(report: Report) -> Iterator[tuple[str, list[Row], int]]:
     for title, rows in [*tables, (f"Invalid lines: {read.bad_lines}", bad)]:
         most = len(rows) if rows is timeouts else MOST_ROWS
         if rows:
-            yield title, rows[:most], max(0, len(rows) - most)
+            yield TitledRows(title, rows[:most], max(0, len(rows) - most))
 
 
 def text_lines(report: Report, width: int | None) -> Iterator[str]:
@@ -72,22 +61,11 @@ def text_lines(report: Report, width: int | None) -> Iterator[str]:
 
 def page(report: Report) -> str:
     """Return the page."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Kafka connections</title><style>{_STYLE}</style></head><body><h1>Kafka connections</h1>"
-        f"<p>{report.statistics.lines:,} lines, read {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
-        f"by kctl {VERSION}. {EXPLANATION}</p>"
-        f"{''.join(_section(*each) for each in sections(report))}</body></html>\n"
+    introduction = (
+        f"{report.statistics.lines:,} lines, read {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
+        f"by kctl {VERSION}. {EXPLANATION}"
     )
-
-
-def _section(title: str, rows: list[Row], more: int) -> str:
-    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in rows[0])
-    cells = (("-" if value is None else escape(str(value)) for value in row.values()) for row in rows)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
-    last = f"<p>and {more} more</p>" if more else ""
-    return f"<section><h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>{last}</section>"
+    return html_page("Kafka connections", introduction, sections(report))
 
 
 def _wrap(text: str, width: int | None) -> list[str]:

@@ -1,0 +1,57 @@
+"""html_page: tables as one HTML page without scripts; what comes from the input is escaped.
+
+Shown by tests/unit/cli/probe/report/test_view.py.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.rows import Row
+
+_STYLE = """
+:root{color-scheme:light dark}
+body{margin:0 auto;padding:16px;max-width:1200px;font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+section{overflow-x:auto}
+h2{font-size:1.1rem;margin:1.6em 0 .3em}
+table{border-collapse:collapse;font-size:.9rem}
+th,td{text-align:left;vertical-align:top;padding:3px 14px 3px 0;border-bottom:1px solid #8885;min-width:3em}
+@media print{tr{break-inside:avoid}}
+"""
+
+
+class TitledRows(NamedTuple):
+    """A table of a page. Attributes: more: how many further rows there are."""
+
+    title: str
+    rows: Sequence[Row]
+    more: int = 0
+
+
+def html_page(title: str, introduction: str, tables: Iterable[TitledRows]) -> str:
+    """Return the page; a table has at least one row."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+        f"<p>{escape(introduction)}</p>{''.join(map(_section, tables))}</body></html>\n"
+    )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page to the FILE of --html. Raises: CommandError."""
+    try:
+        path.write_text(page, encoding="utf-8", errors="replace")
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"--html {path}: {e.strerror}") from None
+
+
+def _section(table: TitledRows) -> str:
+    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in table.rows[0])
+    cells = (("-" if value is None else escape(str(value)) for value in row.values()) for row in table.rows)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
+    last = f"<p>and {table.more} more</p>" if table.more else ""
+    return f"<section><h2>{escape(table.title)}</h2><table><tr>{head}</tr>{body}</table>{last}</section>"

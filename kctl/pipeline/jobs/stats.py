@@ -1,0 +1,160 @@
+"""`stats`: what is in a topic, partition by partition, from one pass over its columns.
+
+Each task reads one range and returns its `RecordStatistics`, whose size does not depend on the records; the driver adds
+up those of a partition, and those of the topic. Ends are fixed at the start.
+Shown by tests/pipeline/test_stats.py and tests/unit/pipeline/test_record_statistics.py.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.events import EventSink, ignore_events
+from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Selection, cut_ranges, plan_ranges
+from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.sizing import bytes_per_offset
+
+if TYPE_CHECKING:
+    from kctl.pipeline.record_statistics import RecordStatistics
+
+RANGE_BYTES = 64 * 1024 * 1024
+
+
+class StatsRequest(NamedTuple):
+    """What is to be read.
+
+    Attributes:
+        topic, properties: Kafka properties of its cluster; secrets as references.
+        range_bytes: about how many bytes, as they lie in the log, one task reads.
+        events: takes the events of the clients that plan.
+    """
+
+    topic: str
+    properties: Mapping[str, object]
+    range_bytes: int = RANGE_BYTES
+    events: EventSink = ignore_events
+
+
+class StatsPlan(NamedTuple):
+    """What a run would read.
+
+    Attributes:
+        partitions: whole, the empty ones with them. ranges: one task each.
+        size_bytes: about how many bytes all of it has in the log.
+    """
+
+    partitions: tuple[OffsetRange, ...]
+    ranges: tuple[OffsetRange, ...]
+    size_bytes: int
+
+    @property
+    def offsets(self) -> int:
+        return sum(each.size for each in self.ranges)
+
+
+class PartitionStatistics(NamedTuple):
+    """One partition: the offsets that were read, and what their records amount to."""
+
+    range: OffsetRange
+    statistics: "RecordStatistics"
+
+    @property
+    def gaps(self) -> int:
+        """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
+        return self.range.size - self.statistics.records
+
+
+class TopicStatistics(NamedTuple):
+    """A topic.
+
+    Attributes: total: of all partitions; its offsets mean nothing.
+    """
+
+    partitions: tuple[PartitionStatistics, ...]
+    total: "RecordStatistics"
+
+    @property
+    def skew(self) -> float | None:
+        """How many times the mean of all partitions the largest one has in records; None without any record."""
+        if not self.total.records:
+            return None
+        return max(each.statistics.records for each in self.partitions) * len(self.partitions) / self.total.records
+
+
+def stats(
+    request: StatsRequest,
+    *,
+    session: Session | None = None,
+    options: SessionOptions | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> TopicStatistics:
+    """Read a topic once, and return what is in it.
+
+    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Raises:
+        ConfigError: something about the request.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
+    """
+    on_progress(Progress("planning"))
+    plan = plan_stats(request)
+    with ExitStack() as stack:
+        if plan.ranges:
+            session = session or stack.enter_context(
+                open_session(options or SessionOptions(), "kctl stats", on_progress)
+            )
+        return _read(request, plan, session, on_progress)
+
+
+def plan_stats(request: StatsRequest) -> StatsPlan:
+    """Return what `stats` would read, without Spark. Raises as `stats`."""
+    refuse_plain_secrets(request.properties)
+    properties = {**READ_COMMITTED, **resolve(request.properties)}
+    whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True)
+    bytes_each = max(bytes_per_offset(properties, whole).values(), default=0.0)
+    cut = Cut(max_records=max(1, round(request.range_bytes / max(1.0, bytes_each))))
+    ranges = cut_ranges(whole, cut)
+    return StatsPlan(tuple(whole), tuple(ranges), round(sum(each.size for each in whole) * bytes_each))
+
+
+def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_progress: OnProgress) -> TopicStatistics:
+    from kctl.pipeline.record_statistics import RecordStatistics
+
+    by_partition = {each.partition: RecordStatistics() for each in plan.partitions}
+    if session is not None:
+        watch = OffsetsDone("reading", plan.offsets, on_progress)
+        done = run_tasks(
+            session,
+            "kctl stats",
+            [_Task(each, dict(request.properties)) for each in plan.ranges],
+            read_statistics,
+            on_done=lambda position, _: watch.done(plan.ranges[position].size),
+            on_tick=watch.tick,
+        )
+        done.raise_first()
+        for position, each in enumerate(plan.ranges):
+            by_partition[each.partition] = by_partition[each.partition].then(done.results[position])
+    total = RecordStatistics()
+    for statistics in by_partition.values():
+        total = total.beside(statistics)
+    partitions = tuple(PartitionStatistics(each, by_partition[each.partition]) for each in plan.partitions)
+    return TopicStatistics(partitions, total)
+
+
+class _Task(NamedTuple):
+    """What a task is given; secrets in it are references."""
+
+    range: OffsetRange
+    properties: dict[str, object]
+
+
+def read_statistics(task: _Task, _attempt: Attempt) -> "RecordStatistics":
+    """Read one range and return what its records amount to; runs on a worker."""
+    from kctl.pipeline.range_reader import read_range
+    from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of
+
+    found = RecordStatistics()
+    for batch in read_range({**READ_COMMITTED, **resolve(task.properties)}, task.range, COLUMNS):
+        found = found.then(statistics_of(batch))
+    return found

@@ -1,0 +1,219 @@
+"""RecordStatistics: what a run of records amounts to: counts, sizes, keys, timestamps, schema ids.
+
+Made batch by batch from Arrow columns, without an object for a record, and added up from consecutive runs: tasks return
+them. Distinct keys are estimated (HyperLogLog over Kafka's murmur2, so about 2 % off up to some 100 million keys); the
+most frequent keys are those of the batches, so a key that is rare in each batch may be missing, and counts are lower
+bounds. Imports pyarrow, so tasks import it late. Runs in tasks; knows neither Spark nor Kafka.
+Shown by tests/unit/pipeline/test_record_statistics.py.
+
+Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts; a library
+(datasketches) would need numpy and takes text alone.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kctl.client.records import partitions_of_keys
+
+COLUMNS: Final = ("key", "value", "offset", "timestamp")
+"""What a batch needs to have."""
+REGISTER_BITS: Final = 12
+_REGISTERS: Final = 1 << REGISTER_BITS
+_HASH_BITS: Final = 31
+MOST_KEYS: Final = 10
+"""Keys that are reported as the most frequent."""
+_KEPT_KEYS: Final = 1000
+_KEYS_OF_BATCH: Final = 100
+MOST_SCHEMAS: Final = 100
+LONGEST_KEY: Final = 64
+"""Bytes of a key that is kept; longer ones that begin alike count as one."""
+_ID_BYTES: Final = 5
+"""Of a value in Confluent's format: a zero byte and the schema id, big-endian."""
+
+
+class DistinctKeys(NamedTuple):
+    """An estimate of how many different keys there were."""
+
+    registers: bytes = bytes(_REGISTERS)
+
+    def plus(self, other: "DistinctKeys") -> "DistinctKeys":
+        return DistinctKeys(bytes(map(max, self.registers, other.registers)))
+
+    @property
+    def estimate(self) -> int:
+        total = sum(2.0**-rank for rank in self.registers)
+        found = 0.7213 / (1 + 1.079 / _REGISTERS) * _REGISTERS * _REGISTERS / total
+        empty = self.registers.count(0)
+        if found <= 2.5 * _REGISTERS and empty:
+            found = _REGISTERS * math.log(_REGISTERS / empty)
+        return round(found)
+
+
+class RecordStatistics(NamedTuple):
+    """What records one after the other amount to.
+
+    Attributes:
+        first_offset, last_offset: of the records; -1 without any.
+        null_keys, null_values: records without a key, and without a value.
+        key_bytes, value_bytes: of all keys, and of all values. max_value_bytes: of the largest value.
+        value_sizes: records by the number of bits of their value's size, so 11 stands for 1,024 to 2,047 bytes.
+        first_timestamp_ms, last_timestamp_ms: the earliest and the latest; None where no record has one.
+        timestamp_of_first_ms, timestamp_of_last_ms: of the first and the last record, for `unordered` of two runs.
+        unordered: records that are earlier than the one before them.
+        distinct_keys: an estimate. frequent_keys: records by key. schema_ids: records by schema id.
+    """
+
+    records: int = 0
+    first_offset: int = -1
+    last_offset: int = -1
+    null_keys: int = 0
+    null_values: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+    max_value_bytes: int = 0
+    value_sizes: Mapping[int, int] = {}
+    first_timestamp_ms: int | None = None
+    last_timestamp_ms: int | None = None
+    timestamp_of_first_ms: int | None = None
+    timestamp_of_last_ms: int | None = None
+    unordered: int = 0
+    distinct_keys: DistinctKeys = DistinctKeys()
+    frequent_keys: Mapping[bytes, int] = {}
+    schema_ids: Mapping[int, int] = {}
+
+    def then(self, later: "RecordStatistics") -> "RecordStatistics":
+        """Return the statistics of these records and of later ones of the same partition."""
+        if not self.records or not later.records:
+            return self if self.records else later
+        last, first = self.timestamp_of_last_ms, later.timestamp_of_first_ms
+        return self.beside(later)._replace(
+            first_offset=self.first_offset,
+            last_offset=later.last_offset,
+            timestamp_of_first_ms=self.timestamp_of_first_ms,
+            timestamp_of_last_ms=later.timestamp_of_last_ms,
+            unordered=self.unordered + later.unordered + (last is not None and first is not None and first < last),
+        )
+
+    def beside(self, other: "RecordStatistics") -> "RecordStatistics":
+        """Return the statistics of these records and of those of another partition; offsets mean nothing then."""
+        return RecordStatistics(
+            records=self.records + other.records,
+            null_keys=self.null_keys + other.null_keys,
+            null_values=self.null_values + other.null_values,
+            key_bytes=self.key_bytes + other.key_bytes,
+            value_bytes=self.value_bytes + other.value_bytes,
+            max_value_bytes=max(self.max_value_bytes, other.max_value_bytes),
+            value_sizes=_sum(self.value_sizes, other.value_sizes),
+            first_timestamp_ms=_least(min, self.first_timestamp_ms, other.first_timestamp_ms),
+            last_timestamp_ms=_least(max, self.last_timestamp_ms, other.last_timestamp_ms),
+            unordered=self.unordered + other.unordered,
+            distinct_keys=self.distinct_keys.plus(other.distinct_keys),
+            frequent_keys=_most(_sum(self.frequent_keys, other.frequent_keys), _KEPT_KEYS),
+            schema_ids=_most(_sum(self.schema_ids, other.schema_ids), MOST_SCHEMAS),
+        )
+
+    def value_bytes_at(self, share: float) -> int | None:
+        """Return a size that this share of the values does not exceed, to the next power of two; None without any."""
+        left = share * sum(self.value_sizes.values())
+        for bits, count in sorted(self.value_sizes.items()):
+            left -= count
+            if left <= 0:
+                return min((1 << bits) - 1, self.max_value_bytes)
+        return None
+
+
+def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
+    """Return the statistics of a batch with the columns `COLUMNS`."""
+    if not batch.num_rows:
+        return RecordStatistics()
+    keys, values, offsets = batch.column("key"), batch.column("value"), batch.column("offset")
+    key_sizes, value_sizes = pc.binary_length(keys), pc.binary_length(values)
+    distinct, frequent = _keys(keys)
+    at_ms = pc.divide(batch.column("timestamp").cast(pa.int64()), 1000)
+    known = at_ms.filter(pc.greater_equal(at_ms, 0))
+    times = pc.min_max(known).as_py()
+    steps = pc.subtract(known.slice(1), known.slice(0, max(0, len(known) - 1)))
+    return RecordStatistics(
+        batch.num_rows,
+        offsets[0].as_py(),
+        offsets[-1].as_py(),
+        keys.null_count,
+        values.null_count,
+        pc.sum(key_sizes).as_py() or 0,
+        pc.sum(value_sizes).as_py() or 0,
+        pc.max(value_sizes).as_py() or 0,
+        _bits(value_sizes),
+        times["min"],
+        times["max"],
+        known[0].as_py() if len(known) else None,
+        known[-1].as_py() if len(known) else None,
+        pc.sum(pc.less(steps, 0)).as_py() or 0,
+        distinct,
+        frequent,
+        _schema_ids(values, value_sizes),
+    )
+
+
+def _bits(sizes: pa.Array) -> dict[int, int]:
+    """Return how many sizes have how many bits; nulls left out."""
+    present = sizes.drop_null()
+    bits = pc.add(pc.floor(pc.log2(pc.cast(pc.max_element_wise(present, 1), pa.float64()))), 1.0)
+    bits = pc.if_else(pc.equal(present, 0), 0.0, bits)
+    return {int(each["values"]): each["counts"] for each in pc.value_counts(bits).to_pylist()}
+
+
+def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
+    """Return what the keys of a batch say of distinct keys, and the most frequent of them."""
+    counted = pc.value_counts(keys.drop_null())
+    unique, counts = counted.field("values"), counted.field("counts")
+    if not len(unique):
+        return DistinctKeys(), {}
+    hashes = pa.array(partitions_of_keys(unique.to_pylist(), 0, len(unique), 1 << _HASH_BITS, 0), pa.int64())
+    places = pc.bit_wise_and(hashes, _REGISTERS - 1)
+    rest = pc.shift_right(hashes, REGISTER_BITS)
+    highest = pc.floor(pc.log2(pc.cast(pc.max_element_wise(rest, 1), pa.float64())))
+    # The rank is one more than the zeros before the first one of the bits that choose no register.
+    rank_bits = _HASH_BITS - REGISTER_BITS
+    ranks = pc.if_else(pc.equal(rest, 0), float(rank_bits + 1), pc.subtract(float(rank_bits), highest))
+    highest_ranks = pa.table({"place": places, "rank": ranks}).group_by("place").aggregate([("rank", "max")])
+    registers = bytearray(_REGISTERS)
+    for place, rank in zip(
+        highest_ranks.column("place").to_pylist(), highest_ranks.column("rank_max").to_pylist(), strict=True
+    ):
+        registers[place] = int(rank)
+    top = pc.select_k_unstable(counts, _KEYS_OF_BATCH, [("", "descending")])
+    frequent: dict[bytes, int] = {}
+    for key, count in zip(unique.take(top).to_pylist(), counts.take(top).to_pylist(), strict=True):
+        frequent[key[:LONGEST_KEY]] = frequent.get(key[:LONGEST_KEY], 0) + count
+    return DistinctKeys(bytes(registers)), frequent
+
+
+def _schema_ids(values: pa.Array, sizes: pa.Array) -> dict[int, int]:
+    """Return how many values begin as Confluent's format does, by schema id."""
+    framed = pc.and_(pc.starts_with(values, pattern=b"\x00"), pc.greater_equal(sizes, _ID_BYTES))
+    if not pc.any(framed).as_py():
+        return {}
+    ids = pc.value_counts(pc.binary_slice(values.filter(framed), 1, _ID_BYTES))
+    found = {int.from_bytes(each["values"], "big"): each["counts"] for each in ids.to_pylist()}
+    return dict(_most(found, MOST_SCHEMAS))
+
+
+def _sum(one: Mapping[Any, int], other: Mapping[Any, int]) -> dict[Any, int]:
+    total = dict(one)
+    for name, count in other.items():
+        total[name] = total.get(name, 0) + count
+    return total
+
+
+def _most(counts: dict[Any, int], most: int) -> dict[Any, int]:
+    if len(counts) <= most:
+        return counts
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most])
+
+
+def _least(choose: Any, one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
