@@ -6,7 +6,7 @@ from threading import Lock
 import pytest
 
 from tests.sim.interrupts import Interrupted, each_boundary
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 HERE = __file__
 
@@ -71,7 +71,7 @@ def test_swallowed_interrupt_is_reported() -> None:
 
 
 def test_network_loop_is_not_interrupted() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"warm").result()
         assert producer.close(5).undelivered == 0

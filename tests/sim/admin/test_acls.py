@@ -6,8 +6,7 @@ from kctl.client.admin import AclFilter, AclOperation, AclPermission, AclResourc
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.admin.test_admin import break_all, with_admin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 
 ACLS = ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))
 READ = AclRule(
@@ -18,7 +17,7 @@ NAMELESS = READ._replace(resource_name="")
 
 
 def test_rules_are_created_described_by_filter_and_deleted() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         assert admin.create_acls([READ, WRITE, READ]).failed == {}
         assert admin.describe_acls() == sorted([READ, WRITE])
         assert admin.describe_acls(AclFilter(AclResourceType.TOPIC, "orders")) == [READ]
@@ -29,42 +28,42 @@ def test_rules_are_created_described_by_filter_and_deleted() -> None:
         assert [list(found.done) for found in results.done.values()] == [[READ], []]
         assert admin.describe_acls() == [WRITE]
 
-    with_admin(use, settings=ACLS)
+    run_with_admin(use, topics={}, settings=ACLS)
 
 
 def test_rule_that_is_refused_fails_by_itself() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.create_acls([READ, NAMELESS])
         assert list(results.done) == [READ]
         assert isinstance(results.failed[NAMELESS], error_class(ErrorCode.INVALID_REQUEST))
 
-    with_admin(use, settings=ACLS)
+    run_with_admin(use, topics={}, settings=ACLS)
 
 
 def test_brokers_without_an_authorizer_say_so() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         disabled = error_class(ErrorCode.SECURITY_DISABLED)
         with pytest.raises(disabled):
             admin.describe_acls()
         assert isinstance(admin.create_acls([READ]).failed[READ], disabled)
         assert isinstance(admin.delete_acls([AclFilter()]).failed[AclFilter()], disabled)
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_principal_without_rights_is_refused() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         refused = error_class(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         with pytest.raises(refused):
             admin.describe_acls()
         assert isinstance(admin.create_acls([READ]).failed[READ], refused)
         assert isinstance(admin.delete_acls([AclFilter()]).failed[AclFilter()], refused)
 
-    with_admin(use, settings=ACLS._replace(super_users=()))
+    run_with_admin(use, topics={}, settings=ACLS._replace(super_users=()))
 
 
 def test_deletion_whose_response_is_lost_is_made_once() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.create_acls([READ]).raise_first()
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
@@ -73,14 +72,14 @@ def test_deletion_whose_response_is_lost_is_made_once() -> None:
         assert results.failed == {}
         assert admin.describe_acls() == []
 
-    with_admin(use, settings=ACLS)
+    run_with_admin(use, topics={}, settings=ACLS)
 
 
 @pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE])
 def test_calls_end_by_their_deadline(fault: Fault) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        break_all(world, fault)
+        world.break_all(fault)
         for call in (
             lambda: admin.describe_acls(timeout=2),
             lambda: admin.create_acls([READ], timeout=2),
@@ -91,4 +90,4 @@ def test_calls_end_by_their_deadline(fault: Fault) -> None:
                 call()
             assert world.clock.now_ms() - before_ms == 2000
 
-    with_admin(use, settings=ACLS)
+    run_with_admin(use, topics={}, settings=ACLS)

@@ -1,39 +1,19 @@
 """Admin against the sandbox in virtual time: results per item, and every call by its deadline."""
 
-from collections.abc import Callable
-
 import pytest
 
 from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, CloseResult, NewTopic
 from kctl.client.broker_errors import error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
-from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.producer.world import World, run
+from kctl.sandbox import Fault
+from tests.sim.kit import SimCluster, run, run_with_admin
 
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
 
 
-def with_admin(
-    use: Callable[[World, Admin], None],
-    *,
-    topics: dict[str, int] | None = None,
-    settings: ClusterSettings | None = None,
-) -> World:
-    def app(world: World) -> None:
-        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
-            use(world, admin)
-
-    return run(app, topics=topics or {}, settings=settings)
-
-
-def break_all(world: World, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        world.sandbox.start_fault(node_id, fault)
-
-
 def test_topics_are_created_described_listed_and_deleted() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.create_topics([NewTopic("a", 3, 2), NewTopic("b", configs={"retention.ms": "1"})])
         assert {name: created.num_partitions for name, created in results.done.items()} == {"a": 3, "b": 1}
         assert list(admin.list_topics()) == ["a", "b"]
@@ -43,11 +23,11 @@ def test_topics_are_created_described_listed_and_deleted() -> None:
         assert admin.delete_topics(["a"]).failed == {}
         assert list(admin.list_topics()) == ["b"]
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_every_item_has_its_own_fate() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.create_topics([NewTopic("old", 1), NewTopic("no good", 1), NewTopic("new", 1)])
         assert list(results.done) == ["new"]
         names = {name: type(error) for name, error in results.failed.items()}
@@ -63,21 +43,21 @@ def test_every_item_has_its_own_fate() -> None:
         assert (list(described.done), list(described.failed)) == (["new"], ["never"])
         assert list(admin.list_topics()) == ["new"]  # describing created nothing
 
-    with_admin(use, topics={"old": 1})
+    run_with_admin(use, topics={"old": 1})
 
 
 def test_the_cluster_is_described() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         description = admin.describe_cluster()
         assert [node.node_id for node in description.nodes] == [1, 2, 3]
         assert description.cluster_id == world.sandbox.cluster.settings.cluster_id
         assert description.controller_id == world.sandbox.cluster.controller_id
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_offsets_of_several_leaders_by_place_and_time() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer() as producer:
             for number in range(6):
                 producer.send("t", b"x", partition=number % 3, timestamp_ms=1000 + number)
@@ -89,11 +69,11 @@ def test_offsets_of_several_leaders_by_place_and_time() -> None:
         assert admin.list_offsets({first: 9999})[first].offset == -1
         assert admin.list_offsets({first: MAX_TIMESTAMP})[first].offset == 1
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_offsets_of_what_does_not_exist_fail_soon() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         before_ms = world.clock.now_ms()
         results = admin.list_offsets(
             {TopicPartition("t", 0): LATEST, TopicPartition("t", 9): LATEST, TopicPartition("nowhere", 0): LATEST}
@@ -104,24 +84,24 @@ def test_offsets_of_what_does_not_exist_fail_soon() -> None:
         )
         assert world.clock.now_ms() - before_ms < 1000
 
-    with_admin(use, topics={"t": 1})
+    run_with_admin(use, topics={"t": 1})
 
 
 def test_offsets_follow_a_leader_that_moves() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         first = TopicPartition("t", 0)
         admin.list_offsets({first: LATEST})
-        world.sandbox.move_leader("t", 0, 3 if world.leader("t", 0) != 3 else 2)
+        world.sandbox.move_leader("t", 0, 3 if world.leader(0) != 3 else 2)
         assert admin.list_offsets({first: LATEST})[first].offset == 0
 
-    with_admin(use, topics={"t": 1})
+    run_with_admin(use, topics={"t": 1})
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("timeout_ms", [0, 100, 1000, 70_000])
 def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fault, timeout_ms: int) -> None:
-    def use(world: World, admin: Admin) -> None:
-        break_all(world, fault)
+    def use(world: SimCluster, admin: Admin) -> None:
+        world.break_all(fault)
         timeout = timeout_ms / 1000
         for call in (
             lambda: admin.list_topics(timeout=timeout),
@@ -136,42 +116,42 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
             assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
-    with_admin(use, topics={"t": 1})
+    run_with_admin(use, topics={"t": 1})
 
 
 def test_a_timeout_names_its_cause() -> None:
-    def use(world: World, admin: Admin) -> None:
-        break_all(world, Fault.BLACKHOLE)
+    def use(world: SimCluster, admin: Admin) -> None:
+        world.break_all(Fault.BLACKHOLE)
         with pytest.raises(ApiTimeout, match="listing topics: waiting for a broker to ask") as caught:
             admin.list_topics(timeout=15)
         assert isinstance(caught.value.cause, ConnectTimeout)
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_one_dead_node_is_passed_over() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for node_id in (1, 2):
             world.sandbox.start_fault(node_id, Fault.BLACKHOLE)
         before_ms = world.clock.now_ms()
         admin.list_topics()
         assert world.clock.now_ms() - before_ms < 300
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_a_request_lost_with_its_connection_is_asked_again() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.list_topics()
-        break_all(world, Fault.RESET_ON_REQUEST)
+        world.break_all(Fault.RESET_ON_REQUEST)
         world.at(300, world.sandbox.heal)
         assert list(admin.list_topics()) == ["t"]
 
-    with_admin(use, topics={"t": 1})
+    run_with_admin(use, topics={"t": 1})
 
 
 def test_a_closed_admin_refuses_and_closes_again() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         admin = Admin({"bootstrap.servers": world.bootstrap}, world.runtime)
         admin.list_topics()
         assert admin.close() == CloseResult(elapsed_ms=0)
@@ -189,19 +169,19 @@ def test_a_closed_admin_refuses_and_closes_again() -> None:
 def test_a_call_shorter_than_the_connect_limit_says_what_the_connect_hangs_in(
     fault: Fault, phase: str, words: str
 ) -> None:
-    def use(world: World, admin: Admin) -> None:
-        break_all(world, fault)
+    def use(world: SimCluster, admin: Admin) -> None:
+        world.break_all(fault)
         with pytest.raises(ApiTimeout, match=words) as caught:
             admin.list_topics(timeout=1)
         cause = caught.value.cause
         assert isinstance(cause, ConnectTimeout)
         assert (cause.phase, cause.limit_ms, cause.elapsed_ms) == (phase, 10_000, 1000)
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.runtime.resolver.add("slow.example", ["10.0.0.1"], delay_ms=60_000)  # type: ignore[attr-defined]  # SimResolver
         with (
             Admin({"bootstrap.servers": "slow.example:9092"}, world.runtime) as admin,

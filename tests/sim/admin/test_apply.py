@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from kctl.cli.interrupts import Interrupted
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault
-from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 FILE = "topics: [{name: new}, {name: t, configs: {retention.ms: 5}, partitions: 9}]"
@@ -21,13 +20,13 @@ Apply = Callable[..., Ended]
 
 
 def with_apply(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use: Callable[[GroupWorld, Apply], None], *, text: str = FILE
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use: Callable[[SimCluster, Apply], None], *, text: str = FILE
 ) -> None:
     """Run a test with a function that applies a file; the brokers check nothing first, so that a failure comes late."""
     path = tmp_path / "t.yaml"
     path.write_text(text)
 
-    def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def app(world: SimCluster, admin: Admin) -> None:
         monkeypatch.setattr("kctl.client.admin.admin.system_runtime", lambda: world.runtime)
         monkeypatch.setattr(applying, "_check", lambda *_: None)
 
@@ -37,7 +36,7 @@ def with_apply(
 
         use(world, run)
 
-    with_groups(app)
+    run_with_admin(app)
 
 
 def results(ended: Ended) -> list[str]:
@@ -47,7 +46,7 @@ def results(ended: Ended) -> list[str]:
 def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def use(world: GroupWorld, apply: Apply) -> None:
+    def use(world: SimCluster, apply: Apply) -> None:
         world.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.POLICY_VIOLATION)
         ended = apply("--prune", "--yes")
         assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "failed", "done", "not done"])
@@ -62,7 +61,7 @@ def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
 
 
 def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def use(world: GroupWorld, apply: Apply) -> None:
+    def use(world: SimCluster, apply: Apply) -> None:
         def interrupted(*_: object, **__: object) -> None:
             raise Interrupted(ExitCode.SIGINT)
 
@@ -80,7 +79,7 @@ def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyP
 def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def use(world: GroupWorld, apply: Apply) -> None:
+    def use(world: SimCluster, apply: Apply) -> None:
         create = Admin.create_topics
 
         def and_fall_silent(admin: Admin, *given: object, **options: object) -> object:
@@ -101,7 +100,7 @@ def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
 
 
 def test_thousands_of_topics_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def use(world: GroupWorld, apply: Apply) -> None:
+    def use(world: SimCluster, apply: Apply) -> None:
         world.sandbox.fail_requests("CreateTopics", ErrorCode.POLICY_VIOLATION)
         ended = apply()
         assert (results(ended).count("failed"), results(ended).count("done")) == (applying.BATCH, 150)

@@ -8,8 +8,7 @@ from kctl.client.admin import Admin, QuotaEntity
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
-from tests.sim.admin.test_admin import break_all, with_admin
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run, run_with_admin
 
 ANN = QuotaEntity.of({"user": "ann"})
 ANY_CLIENT = QuotaEntity.of({"user": "ann", "client-id": None})
@@ -18,7 +17,7 @@ RATES: Mapping[str, float] = {"producer_byte_rate": 1000.0, "request_percentage"
 
 
 def test_quotas_are_set_described_and_removed() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         changes: dict[QuotaEntity, Mapping[str, float | None]] = {
             ANN: RATES,
             ANY_CLIENT: {"consumer_byte_rate": 7.0},
@@ -31,33 +30,33 @@ def test_quotas_are_set_described_and_removed() -> None:
         admin.alter_client_quotas({ANN: {"producer_byte_rate": None}, ADDRESS: {"connection_creation_rate": None}})
         assert admin.describe_client_quotas() == {ANN: {"request_percentage": 12.5}, ANY_CLIENT: changes[ANY_CLIENT]}
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_entity_that_is_refused_fails_by_itself_and_as_a_whole() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.alter_client_quotas({ANN: {**RATES, "no_such_rate": 1.0}, ANY_CLIENT: RATES})
         assert list(results.done) == [ANY_CLIENT]
         assert isinstance(results.failed[ANN], error_class(ErrorCode.INVALID_REQUEST))
         assert set(admin.describe_client_quotas()) == {ANY_CLIENT}
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_validation_changes_nothing() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         assert admin.alter_client_quotas({ANN: RATES}, validate_only=True).failed == {}
         refused = admin.alter_client_quotas({ANN: {"producer_byte_rate": 0.5}}, validate_only=True)
         assert isinstance(refused.failed[ANN], error_class(ErrorCode.INVALID_REQUEST))
         assert admin.describe_client_quotas() == {}
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_calls_end_by_their_deadline() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        break_all(world, Fault.SILENCE)
+        world.break_all(Fault.SILENCE)
         for call in (
             lambda: admin.describe_client_quotas(timeout=2),
             lambda: admin.alter_client_quotas({ANN: RATES}, timeout=2),
@@ -67,7 +66,7 @@ def test_calls_end_by_their_deadline() -> None:
                 call()
             assert world.clock.now_ms() - before_ms == 2000
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_calls_end_by_their_deadline() -> None:
 def test_producer_over_its_quota_is_slowed_down(names: dict[str, str | None], is_slow: bool) -> None:
     spent: list[int] = []
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
             admin.alter_client_quotas({QuotaEntity.of(names): {"producer_byte_rate": 1000.0}}).raise_first()
         with world.producer({"client.id": "mine"}) as producer:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 
 import pytest
 
@@ -10,7 +10,7 @@ from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
-from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 COMMANDS = (
@@ -53,10 +53,10 @@ TIMEOUT_MS = 2000
 Run = Callable[..., Ended]
 
 
-def with_commands(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with a group `g` that has committed for all of `t`, and a function that runs a command line."""
 
-    def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def app(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
         with world.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions(timeout=10)
@@ -70,12 +70,12 @@ def with_commands(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.Mo
 
         use(world, run)
 
-    with_groups(app)
+    run_with_admin(app)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_with_healthy_brokers_succeeds(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         ended = run(command)
         assert (ended.code, ended.stderr.count("\n")) in ((0, 0), (0, 1)), ended
 
@@ -87,7 +87,7 @@ def test_command_with_healthy_brokers_succeeds(command: str, monkeypatch: pytest
 def test_command_with_silent_brokers_ends_at_its_timeout(
     command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, fault)
         before_ms = world.clock.now_ms()
@@ -105,7 +105,7 @@ def test_command_with_silent_brokers_ends_at_its_timeout(
 def test_command_with_one_silent_coordinator_shows_the_other_groups(
     command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         silent = next(f"h{n}" for n in range(9) if world.coordinator(f"h{n}") != world.coordinator("g"))
         world.commit(silent, {("t", 0): 0})
         world.sandbox.start_fault(world.coordinator(silent), fault)
@@ -131,7 +131,7 @@ def test_command_with_slow_brokers_ends_by_one_timeout(
 ) -> None:
     """Every response comes in time for its own call: only all of them together take too long."""
 
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.DELAY, ms=delay_ms)
         before_ms = world.clock.now_ms()

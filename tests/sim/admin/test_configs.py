@@ -6,15 +6,14 @@ from kctl.client.admin import CONFIG_SOURCES, CONFIG_TYPES, Admin, ConfigResourc
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
-from tests.sim.admin.test_admin import with_admin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 
 TOPIC = ConfigResource(ResourceType.TOPIC, "orders")
 BROKERS = [ConfigResource(ResourceType.BROKER, str(number)) for number in (1, 2, 3)]
 
 
 def test_configs_of_topics_and_brokers_come_from_a_broker_that_has_them() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.create_topics([NewTopic("orders", configs={"retention.ms": "1000"})]).raise_first()
         results = admin.describe_configs([TOPIC, *BROKERS])
         assert results.failed == {}
@@ -22,11 +21,11 @@ def test_configs_of_topics_and_brokers_come_from_a_broker_that_has_them() -> Non
         assert [results[broker]["node.id"].value for broker in BROKERS] == ["1", "2", "3"]
         assert results[BROKERS[0]]["node.id"].is_read_only
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_each_resource_fails_by_itself() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         missing = ConfigResource(ResourceType.TOPIC, "missing")
         before_ms = world.clock.now_ms()
         results = admin.describe_configs([TOPIC, missing])
@@ -36,11 +35,11 @@ def test_each_resource_fails_by_itself() -> None:
         with pytest.raises(ValueError, match="invalid literal"):
             admin.describe_configs([ConfigResource(ResourceType.BROKER, "first")])
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})
 
 
 def test_a_silent_broker_costs_its_own_configs_alone() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
         world.sandbox.start_fault(2, Fault.FREEZE)
         before_ms = world.clock.now_ms()
@@ -49,11 +48,11 @@ def test_a_silent_broker_costs_its_own_configs_alone() -> None:
         assert list(results.done) == [BROKERS[0], BROKERS[2]]
         assert isinstance(results.failed[BROKERS[1]], ApiTimeout)
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_broker_that_the_cluster_does_not_have_fails_at_once() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for request in (
             lambda: admin.describe_configs([ConfigResource(ResourceType.BROKER, "99")]).raise_first(),
             lambda: admin.request_api("ListGroups", {}, broker=99),
@@ -63,11 +62,11 @@ def test_broker_that_the_cluster_does_not_have_fails_at_once() -> None:
                 request()
             assert world.clock.now_ms() - before_ms < 1000
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_configs_are_set_and_removed_one_by_one() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_configs({TOPIC: {"retention.ms": "1", "segment.ms": "2"}}).raise_first()
         admin.alter_configs({TOPIC: {"retention.ms": None}}).raise_first()
         found = admin.describe_configs([TOPIC], include_synonyms=True)[TOPIC]
@@ -77,11 +76,11 @@ def test_configs_are_set_and_removed_one_by_one() -> None:
         )  # fmt: skip
         assert found["segment.ms"].synonyms == (("segment.ms", "2", 1), ("segment.ms", "604800000", 5))
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})
 
 
 def test_change_of_each_resource_fails_by_itself_and_as_a_whole() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         missing = ConfigResource(ResourceType.TOPIC, "missing")
         group = ConfigResource(ResourceType.GROUP, "g")
         wrong = {"retention.ms": "1", "no.such": "2"}
@@ -95,33 +94,33 @@ def test_change_of_each_resource_fails_by_itself_and_as_a_whole() -> None:
         assert found[group]["consumer.session.timeout.ms"].value == "50000"
         assert [found[broker]["log.retention.ms"].value for broker in BROKERS] == ["604800000", "7", "604800000"]
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})
 
 
 def test_change_of_a_topic_is_reported_where_the_broker_of_another_change_is_silent() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.start_fault(2, Fault.BLACKHOLE)
         changes = {TOPIC: {"retention.ms": "1"}, BROKERS[1]: {"log.retention.ms": "7"}}
         results = admin.alter_configs(changes, timeout=2)
         assert (list(results.done), list(results.failed)) == ([TOPIC], [BROKERS[1]])
         assert isinstance(results.failed[BROKERS[1]], ApiTimeout)
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})
 
 
 def test_validation_of_a_change_changes_nothing() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         assert admin.alter_configs({TOPIC: {"retention.ms": "1"}}, validate_only=True).failed == {}
         refused = admin.alter_configs({TOPIC: {"retention.ms": "soon"}}, validate_only=True)
         assert isinstance(refused.failed[TOPIC], error_class(ErrorCode.INVALID_CONFIG))
         assert admin.describe_configs([TOPIC])[TOPIC]["retention.ms"].value == "604800000"
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})
 
 
 def test_a_passing_error_is_retried() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.fail_requests("DescribeConfigs", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=2)
         assert admin.describe_configs([TOPIC]).failed == {}
 
-    with_admin(use, topics={"orders": 1})
+    run_with_admin(use, topics={"orders": 1})

@@ -5,8 +5,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError
 from kctl.sandbox import Fault
-from tests.sim.admin.test_admin import with_admin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 
 T0 = TopicPartition("r", 0)
 
@@ -16,7 +15,7 @@ def codes(failed: dict[TopicPartition, Exception]) -> dict[TopicPartition, int]:
 
 
 def test_preferred_leader_is_elected_once() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.create_topic("r", replication_factor=2)
         preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
         world.sandbox.move_leader("r", 0, other)
@@ -27,11 +26,11 @@ def test_preferred_leader_is_elected_once() -> None:
         assert admin.describe_topics(["r"])["r"].partitions[0].leader_id == preferred
         assert admin.elect_leaders(ElectionType.PREFERRED, [T0]).done == {T0: False}
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.create_topic("r", replication_factor=2)
         preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
         world.sandbox.move_leader("r", 0, other)
@@ -39,11 +38,11 @@ def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
         failed = admin.elect_leaders(ElectionType.PREFERRED, [T0]).failed
         assert codes(failed) == {T0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}  # type: ignore[arg-type]
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_unclean_election_is_for_partitions_without_a_leader() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.create_topic("r", replication_factor=2)
         partition = world.sandbox.cluster.topics["r"].partitions[0]
         first, second = partition.replicas
@@ -59,4 +58,4 @@ def test_unclean_election_is_for_partitions_without_a_leader() -> None:
         else:
             assert codes(results.failed) == {T0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}  # type: ignore[arg-type]
 
-    with_admin(use)
+    run_with_admin(use, topics={})

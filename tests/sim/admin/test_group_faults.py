@@ -1,7 +1,6 @@
 """Administration of groups when brokers fail: deadlines to the millisecond, coordinators that move, partial lists."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 
 import pytest
 
@@ -11,8 +10,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, TransportError
 from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
-from tests.sim.admin.group_world import GroupWorld, with_groups
 from tests.sim.admin.test_admin import FAULTS
+from tests.sim.kit import SimCluster, run_with_admin
 
 T0 = TopicPartition("t", 0)
 Asking = Callable[[Admin, float | None], object]
@@ -28,12 +27,7 @@ CALLS: dict[str, Asking] = {
 OF_THE_COORDINATOR = [name for name in CALLS if name != "list"]
 
 
-def break_all(world: GroupWorld, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        world.sandbox.start_fault(node_id, fault)
-
-
-def elapsed_ms(world: GroupWorld, call: Callable[[], object]) -> int:
+def elapsed_ms(world: SimCluster, call: Callable[[], object]) -> int:
     before_ms = world.clock.now_ms()
     call()
     return world.clock.now_ms() - before_ms
@@ -48,11 +42,11 @@ HELD = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST]
     ("fault", "is_connected"), [*((fault, False) for fault in FAULTS), *((fault, True) for fault in HELD)]
 )
 def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: bool) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         if is_connected:
             admin.alter_group_offsets("g", {T0: 1})
             admin.list_groups()
-        break_all(world, fault)
+        world.break_all(fault)
         for timeout_ms in (0, 100, 1000, 70_000):
             before_ms = world.clock.now_ms()
             with pytest.raises(ApiTimeout) as caught:
@@ -61,11 +55,11 @@ def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: 
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
             assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_look_up_of_coordinator_at_frozen_broker_is_sent_to_another() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
             world.commit(name, {("t", 0): 1})
@@ -79,13 +73,13 @@ def test_look_up_of_coordinator_at_frozen_broker_is_sent_to_another() -> None:
             world.sandbox.heal()
         assert SILENCE_MS <= max(took_ms) <= SILENCE_MS + 100, took_ms
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 @pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE])
 def test_a_coordinator_that_stands_still_is_waited_for_until_the_deadline(name: str, fault: Fault) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         world.sandbox.start_fault(world.coordinator("g"), fault)
         for timeout_ms in (1, 500, 45_000):
@@ -95,24 +89,24 @@ def test_a_coordinator_that_stands_still_is_waited_for_until_the_deadline(name: 
             assert world.clock.now_ms() - before_ms == timeout_ms
             assert caught.value.elapsed_ms == timeout_ms
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_slow_brokers_are_waited_for(name: str) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.DELAY, ms=700)
         took_ms = elapsed_ms(world, lambda: CALLS[name](admin, 30))
         assert 700 <= took_ms < 5000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 def test_a_coordinator_that_moves_is_followed(name: str) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         world.sandbox.trouble_coordinator("g", ErrorCode.NOT_COORDINATOR)
 
@@ -123,13 +117,13 @@ def test_a_coordinator_that_moves_is_followed(name: str) -> None:
         world.at(400, move)
         assert 400 <= elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 2000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 def test_a_coordinator_in_trouble_is_asked_again(name: str, code: ErrorCode) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         world.sandbox.trouble_coordinator("g", code)
         before_ms = world.clock.now_ms()
@@ -139,11 +133,11 @@ def test_a_coordinator_in_trouble_is_asked_again(name: str, code: ErrorCode) -> 
         world.at(500, lambda: world.sandbox.trouble_coordinator("g", None))
         assert elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 3000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_a_group_in_trouble_does_not_hold_back_the_answers_of_others() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for name in ("a", "b"):
             admin.alter_group_offsets(name, {T0: 1})
         world.sandbox.trouble_coordinator("b", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -152,11 +146,11 @@ def test_a_group_in_trouble_does_not_hold_back_the_answers_of_others() -> None:
         assert isinstance(results.failed["b"], ApiTimeout)
         assert "COORDINATOR_LOAD_IN_PROGRESS" in str(results.failed["b"])
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_groups_of_a_frozen_coordinator_fail_and_the_others_are_told() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
             admin.alter_group_offsets(name, {T0: 1})
@@ -169,11 +163,11 @@ def test_groups_of_a_frozen_coordinator_fail_and_the_others_are_told() -> None:
         assert set(results.done) == {name for name in names if world.coordinator(name) != frozen}
         assert results.done
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_partial_timeout_holds_once_a_group_was_described() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
             admin.alter_group_offsets(name, {T0: 1})
@@ -192,7 +186,7 @@ def test_partial_timeout_holds_once_a_group_was_described() -> None:
             admin.describe_groups(of_silent, timeout=5, partial_timeout=2)
         assert world.clock.now_ms() - before_ms == 5000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +201,7 @@ def test_partial_timeout_holds_once_a_group_was_described() -> None:
 def test_a_dead_broker_makes_the_list_partial_and_is_named(
     fault: Fault, kind: type[Exception], at_most_ms: int
 ) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for number in range(6):
             world.commit(f"g{number}", {("t", 0): 0})
         expected = {f"g{n}" for n in range(6) if world.coordinator(f"g{n}") != 2}
@@ -220,20 +214,20 @@ def test_a_dead_broker_makes_the_list_partial_and_is_named(
         error = next(iter(listed.failed.values()))
         assert isinstance(getattr(error, "cause", error), kind)
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_timeout_names_only_the_brokers_that_have_not_responded() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.start_fault(2, Fault.FREEZE)
         [error] = admin.list_groups(timeout=3).failed.values()
         assert isinstance(error, ApiTimeout)
         assert [number for number in (1, 2, 3) if f"(id {number})" in error.summary.split(";")[0]] == [2]
 
-    with_groups(use)
+    run_with_admin(use)
 
 
-def freeze_while_listing(world: GroupWorld, admin: Admin) -> None:
+def freeze_while_listing(world: SimCluster, admin: Admin) -> None:
     """Let node 2 stand still from the moment on when it has been asked for its groups."""
     admin.list_groups()
     world.hub.sleep_ms(1000)  # metadata may be asked for at once again
@@ -241,7 +235,7 @@ def freeze_while_listing(world: GroupWorld, admin: Admin) -> None:
 
 
 def test_a_broker_that_stops_responding_for_a_while_is_asked_again() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         freeze_while_listing(world, admin)
         world.at(3200, world.sandbox.heal)
         before_ms = world.clock.now_ms()
@@ -249,12 +243,12 @@ def test_a_broker_that_stops_responding_for_a_while_is_asked_again() -> None:
         assert listed.failed == {}
         assert 3200 <= world.clock.now_ms() - before_ms < 4000
 
-    with_groups(use, request_timeout_ms=1500)
+    run_with_admin(use, request_timeout_ms=1500)
 
 
 @pytest.mark.parametrize("request_ms", [1500, 30_000])
 def test_a_broker_that_stops_responding_for_good_is_asked_until_the_timeout(request_ms: int) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         freeze_while_listing(world, admin)
         before_ms = world.clock.now_ms()
         listed = admin.list_groups(timeout=25)
@@ -263,23 +257,23 @@ def test_a_broker_that_stops_responding_for_good_is_asked_until_the_timeout(requ
         assert node.node_id == 2
         assert isinstance(error, ApiTimeout)
 
-    with_groups(use, request_timeout_ms=request_ms)
+    run_with_admin(use, request_timeout_ms=request_ms)
 
 
 def test_where_no_broker_responds_the_timeout_of_the_call_is_the_one_that_passed() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.list_groups()
         world.hub.sleep_ms(1000)
-        world.at(2, lambda: break_all(world, Fault.FREEZE))
+        world.at(2, lambda: world.break_all(Fault.FREEZE))
         for timeout_ms in (1000, 4000):
             with pytest.raises(ApiTimeout):
                 admin.list_groups(timeout=timeout_ms / 1000)
 
-    with_groups(use, request_timeout_ms=4000)
+    run_with_admin(use, request_timeout_ms=4000)
 
 
 def test_a_list_that_ends_at_its_deadline_has_what_came() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         admin.list_groups()
         world.sandbox.start_fault(world.elsewhere("g"), Fault.FREEZE)
@@ -289,26 +283,26 @@ def test_a_list_that_ends_at_its_deadline_has_what_came() -> None:
         assert list(listed.groups) == ["g"]
         assert [node.node_id for node in listed.failed] == [world.elsewhere("g")]
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.SILENCE])
 def test_offsets_of_leaders_that_answer_are_told_where_one_does_not(fault: Fault) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        dead = world.leader("t", 0)
+    def use(world: SimCluster, admin: Admin) -> None:
+        dead = world.leader(0)
         world.sandbox.start_fault(dead, fault)
         keys = [TopicPartition("t", index) for index in range(4)]
         before_ms = world.clock.now_ms()
         results = admin.list_offsets(dict.fromkeys(keys, -1), timeout=3)
         assert world.clock.now_ms() - before_ms == 3000
-        assert set(results.done) == {key for key in keys if world.leader(*key) != dead}
+        assert set(results.done) == {key for key in keys if world.leader(key.partition, key.topic) != dead}
         assert all(isinstance(error, ApiTimeout) for error in results.failed.values())
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_a_deletion_whose_answer_was_lost_is_done() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         admin.describe_groups(["g"])
         groups = world.sandbox.cluster.groups
@@ -323,11 +317,11 @@ def test_a_deletion_whose_answer_was_lost_is_done() -> None:
         assert list(admin.delete_groups(["g"]).done) == ["g"]
         assert isinstance(admin.delete_groups(["g"]).failed["g"], error_class(ErrorCode.GROUP_ID_NOT_FOUND))
 
-    with_groups(use, request_timeout_ms=3000)
+    run_with_admin(use, request_timeout_ms=3000)
 
 
 def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         dead = world.elsewhere("g")
         world.sandbox.start_fault(dead, Fault.BLACKHOLE)
@@ -335,4 +329,4 @@ def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
         world.sandbox.heal()
         assert admin.list_groups().failed == {}
 
-    with_groups(use)
+    run_with_admin(use)

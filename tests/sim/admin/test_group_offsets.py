@@ -1,19 +1,17 @@
 """Committed offsets listed, set and deleted by the admin client: against the sandbox in virtual time."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from kctl.client.admin import Admin, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
-from tests.sim.admin.group_world import GroupWorld, settle, with_groups
+from tests.sim.kit import SimCluster, run_with_admin, settle
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
 
 def test_offsets_are_set_and_listed() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.alter_group_offsets("g", {T0: 7, U0: OffsetAndMetadata(3, "why", 2)})
         assert (list(results.done), results.failed) == ([T0, U0], {})
         assert admin.list_group_offsets("g").done == {T0: (7, "", -1), U0: (3, "why", 2)}
@@ -21,19 +19,19 @@ def test_offsets_are_set_and_listed() -> None:
         with world.consumer(group_id="g") as consumer:
             assert consumer.committed([T0])[T0] == (7, "", -1)
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_an_unknown_group_has_committed_nothing() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         assert admin.list_group_offsets("nowhere").done == {}
         assert admin.list_group_offsets("nowhere", [T0]).done == {T0: None}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_each_partition_has_its_fate() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         before_ms = world.clock.now_ms()
         results = admin.alter_group_offsets("g", {T0: 1, TopicPartition("t", 9): 1, TopicPartition("no", 0): 1})
         assert list(results.done) == [T0]
@@ -44,13 +42,13 @@ def test_each_partition_has_its_fate() -> None:
         assert isinstance(deleted.failed[TopicPartition("no", 0)], error_class(3))
         assert admin.list_group_offsets("g").done == {}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_a_group_with_members_is_not_changed() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.commit("g", {("t", 0): 0, ("u", 0): 1})
-        settle(stack.enter_context(world.member("g", enable_auto_commit=False)))
+        settle(world.enter(world.classic_member("g", enable_auto_commit=False)))
         results = admin.alter_group_offsets("g", {T0: 5})
         assert isinstance(results.failed[T0], error_class(ErrorCode.UNKNOWN_MEMBER_ID))
         deleted = admin.delete_group_offsets("g", [T0, U0])
@@ -58,20 +56,20 @@ def test_a_group_with_members_is_not_changed() -> None:
         assert list(deleted.done) == [U0]
         assert admin.list_group_offsets("g").done == {T0: (0, "", -1)}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_offsets_of_an_unknown_group_are_not_deleted() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         results = admin.delete_group_offsets("nowhere", [T0, U0])
         assert [type(error) for error in results.failed.values()] == [error_class(ErrorCode.GROUP_ID_NOT_FOUND)] * 2
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_an_offset_is_not_negative() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with pytest.raises(ValueError, match=r"t-0: an offset is an integer from 0 to .*, not -1"):
             admin.alter_group_offsets("g", {T0: -1})
 
-    with_groups(use)
+    run_with_admin(use)

@@ -1,7 +1,5 @@
 """Groups listed, described, deleted, and members removed: against the sandbox's coordinators in virtual time."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from kctl.client.admin import Admin, MemberToRemove
@@ -9,7 +7,7 @@ from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.sandbox import Fault
-from tests.sim.admin.group_world import GroupWorld, settle, with_groups
+from tests.sim.kit import SimCluster, run_with_admin, settle
 
 
 def partitions(*indexes: int, topic: str = "t") -> tuple[TopicPartition, ...]:
@@ -17,7 +15,7 @@ def partitions(*indexes: int, topic: str = "t") -> tuple[TopicPartition, ...]:
 
 
 def test_list_groups_names_the_brokers_that_stopped_responding() -> None:
-    def use(world: GroupWorld, admin: Admin, _stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.list_groups()
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.FREEZE)
@@ -27,11 +25,11 @@ def test_list_groups_names_the_brokers_that_stopped_responding() -> None:
             admin.list_groups(timeout=5)
         assert caught.value.elapsed_ms == 5000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_the_groups_of_all_brokers_are_listed() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(8)]
         for name in names:
             world.commit(name, {("t", 0): 0})
@@ -42,13 +40,13 @@ def test_the_groups_of_all_brokers_are_listed() -> None:
         for name, group in listed.groups.items():
             assert (group.type, group.state, group.coordinator.node_id) == ("classic", "Empty", world.coordinator(name))
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_groups_are_listed_by_state_and_type() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.commit("idle", {("t", 0): 0})
-        settle(stack.enter_context(world.member("busy")), stack.enter_context(world.kip_848_member("modern")))
+        settle(world.enter(world.classic_member("busy")), world.enter(world.kip_848_member("modern")))
         everything = admin.list_groups().groups
         assert {name: (group.type, group.state, group.protocol_type) for name, group in everything.items()} == {
             "busy": ("classic", "Stable", "consumer"),
@@ -59,14 +57,16 @@ def test_groups_are_listed_by_state_and_type() -> None:
         assert list(admin.list_groups(types=["Consumer"]).groups) == ["modern"]
         assert list(admin.list_groups(states=["Stable"], types=["classic"]).groups) == ["busy"]
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_a_classic_group_is_described_with_what_each_member_has() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        one = stack.enter_context(world.member("g", client_id="one", partition_assignment_strategy="range"))
-        two = stack.enter_context(
-            world.member("g", client_id="two", group_instance_id="second", partition_assignment_strategy="range")
+    def use(world: SimCluster, admin: Admin) -> None:
+        one = world.enter(world.classic_member("g", client_id="one", partition_assignment_strategy="range"))
+        two = world.enter(
+            world.classic_member(
+                "g", client_id="two", group_instance_id="second", partition_assignment_strategy="range"
+            )
         )
         settle(one, two)
         group = admin.describe_groups(["g"])["g"]
@@ -84,14 +84,14 @@ def test_a_classic_group_is_described_with_what_each_member_has() -> None:
         assert by_client["one"].subscribed_topics == ("t",)
         assert by_client["one"].target_assignment is None
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_a_group_of_kip_848_is_described_with_epochs_and_targets() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        one = stack.enter_context(world.kip_848_member("g", client_id="one"))
+    def use(world: SimCluster, admin: Admin) -> None:
+        one = world.enter(world.kip_848_member("g", client_id="one"))
         settle(one)
-        holder = stack.enter_context(world.kip_848_member("g", client_id="two"))
+        holder = world.enter(world.kip_848_member("g", client_id="two"))
         for _ in range(3):
             holder.poll(1)  # the first member polls nothing and gives nothing up
         group = admin.describe_groups(["g"])["g"]
@@ -107,13 +107,13 @@ def test_a_group_of_kip_848_is_described_with_epochs_and_targets() -> None:
         assert by_client["one"].subscribed_topics == ("t",)
         assert not by_client["one"].is_classic
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_groups_of_both_types_and_none_in_one_call() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.commit("idle", {("t", 0): 0})
-        settle(stack.enter_context(world.member("busy")), stack.enter_context(world.kip_848_member("modern")))
+        settle(world.enter(world.classic_member("busy")), world.enter(world.kip_848_member("modern")))
         results = admin.describe_groups(["modern", "nowhere", "busy", "idle", "busy"])
         assert [(group.group_id, group.type, group.state) for group in results.done.values()] == [
             ("modern", "consumer", "Stable"),
@@ -124,13 +124,13 @@ def test_groups_of_both_types_and_none_in_one_call() -> None:
             "nowhere": error_class(ErrorCode.GROUP_ID_NOT_FOUND)
         }
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_groups_without_members_are_deleted() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.commit("idle", {("t", 0): 3})
-        settle(stack.enter_context(world.member("busy")))
+        settle(world.enter(world.classic_member("busy")))
         results = admin.delete_groups(["idle", "busy", "nowhere"])
         assert list(results.done) == ["idle"]
         assert {name: type(error) for name, error in results.failed.items()} == {
@@ -140,13 +140,13 @@ def test_groups_without_members_are_deleted() -> None:
         assert list(admin.list_groups().groups) == ["busy"]
         assert admin.list_group_offsets("idle").done == {}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_members_are_removed_by_id_and_by_instance() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        dynamic = stack.enter_context(world.member("g"))
-        static = stack.enter_context(world.member("g", group_instance_id="fixed"))
+    def use(world: SimCluster, admin: Admin) -> None:
+        dynamic = world.enter(world.classic_member("g"))
+        static = world.enter(world.classic_member("g", group_instance_id="fixed"))
         settle(dynamic, static)
         by_id = MemberToRemove(dynamic.group_metadata().member_id)
         by_instance = MemberToRemove(group_instance_id="fixed")
@@ -159,12 +159,12 @@ def test_members_are_removed_by_id_and_by_instance() -> None:
         }
         assert admin.describe_groups(["g"])["g"].members == ()
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_no_group_at_all_is_refused_by_the_broker() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with pytest.raises(BrokerError):
             admin.describe_groups([""])[""]
 
-    with_groups(use)
+    run_with_admin(use)

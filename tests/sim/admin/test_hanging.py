@@ -9,26 +9,25 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConnectionLost
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.admin.test_admin import with_admin
 from tests.sim.admin.test_transactions import PARTITIONS, begin, coordinator
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run, run_with_admin
 
 T0 = PARTITIONS[0]
 
 
-def hang(world: World, transactional_id: str, *partitions: int) -> None:
+def hang(world: SimCluster, transactional_id: str, *partitions: int) -> None:
     """Leave a transaction behind that its coordinator takes for complete."""
     world.sandbox.lose_markers(transactional_id)
     with begin(world, transactional_id, *partitions) as producer:
         producer.commit_transaction(timeout=10)
 
 
-def stable_end(world: World, partition: int) -> int:
+def stable_end(world: SimCluster, partition: int) -> int:
     return world.sandbox.cluster.topics["t"].partitions[partition].log.last_stable_offset
 
 
 def test_running_transaction_is_not_hanging() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         producer = begin(world, "alpha", 0, 1)
         found = admin.open_transactions(PARTITIONS)
         assert [(each.partition, each.verdict, each.transactional_id) for each in found.transactions] == [
@@ -40,11 +39,11 @@ def test_running_transaction_is_not_hanging() -> None:
         assert admin.open_transactions(PARTITIONS).transactions == ()
         producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         hang(world, "alpha", 0)
         with world.producer() as plain:
             plain.send("t", b"behind", partition=0)
@@ -60,26 +59,26 @@ def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> No
         with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
             admin.abort_transaction(T0, 0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_producer_that_no_coordinator_knows_is_hanging() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         hang(world, "alpha", 0)
         del world.sandbox.cluster.transactions._by_id["alpha"]
         [found] = admin.open_transactions([T0]).transactions
         assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
         assert found.reason == "no coordinator knows its producer"
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         producer = begin(world, "alpha", 0)
         down = coordinator(world, "alpha")
         for index in range(3):
-            if world.leader("t", index) == down:
+            if world.leader(index) == down:
                 world.sandbox.move_leader("t", index, 1 + down % 3)
         world.sandbox.start_fault(down, Fault.REFUSE)
         found = admin.open_transactions([T0], timeout=10)
@@ -89,13 +88,13 @@ def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() 
         assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
         producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_transaction_that_ends_during_the_look_is_none() -> None:
     """The coordinator has completed it when it is asked; the second look at the partition shows that it is over."""
 
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for delay_ms in range(12):
             producer = begin(world, "alpha", 0)
             world.at(delay_ms, lambda: _end(world))
@@ -103,10 +102,10 @@ def test_transaction_that_ends_during_the_look_is_none() -> None:
             assert [each for each in found.transactions if each.verdict is not Verdict.RUNNING] == [], delay_ms
             producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
-def _end(world: World) -> None:
+def _end(world: SimCluster) -> None:
     transactions = world.sandbox.cluster.transactions
     found = transactions.get("alpha")
     assert found is not None
@@ -114,7 +113,7 @@ def _end(world: World) -> None:
 
 
 def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
             producer = begin(world, "alpha", 0)
             found = world.sandbox.cluster.transactions.get("alpha")
@@ -133,7 +132,7 @@ def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None
 def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would end the next transaction of the same producer."""
 
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         hang(world, "alpha", 0)
         log = world.sandbox.cluster.topics["t"].partitions[0].log
         append = log.append_marker
@@ -143,18 +142,18 @@ def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monke
             append(producer_id, *rest, commit=commit, by_epoch=by_epoch)
             written.append(producer_id)
             if len(written) == 1:
-                world.sandbox.start_fault(world.leader("t", 0), fault)
+                world.sandbox.start_fault(world.leader(0), fault)
                 world.at(500, world.sandbox.heal)
 
         monkeypatch.setattr(log, "append_marker", append_and_lose_the_response)
         assert admin.abort_transaction(T0, 0, timeout=60).producer_id == written[0]
         assert len(written) == 1
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_transaction_that_ended_before_any_marker_was_sent_was_not_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         producer = begin(world, "alpha", 0)
 
         def fail_to_connect(*_: object, **__: object) -> Results[TopicPartition, None]:
@@ -167,22 +166,22 @@ def test_transaction_that_ended_before_any_marker_was_sent_was_not_aborted(monke
             admin.abort_transaction(T0, 0)
         producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_leader_that_has_moved_gets_the_marker() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         hang(world, "alpha", 0)
         admin.describe_producers([T0])
-        world.sandbox.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
+        world.sandbox.move_leader("t", 0, 1 + world.leader(0) % 3)
         admin.abort_transaction(T0, 0)
         assert stable_end(world, 0) == 2
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_several_transactions_of_a_partition_have_a_verdict_each() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         hang(world, "alpha", 0)
         running: Producer = begin(world, "beta", 0)
         found = admin.open_transactions([T0, TopicPartition("t", 9)])
@@ -194,4 +193,4 @@ def test_several_transactions_of_a_partition_have_a_verdict_each() -> None:
         running.abort_transaction(timeout=10)
         running.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})

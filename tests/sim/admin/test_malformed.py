@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.framing import encode_response
 from kctl.client.protocol.schema import Response
 from kctl.sandbox import connection
-from tests.sim.admin.group_world import GroupWorld, settle, with_groups
+from tests.sim.kit import SimCluster, run_with_admin, settle
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIGS = [ConfigResource(ResourceType.TOPIC, name) for name in ("t", "u")]
@@ -154,11 +153,11 @@ def check(
                 return damage(encode(response, **how))
         return encode(response, **how)
 
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for group in ("g", "h"):
             admin.alter_group_offsets(group, {T0: 1, T1: 1}).raise_first()
         if case.has_members:
-            settle(stack.enter_context(world.member("live")), stack.enter_context(world.kip_848_member("new")))
+            settle(world.enter(world.classic_member("live")), world.enter(world.kip_848_member("new")))
         is_edited.append(True)
         before_ms = world.clock.now_ms()
         errors = failures(case.call, admin)
@@ -172,7 +171,7 @@ def check(
             assert re.match(named, str(error))
 
     monkeypatch.setattr(connection, "encode_response", encode_edited)
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("name", CASES)

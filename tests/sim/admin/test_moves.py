@@ -12,8 +12,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.producer.world import World
-from tests.sim.producer.world import run as run_world
+from tests.sim.kit import SimCluster
+from tests.sim.kit import run as run_world
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
@@ -29,7 +29,7 @@ Run = Callable[..., Ended]
 class Moves:
     """A cluster with a plan, and the command line."""
 
-    def __init__(self, world: World, admin: Admin, plan: Path) -> None:
+    def __init__(self, world: SimCluster, admin: Admin, plan: Path) -> None:
         self.world, self.admin, self.plan = world, admin, plan
         self.sandbox = world.sandbox
         self.interrupt = False
@@ -82,7 +82,7 @@ class Moves:
 @pytest.fixture
 def with_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def run(use: Callable[[Moves], None], settings: ClusterSettings | None = None) -> None:
-        def app(world: World) -> None:
+        def app(world: SimCluster) -> None:
             for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop", "kctl.cli.partitions.move"):
                 monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
             with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:

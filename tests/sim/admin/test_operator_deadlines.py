@@ -8,8 +8,8 @@ from kctl.client.admin import Admin, ConfigResource, ElectionType, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
-from tests.sim.admin.test_admin import FAULTS, break_all, with_admin
-from tests.sim.producer.world import World
+from tests.sim.admin.test_admin import FAULTS
+from tests.sim.kit import SimCluster, run_with_admin
 
 TOPIC = ConfigResource(ResourceType.TOPIC, "t")
 PARTITION = TopicPartition("t", 0)
@@ -32,23 +32,23 @@ CALLS: dict[str, Callable[[Admin, float], object]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CALLS)
 def test_call_ends_at_its_timeout(name: str, fault: Fault) -> None:
-    def use(world: World, admin: Admin) -> None:
-        break_all(world, fault)
+    def use(world: SimCluster, admin: Admin) -> None:
+        world.break_all(fault)
         for timeout_ms in (0, 100, 3000):
             before_ms = world.clock.now_ms()
             with pytest.raises(ApiTimeout):
                 CALLS[name](admin, timeout_ms / 1000)
             assert world.clock.now_ms() - before_ms == timeout_ms
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_call_with_one_frozen_broker_is_answered_by_another_or_ends_at_its_timeout(name: str) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.start_fault(2, Fault.FREEZE)
         before_ms = world.clock.now_ms()
         CALLS[name](admin, 3)
         assert world.clock.now_ms() - before_ms <= 3000
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})

@@ -5,16 +5,15 @@ import pytest
 from kctl.client.admin import Admin, RecordTime
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
-from tests.sim.admin.test_admin import with_admin
 from tests.sim.admin.test_transactions import begin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 
 T0, T1, T2 = PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
 def test_record_inside_a_batch_has_its_own_time(compression: str) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer({"compression.type": compression, "linger.ms": 1000}) as producer:
             for number in range(10):
                 producer.send("t", b"x" * 100, partition=0, timestamp_ms=1000 + number**2)
@@ -26,12 +25,12 @@ def test_record_inside_a_batch_has_its_own_time(compression: str) -> None:
         assert isinstance(results.failed[T0], error_class(ErrorCode.OFFSET_OUT_OF_RANGE))
         assert results[T1] is None
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 @pytest.mark.parametrize("value_bytes", [10, 20_000, 900_000])
 def test_batches_larger_than_the_first_fetch_are_read(value_bytes: int) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer({"batch.size": 1_000_000}) as producer:
             for index in range(12):
                 producer.send("t", bytes(value_bytes), partition=index, timestamp_ms=5000 + index)
@@ -39,11 +38,11 @@ def test_batches_larger_than_the_first_fetch_are_read(value_bytes: int) -> None:
         found = admin.find_records(dict.fromkeys(wanted, 0))
         assert found.done == {tp: RecordTime(0, 5000 + tp.partition) for tp in wanted}
 
-    with_admin(use, topics={"t": 12})
+    run_with_admin(use, topics={"t": 12})
 
 
 def test_markers_are_passed_and_records_of_open_transactions_count() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with begin(world, "alpha", 0, 1) as producer:
             producer.abort_transaction(timeout=10)
         assert admin.find_records({T0: 1})[T0] is None  # the marker is all there is
@@ -56,11 +55,11 @@ def test_markers_are_passed_and_records_of_open_transactions_count() -> None:
         assert found.offset == 2
         again.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_markers_fill_several_fetches() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         log = world.sandbox.cluster.topics["t"].partitions[0].log
         for number in range(500):  # 78 bytes each
             log.append_marker(900 + number, 0, 0, 1, commit=True, by_epoch=0)
@@ -68,15 +67,15 @@ def test_markers_fill_several_fetches() -> None:
             plain.send("t", b"x", partition=0, timestamp_ms=77)
         assert admin.find_records({T0: 0})[T0] == RecordTime(500, 77)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_leader_that_has_moved_is_found() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer() as producer:
             producer.send("t", b"x", partition=0, timestamp_ms=5)
         admin.find_records({T0: 0})
-        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
+        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader(0) % 3)
         assert admin.find_records({T0: 0})[T0] == RecordTime(0, 5)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})

@@ -8,13 +8,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import UnsupportedVersionError
 from kctl.client.protocol.api.list_offsets import ListOffsetsRequest
 from kctl.sandbox.apis import HANDLERS, api_versions
-from tests.sim.admin.test_admin import with_admin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 
 
-def fill(world: World) -> None:
+def fill(world: SimCluster) -> None:
     with world.producer() as producer:
         for number in range(9):
             producer.send("t", b"x", partition=number % 3)
@@ -26,17 +25,17 @@ def starts(admin: Admin) -> list[int]:
 
 
 def test_logs_of_several_leaders_start_where_it_was_said() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         fill(world)
         results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[2]: 3})
         assert (results.done, results.failed) == ({PARTITIONS[0]: 1, PARTITIONS[2]: 3}, {})
         assert starts(admin) == [1, 0, 3]
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_each_partition_fails_by_itself() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         fill(world)
         missing = TopicPartition("t", 9)
         results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[1]: 99, missing: 1})
@@ -45,21 +44,21 @@ def test_each_partition_fails_by_itself() -> None:
         assert isinstance(results.failed[missing], error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         assert starts(admin) == [1, 0, 0]
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_leader_that_has_moved_is_found() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         fill(world)
         admin.list_offsets({PARTITIONS[0]: EARLIEST})
-        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
+        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader(0) % 3)
         assert admin.delete_records({PARTITIONS[0]: 2}).done == {PARTITIONS[0]: 2}
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         fill(world)
         assert admin.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP})[PARTITIONS[0]].offset >= 0
         api_versions.offer(
@@ -73,4 +72,4 @@ def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() 
         finally:
             api_versions.offer(HANDLERS.values())
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})

@@ -8,8 +8,7 @@ from kctl.client.errors import ApiTimeout, AuthenticationError
 from kctl.sandbox import ClusterSettings, Fault, ListenerSecurity
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.sandbox import Sandbox
-from tests.sim.admin.test_admin import break_all, with_admin
-from tests.sim.producer.world import World
+from tests.sim.kit import SimCluster, run_with_admin
 from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
@@ -17,7 +16,7 @@ NEW: list[ScramChange] = [ScramPassword("ann", SHA_256, "secret"), ScramPassword
 
 
 def test_users_are_created_described_changed_and_deleted() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         assert admin.alter_user_scram_credentials([*NEW, ScramPassword("bob", SHA_256, "b")]).failed == {}
         assert admin.describe_user_scram_credentials().done == {
             "ann": {SHA_256: 4096, SHA_512: 8192},
@@ -28,22 +27,22 @@ def test_users_are_created_described_changed_and_deleted() -> None:
         assert found.done == {"ann": {SHA_512: 8192}}
         assert isinstance(found.failed["bob"], error_class(ErrorCode.RESOURCE_NOT_FOUND))
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_each_user_fails_by_itself() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         changes: list[ScramChange] = [*NEW, ScramRemoval("bob", SHA_256), ScramPassword("eve", SHA_256, "e", 1)]
         results = admin.alter_user_scram_credentials(changes)
         assert list(results.done) == [("ann", SHA_256), ("ann", SHA_512)]
         assert isinstance(results.failed[Credential("bob", SHA_256)], error_class(ErrorCode.RESOURCE_NOT_FOUND))
         assert isinstance(results.failed[Credential("eve", SHA_256)], error_class(ErrorCode.UNACCEPTABLE_CREDENTIAL))
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_removal_whose_response_is_lost_succeeds() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_user_scram_credentials(NEW).raise_first()
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
@@ -52,27 +51,27 @@ def test_removal_whose_response_is_lost_succeeds() -> None:
         assert admin.alter_user_scram_credentials(removals, timeout=60).failed == {}
         assert admin.describe_user_scram_credentials().done == {}
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_removal_of_a_user_that_never_was_fails_after_a_retry_too() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.fail_requests("AlterUserScramCredentials", ErrorCode.NOT_CONTROLLER, times=2)
         results = admin.alter_user_scram_credentials([ScramRemoval("ann", SHA_256)])
         assert isinstance(results.failed[Credential("ann", SHA_256)], error_class(ErrorCode.RESOURCE_NOT_FOUND))
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_changes_that_were_made_are_reported_where_a_further_one_is_not_answered() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_user_scram_credentials([ScramPassword("bob", SHA_256, "b")]).raise_first()
         world.sandbox.start_fault(world.sandbox.cluster.controller_id, Fault.DELAY, ms=1_500)
         results = admin.alter_user_scram_credentials(NEW, timeout=2)
         assert list(results.done) == [("ann", SHA_256)]
         assert isinstance(results.failed[Credential("ann", SHA_512)], ApiTimeout)
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 def test_password_is_in_no_text_of_a_change() -> None:
@@ -80,9 +79,9 @@ def test_password_is_in_no_text_of_a_change() -> None:
 
 
 def test_calls_end_by_their_deadline() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         for call in (
             lambda: admin.describe_user_scram_credentials(timeout=2),
             lambda: admin.alter_user_scram_credentials(NEW, timeout=2),
@@ -92,7 +91,7 @@ def test_calls_end_by_their_deadline() -> None:
                 call()
             assert world.clock.now_ms() - before_ms == 2000
 
-    with_admin(use)
+    run_with_admin(use, topics={})
 
 
 @pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])

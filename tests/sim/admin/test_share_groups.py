@@ -1,7 +1,5 @@
 """Share and streams groups in virtual time: described by type, offsets listed, set and forgotten."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from kctl.client.admin import Admin, ShareOffset
@@ -10,15 +8,15 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, BrokerError, UnsupportedVersionError
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import HANDLERS, api_versions
-from tests.sim.admin.group_world import GroupWorld, settle, with_groups
+from tests.sim.kit import SimCluster, run_with_admin, settle
 from tests.support.share_members import MEMBER_ID, share_heartbeat, streams_heartbeat
 
 T = [TopicPartition("t", index) for index in range(4)]
 
 
 def test_groups_of_every_type_are_listed_and_described() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        settle(stack.enter_context(world.member("classic")), stack.enter_context(world.kip_848_member("consumer")))
+    def use(world: SimCluster, admin: Admin) -> None:
+        settle(world.enter(world.classic_member("classic")), world.enter(world.kip_848_member("consumer")))
         share_heartbeat(admin, "share", "t")
         streams_heartbeat(admin, "streams", "t")
         names = ["classic", "consumer", "share", "streams"]
@@ -39,11 +37,11 @@ def test_groups_of_every_type_are_listed_and_described() -> None:
         assert (member.tasks, member.assignment, member.standby_tasks) == ({"0": [0, 1, 2, 3]}, tuple(T), {})
         assert isinstance(results.failed["none"], error_class(ErrorCode.GROUP_ID_NOT_FOUND))
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_start_offsets_are_listed_set_and_forgotten() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer() as producer:
             for number in range(8):
                 producer.send("t", b"x", partition=number % 4)
@@ -69,11 +67,11 @@ def test_start_offsets_are_listed_set_and_forgotten() -> None:
         assert admin.delete_groups(["g"]).failed == {}
         assert admin.list_groups().groups == {}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_streams_groups_commit_as_consumer_groups_do() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         streams_heartbeat(admin, "g", "t")
         assert isinstance(
             admin.alter_group_offsets("g", {T[0]: 0}).failed[T[0]], error_class(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -84,13 +82,13 @@ def test_streams_groups_commit_as_consumer_groups_do() -> None:
         assert admin.delete_group_offsets("g", [T[0]]).failed == {}
         assert admin.delete_groups(["g"]).failed == {}
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_other_protocols_are_refused_as_kafka_does() -> None:
     """The codes are those of Kafka 4.3.1."""
 
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "share", "t")
         streams_heartbeat(admin, "streams", "t")
         for group in ("share", "streams"):
@@ -106,23 +104,23 @@ def test_other_protocols_are_refused_as_kafka_does() -> None:
         with pytest.raises(BrokerError, match="is not a share group"):
             share_heartbeat(admin, "streams", "t")
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_member_that_sends_no_heartbeat_is_removed() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "g", "t")
         world.hub.sleep_ms(46_000)
         assert admin.describe_groups(["g"])["g"].state == "Empty"
         with pytest.raises(error_class(ErrorCode.UNKNOWN_MEMBER_ID)):
             share_heartbeat(admin, "g", "t", 2)
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE, Fault.BLACKHOLE])
 def test_calls_end_at_their_deadline(fault: Fault) -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, fault)
         for call in (
@@ -135,21 +133,21 @@ def test_calls_end_at_their_deadline(fault: Fault) -> None:
                 call()
             assert world.clock.now_ms() - before_ms == 3000
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_group_whose_coordinator_has_moved_is_found() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "g", "t")
         world.sandbox.move_coordinator("g", world.elsewhere("g"))
         assert admin.describe_groups(["g"])["g"].type == "share"
         assert list(admin.list_share_group_offsets("g").done) == T
 
-    with_groups(use)
+    run_with_admin(use)
 
 
 def test_coordinator_without_share_groups_is_named_with_the_release() -> None:
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         world.commit("g", {("t", 0): 0})
         with pytest.raises(UnsupportedVersionError, match=r"DescribeShareGroupOffsets .*Kafka 4\.1"):
             admin.list_share_group_offsets("g")
@@ -158,6 +156,6 @@ def test_coordinator_without_share_groups_is_named_with_the_release() -> None:
 
     api_versions.offer(api for key, api in HANDLERS.items() if key not in (77, 89, 90, 91, 92))
     try:
-        with_groups(use)
+        run_with_admin(use)
     finally:
         api_versions.offer(HANDLERS.values())

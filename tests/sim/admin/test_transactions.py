@@ -9,15 +9,14 @@ from kctl.client.errors import ApiTimeout, KafkaError, UnsupportedVersionError
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import HANDLERS, api_versions
-from tests.sim.admin.test_admin import with_admin
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run, run_with_admin
 
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 DESCRIBE_AND_LIST = (65, 66)
 IDS = ("alpha", "beta", "gamma", "delta")
 
 
-def begin(world: World, transactional_id: str, *partitions: int) -> Producer:
+def begin(world: SimCluster, transactional_id: str, *partitions: int) -> Producer:
     """Leave a transaction open that has written to these partitions."""
     producer = world.producer({"transactional.id": transactional_id})
     producer.init_transactions(timeout=10)
@@ -28,12 +27,12 @@ def begin(world: World, transactional_id: str, *partitions: int) -> Producer:
     return producer
 
 
-def coordinator(world: World, transactional_id: str) -> int:
+def coordinator(world: SimCluster, transactional_id: str) -> int:
     return world.sandbox.cluster.transactions.node_of(transactional_id).node_id
 
 
 def test_transactions_of_all_brokers_are_listed_and_filtered() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         opened = [begin(world, name, 0) for name in IDS[:3]]
         opened[0].commit_transaction(timeout=10)
         assert len({coordinator(world, name) for name in IDS[:3]}) > 1
@@ -54,11 +53,11 @@ def test_transactions_of_all_brokers_are_listed_and_filtered() -> None:
         for one in opened:
             one.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_list_without_a_broker_has_the_others_and_names_it() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         opened = [begin(world, name, 0) for name in IDS]
         down = coordinator(world, "alpha")
         world.sandbox.start_fault(down, Fault.REFUSE)
@@ -69,11 +68,11 @@ def test_list_without_a_broker_has_the_others_and_names_it() -> None:
         for each in opened:
             each.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_transactions_are_described_each_by_its_coordinator() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         producer = begin(world, "alpha", 0, 2)
         results = admin.describe_transactions(["alpha", "none"])
         found = results["alpha"]
@@ -89,11 +88,11 @@ def test_transactions_are_described_each_by_its_coordinator() -> None:
         assert admin.describe_transactions(["alpha"])["alpha"].state == "CompleteCommit"
         producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_producers_of_partitions_of_several_leaders_are_described() -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         with world.producer() as plain:
             plain.send("t", b"x", partition=0)
         producer = begin(world, "alpha", 0, 1)
@@ -113,12 +112,12 @@ def test_producers_of_partitions_of_several_leaders_are_described() -> None:
         producer.abort_transaction(timeout=10)
         producer.close(0)
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE, Fault.BLACKHOLE])
 def test_every_call_ends_at_its_deadline(fault: Fault) -> None:
-    def use(world: World, admin: Admin) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, fault)
         for call in (
@@ -134,13 +133,13 @@ def test_every_call_ends_at_its_deadline(fault: Fault) -> None:
                 call()
             assert world.clock.now_ms() - before_ms == 3000
 
-    with_admin(use, topics={"t": 3})
+    run_with_admin(use, topics={"t": 3})
 
 
 def test_brokers_that_lack_an_api_are_named_with_the_release_that_has_it() -> None:
     api_versions.offer(api for key, api in HANDLERS.items() if key not in DESCRIBE_AND_LIST)
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
             with pytest.raises(UnsupportedVersionError, match=r"ListTransactions version 0 \(Kafka 3.0\)"):
                 admin.list_transactions()

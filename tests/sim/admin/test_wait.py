@@ -1,7 +1,6 @@
 """`kctl wait` in virtual time: it ends soon after what it waits for, or at the API timeout, naming the rest."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
-from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 TIMEOUT_MS = 20_000
@@ -17,10 +16,10 @@ INTERVAL_MS = 500
 Run = Callable[[str], tuple[int, Ended]]
 
 
-def with_wait(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def with_wait(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with a function that runs a command line and returns how long it took."""
 
-    def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def app(world: SimCluster, admin: Admin) -> None:
         for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
 
@@ -32,11 +31,11 @@ def with_wait(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.Monkey
 
         use(world, run)
 
-    with_groups(app)
+    run_with_admin(app)
 
 
 def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         world.at(3_200, lambda: world.sandbox.create_topic("new", partitions=2))
         took_ms, ended = run("topic t new --partitions 2")
         assert (ended.code, ended.stdout, ended.stderr) == (0, b"", "")
@@ -58,7 +57,7 @@ def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         with world.producer() as producer:
             for _ in range(5):
                 producer.send("t", b"x", partition=0)
@@ -72,7 +71,7 @@ def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: 
 
 
 def test_partition_without_a_leader_and_replicas_out_of_sync_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         world.sandbox.create_topic("r", partitions=1, replication_factor=2)
         partition = world.sandbox.cluster.topics["r"].partitions[0]
         partition.hold(next(each for each in partition.replicas if each != partition.leader_id))
@@ -85,7 +84,7 @@ def test_partition_without_a_leader_and_replicas_out_of_sync_are_named(monkeypat
 
 
 def test_group_that_catches_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         with world.producer() as producer:
             for _ in range(5):
                 producer.send("t", b"x", partition=0)
@@ -101,7 +100,7 @@ def test_group_that_catches_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.FREEZE, Fault.BLACKHOLE, Fault.RESET])
 def test_brokers_that_are_down_are_waited_for_until_the_timeout(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, fault)
         took_ms, ended = run("brokers 3")
@@ -112,7 +111,7 @@ def test_brokers_that_are_down_are_waited_for_until_the_timeout(fault: Fault, mo
 
 
 def test_brokers_that_come_up_end_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: GroupWorld, run: Run) -> None:
+    def use(world: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.REFUSE)
             world.at(9_000, partial(world.sandbox.stop_fault, node_id, Fault.REFUSE))

@@ -20,7 +20,7 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import HANDLERS, api_versions
 from kctl.sandbox.call import Call, Handler
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -41,9 +41,9 @@ WAITING: dict[str, Callable[[Consumer, Any], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=43) as hub:
-        yield GroupScene(hub, partitions=2)
+        yield GroupCluster(hub, topics={"t": 2})
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.parametrize("call", WAITING)
-def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupScene, call: str) -> None:
+def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupCluster, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         consumer.assign([T0])
@@ -83,7 +83,7 @@ def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupScene, ca
 
 
 @pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
-def test_a_timedelta_is_a_timeout_everywhere(scene: GroupScene, call: str) -> None:
+def test_a_timedelta_is_a_timeout_everywhere(scene: GroupCluster, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         consumer.assign([T0])
@@ -105,7 +105,7 @@ def test_a_timedelta_is_a_timeout_everywhere(scene: GroupScene, call: str) -> No
 
 
 @pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
-def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str) -> None:
+def test_every_call_after_close_is_an_illegal_state(scene: GroupCluster, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         consumer.assign([T0])
@@ -116,7 +116,7 @@ def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str
     scene.run(body)
 
 
-def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupScene) -> None:
+def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupCluster) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         for call in ("poll", "poll_chunk"):
@@ -135,7 +135,7 @@ def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupScene) 
     scene.run(body)
 
 
-def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupScene) -> None:
+def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.consumer(group_id=GROUP) as consumer:
             consumer.assign([T0])
@@ -155,7 +155,7 @@ def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupScene) ->
 # --- current_lag ------------------------------------------------------------------------------------------------------
 
 
-def test_the_lag_is_told_without_asking_anybody(scene: GroupScene) -> None:
+def test_the_lag_is_told_without_asking_anybody(scene: GroupCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         with scene.consumer(max_poll_records=4) as consumer:
@@ -179,7 +179,7 @@ def test_the_lag_is_told_without_asking_anybody(scene: GroupScene) -> None:
     scene.run(body)
 
 
-def test_the_lag_is_the_old_one_when_every_broker_is_gone(scene: GroupScene) -> None:
+def test_the_lag_is_the_old_one_when_every_broker_is_gone(scene: GroupCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         with scene.consumer(max_poll_records=4) as consumer:
@@ -196,7 +196,7 @@ def test_the_lag_is_the_old_one_when_every_broker_is_gone(scene: GroupScene) -> 
 # --- client_instance_id -----------------------------------------------------------------------------------------------
 
 
-def test_the_client_instance_id_is_asked_once(scene: GroupScene, telemetry: list[bytes]) -> None:
+def test_the_client_instance_id_is_asked_once(scene: GroupCluster, telemetry: list[bytes]) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             first = consumer.client_instance_id(5)
@@ -211,7 +211,7 @@ def test_the_client_instance_id_is_asked_once(scene: GroupScene, telemetry: list
     scene.run(body)
 
 
-def test_each_client_has_an_id_of_its_own(scene: GroupScene) -> None:
+def test_each_client_has_an_id_of_its_own(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.consumer() as one, scene.consumer() as other:
             ids = {one.client_instance_id(5), other.client_instance_id(5)}
@@ -221,7 +221,7 @@ def test_each_client_has_an_id_of_its_own(scene: GroupScene) -> None:
     scene.run(body)
 
 
-def test_a_broker_without_client_metrics_is_an_unsupported_version(scene: GroupScene) -> None:
+def test_a_broker_without_client_metrics_is_an_unsupported_version(scene: GroupCluster) -> None:
     def body() -> None:
         key = GetTelemetrySubscriptionsRequest.API_KEY
         handler = HANDLERS.pop(key, None)
@@ -237,7 +237,7 @@ def test_a_broker_without_client_metrics_is_an_unsupported_version(scene: GroupS
     scene.run(body)
 
 
-def test_without_metrics_there_is_no_client_instance_id(scene: GroupScene) -> None:
+def test_without_metrics_there_is_no_client_instance_id(scene: GroupCluster) -> None:
     def body() -> None:
         no_id = pytest.raises(IllegalStateError, match=r"enable\.metrics\.push")
         with scene.consumer(enable_metrics_push=False) as consumer, no_id:
@@ -249,7 +249,9 @@ def test_without_metrics_there_is_no_client_instance_id(scene: GroupScene) -> No
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_is_committed(scene: GroupScene) -> None:
+def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_is_committed(
+    scene: GroupCluster,
+) -> None:
     def body() -> None:
         scene.write(0, 4)
         with scene.consumer(group_id=GROUP) as consumer:
@@ -259,7 +261,7 @@ def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_i
     scene.run(body)
 
 
-def test_every_type_of_report_has_one_handler_on_the_application_thread(scene: GroupScene) -> None:
+def test_every_type_of_report_has_one_handler_on_the_application_thread(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.consumer(group_id=GROUP) as consumer:
             assert set(consumer._side._handlers) == set(get_args(ToApplication)) - {CallDone, NetworkFailed}

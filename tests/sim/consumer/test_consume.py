@@ -8,16 +8,16 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.errors import BrokerError, IllegalStateError, InvalidOffsetError, WakeupError
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(3)]
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=3) as hub:
-        yield Scene(hub)
+        yield SimCluster(hub)
 
 
 def drain(consumer: Consumer, count: int) -> list[ConsumerRecord]:
@@ -30,7 +30,7 @@ def drain(consumer: Consumer, count: int) -> list[ConsumerRecord]:
     return records
 
 
-def test_all_leaders_are_read_in_parallel_and_in_order(scene: Scene) -> None:
+def test_all_leaders_are_read_in_parallel_and_in_order(scene: SimCluster) -> None:
     assert sorted(scene.leader(i) for i in range(3)) == [1, 2, 3]
 
     def body() -> None:
@@ -51,7 +51,7 @@ def test_all_leaders_are_read_in_parallel_and_in_order(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_a_waiting_poll_returns_as_soon_as_a_record_comes(scene: Scene) -> None:
+def test_a_waiting_poll_returns_as_soon_as_a_record_comes(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             consumer.assign(T)
@@ -62,7 +62,7 @@ def test_a_waiting_poll_returns_as_soon_as_a_record_comes(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_a_poll_returns_at_most_max_poll_records(scene: Scene) -> None:
+def test_a_poll_returns_at_most_max_poll_records(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 25)
         with scene.consumer(max_poll_records=10) as consumer:
@@ -72,7 +72,7 @@ def test_a_poll_returns_at_most_max_poll_records(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_the_policy_latest_starts_at_the_end(scene: Scene) -> None:
+def test_the_policy_latest_starts_at_the_end(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 5)
         with scene.consumer(auto_offset_reset="latest") as consumer:
@@ -84,7 +84,7 @@ def test_the_policy_latest_starts_at_the_end(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_seeking_during_a_fetch_delivers_nothing_from_before(scene: Scene) -> None:
+def test_seeking_during_a_fetch_delivers_nothing_from_before(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 1000)
         with scene.consumer(max_poll_records=10) as consumer:
@@ -106,7 +106,7 @@ def test_seeking_during_a_fetch_delivers_nothing_from_before(scene: Scene) -> No
     scene.run(body)
 
 
-def test_a_paused_partition_is_silent_and_goes_on_where_it_was(scene: Scene) -> None:
+def test_a_paused_partition_is_silent_and_goes_on_where_it_was(scene: SimCluster) -> None:
     def body() -> None:
         for i in range(2):
             scene.write(i, 100)
@@ -122,7 +122,7 @@ def test_a_paused_partition_is_silent_and_goes_on_where_it_was(scene: Scene) -> 
     scene.run(body)
 
 
-def test_questions_about_topics_and_offsets(scene: Scene) -> None:
+def test_questions_about_topics_and_offsets(scene: SimCluster) -> None:
     def body() -> None:
         scene.hub.sleep_ms(1000)
         scene.write(0, 10)
@@ -146,7 +146,7 @@ def test_questions_about_topics_and_offsets(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_records_that_retention_removed_are_skipped_by_the_policy(scene: Scene) -> None:
+def test_records_that_retention_removed_are_skipped_by_the_policy(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         scene.write(0, 10, first=10)
@@ -159,7 +159,7 @@ def test_records_that_retention_removed_are_skipped_by_the_policy(scene: Scene) 
     scene.run(body)
 
 
-def test_without_a_policy_positions_are_the_callers_business(scene: Scene) -> None:
+def test_without_a_policy_positions_are_the_callers_business(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         with scene.consumer(auto_offset_reset="none") as consumer:
@@ -177,7 +177,7 @@ def test_without_a_policy_positions_are_the_callers_business(scene: Scene) -> No
     scene.run(body)
 
 
-def test_a_leader_that_moves_loses_and_repeats_nothing(scene: Scene) -> None:
+def test_a_leader_that_moves_loses_and_repeats_nothing(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 100)
         with scene.consumer(max_poll_records=7) as consumer:
@@ -193,7 +193,7 @@ def test_a_leader_that_moves_loses_and_repeats_nothing(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_a_topic_that_comes_later_is_waited_for(scene: Scene) -> None:
+def test_a_topic_that_comes_later_is_waited_for(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(allow_auto_create_topics=False) as consumer:
             late = TopicPartition("late", 0)
@@ -210,7 +210,7 @@ def test_a_topic_that_comes_later_is_waited_for(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_chunks_hand_over_the_same_records_undecoded(scene: Scene) -> None:
+def test_chunks_hand_over_the_same_records_undecoded(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 100)
         scene.write(0, 100, first=100)
@@ -228,7 +228,7 @@ def test_chunks_hand_over_the_same_records_undecoded(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_iteration_ends_when_the_consumer_is_closed(scene: Scene) -> None:
+def test_iteration_ends_when_the_consumer_is_closed(scene: SimCluster) -> None:
     def body() -> list[int]:
         scene.write(0, 10)
         consumer = scene.consumer()
@@ -243,7 +243,7 @@ def test_iteration_ends_when_the_consumer_is_closed(scene: Scene) -> None:
     assert scene.run(body) == list(range(10))
 
 
-def test_wakeup_from_another_thread_ends_a_poll(scene: Scene) -> None:
+def test_wakeup_from_another_thread_ends_a_poll(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             consumer.assign(T[:1])
@@ -257,7 +257,7 @@ def test_wakeup_from_another_thread_ends_a_poll(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_misuse_is_refused(scene: Scene) -> None:
+def test_misuse_is_refused(scene: SimCluster) -> None:
     def body() -> None:
         consumer = scene.consumer()
         with pytest.raises(ValueError, match="must not be negative"):

@@ -9,7 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import CorruptBatchError
 from kctl.sandbox.log import StoredBatch
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -17,12 +17,12 @@ MAGIC_AT = 16
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=51) as hub:
-        yield Scene(hub, partitions=2)
+        yield SimCluster(hub, topics={"t": 2})
 
 
-def flip(scene: Scene, number: int, at: int) -> bytes:
+def flip(scene: SimCluster, number: int, at: int) -> bytes:
     """Damage a byte of a stored batch and return what it was."""
     log = scene.log(0)
     stored = log.batches[number]
@@ -41,7 +41,7 @@ def caught_by(consumer: Consumer) -> CorruptBatchError:
 
 @pytest.mark.parametrize("at", [-1, MAGIC_AT], ids=["body", "header"])
 @pytest.mark.parametrize("seek_to", [5, 6, 9, 10, 12])
-def test_a_batch_in_the_middle(scene: Scene, at: int, seek_to: int) -> None:
+def test_a_batch_in_the_middle(scene: SimCluster, at: int, seek_to: int) -> None:
     """Three batches of five in one chunk; the second is damaged."""
 
     def body() -> None:
@@ -66,7 +66,7 @@ def test_a_batch_in_the_middle(scene: Scene, at: int, seek_to: int) -> None:
 
 
 @pytest.mark.parametrize("at", [-1, MAGIC_AT], ids=["body", "header"])
-def test_damage_that_heals_costs_nothing(scene: Scene, at: int) -> None:
+def test_damage_that_heals_costs_nothing(scene: SimCluster, at: int) -> None:
     def body() -> None:
         for first in (0, 5, 10):
             scene.write(0, 5, first=first)
@@ -81,7 +81,7 @@ def test_damage_that_heals_costs_nothing(scene: Scene, at: int) -> None:
     scene.run(body)
 
 
-def test_the_last_batch_is_left_behind_by_a_seek_to_its_end(scene: Scene) -> None:
+def test_the_last_batch_is_left_behind_by_a_seek_to_its_end(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 5)
         scene.write(0, 5, first=5)
@@ -98,7 +98,7 @@ def test_the_last_batch_is_left_behind_by_a_seek_to_its_end(scene: Scene) -> Non
     scene.run(body)
 
 
-def test_another_partition_flows_on(scene: Scene) -> None:
+def test_another_partition_flows_on(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 5)
         flip(scene, 0, -1)
@@ -115,7 +115,7 @@ def test_another_partition_flows_on(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_without_crcs_a_damaged_body_is_no_error_of_the_batch(scene: Scene) -> None:
+def test_without_crcs_a_damaged_body_is_no_error_of_the_batch(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 5)
         flip(scene, 0, -2)  # the last byte of the last value; behind it is the number of headers

@@ -10,7 +10,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 TIMEOUTS_MS = (0, 1, 100, 5000)
@@ -49,26 +49,26 @@ FAULTS: dict[str, tuple[str, Fault]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=61) as hub:
-        yield GroupScene(hub, partitions=3)
+        yield GroupCluster(hub, topics={"t": 3})
 
 
-def start(scene: GroupScene, where: str, fault: Fault, tp: TopicPartition) -> None:
-    nodes = {"all": [1, 2, 3], "leader": [scene.leader(tp.partition)], "coordinator": [scene.coordinator]}[where]
+def start(scene: GroupCluster, where: str, fault: Fault, tp: TopicPartition) -> None:
+    nodes = {"all": [1, 2, 3], "leader": [scene.leader(tp.partition)], "coordinator": [scene.coordinator()]}[where]
     for node_id in nodes:
         scene.sandbox.start_fault(node_id, fault, ms=SLOW_MS if fault is Fault.DELAY else 0)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CALLS)
-def test_call_under_a_fault_ends_at_its_deadline(scene: GroupScene, name: str, fault: str) -> None:
+def test_call_under_a_fault_ends_at_its_deadline(scene: GroupCluster, name: str, fault: str) -> None:
     where, kind = FAULTS[fault]
     wanted = CALLS[name]
     is_blocked = where == "all" or where in wanted.needs
 
     def body() -> None:
-        partition = next(i for i in range(3) if scene.leader(i) != scene.coordinator)
+        partition = next(i for i in range(3) if scene.leader(i) != scene.coordinator())
         tp = TopicPartition("t", partition)
         consumer = scene.consumer(group_id=GROUP, enable_auto_commit=False)
         consumer.assign([tp])
@@ -97,13 +97,15 @@ def test_call_under_a_fault_ends_at_its_deadline(scene: GroupScene, name: str, f
     scene.play(body)
 
 
-def assert_polls(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
+def assert_polls(scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
     before_ms = scene.hub.now_ms
     assert not wanted.call(consumer, tp, timeout_ms / 1000)
     assert scene.hub.now_ms - before_ms == timeout_ms
 
 
-def assert_times_out(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
+def assert_times_out(
+    scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int
+) -> None:
     before_ms = scene.hub.now_ms
     with pytest.raises(ApiTimeout) as caught:
         wanted.call(consumer, tp, timeout_ms / 1000)
@@ -111,7 +113,7 @@ def assert_times_out(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: T
     check(caught.value, wanted, timeout_ms)
 
 
-def assert_is_not_blocked(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:
+def assert_is_not_blocked(scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:
     before_ms = scene.hub.now_ms
     wanted.call(consumer, tp, 5)
     assert scene.hub.now_ms - before_ms < SILENCE_MS + 100, "it needs nobody who is in trouble, or finds another"

@@ -8,7 +8,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(3)]
@@ -25,21 +25,16 @@ FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZ
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=5) as hub:
-        yield Scene(hub)
-
-
-def break_all(scene: Scene, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        scene.sandbox.start_fault(node_id, fault)
+        yield SimCluster(hub)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: Scene, fault: Fault, call: str) -> None:
+def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: SimCluster, fault: Fault, call: str) -> None:
     def body() -> None:
-        break_all(scene, fault)
+        scene.break_all(fault)
         with scene.consumer(default_api_timeout_ms=30_000) as consumer:
             consumer.assign(T)
             for timeout in (0.0, 0.001, 0.25, 12.345):
@@ -59,13 +54,13 @@ def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: Scene, fault:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline_when_nodes_break_later(scene: Scene, fault: Fault, call: str) -> None:
+def test_a_call_ends_on_its_deadline_when_nodes_break_later(scene: SimCluster, fault: Fault, call: str) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             consumer.assign(T)
             consumer.poll(timeout=0.2)
             consumer.seek_to_beginning()  # so that position() has to ask
-            break_all(scene, fault)
+            scene.break_all(fault)
             before_ms = scene.hub.now_ms
             try:
                 CALLS[call](consumer, 3.0)
@@ -79,9 +74,9 @@ def test_a_call_ends_on_its_deadline_when_nodes_break_later(scene: Scene, fault:
     scene.run(body)
 
 
-def test_a_call_succeeds_when_the_fault_ends_in_time(scene: Scene) -> None:
+def test_a_call_succeeds_when_the_fault_ends_in_time(scene: SimCluster) -> None:
     def body() -> None:
-        break_all(scene, Fault.REFUSE)
+        scene.break_all(Fault.REFUSE)
         scene.hub.call_later_ms(2000, "healer", scene.sandbox.heal)
         with scene.consumer() as consumer:
             elapsed_ms = scene.elapsed_ms(lambda: consumer.end_offsets(T, timeout=10))
@@ -90,7 +85,7 @@ def test_a_call_succeeds_when_the_fault_ends_in_time(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_one_frozen_leader_leaves_the_others_flowing(scene: Scene) -> None:
+def test_one_frozen_leader_leaves_the_others_flowing(scene: SimCluster) -> None:
     def body() -> None:
         for i in range(3):
             scene.write(i, 10)
@@ -123,7 +118,7 @@ def drain_all(consumer: Consumer, timeout: float = 2) -> list[ConsumerRecord]:
 
 def test_the_first_poll_with_three_of_four_nodes_blackholed_is_quick() -> None:
     with Hub(seed=9) as hub:
-        scene = Scene(hub, nodes=4, partitions=1)
+        scene = SimCluster(hub, nodes=4, topics={"t": 1})
 
         def body() -> None:
             scene.write(0, 1)
@@ -139,14 +134,14 @@ def test_the_first_poll_with_three_of_four_nodes_blackholed_is_quick() -> None:
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 @pytest.mark.parametrize("timeout", [0.0, 0.5, 30.0])
-def test_close_leaves_nothing_behind(scene: Scene, fault: Fault | None, timeout: float) -> None:
+def test_close_leaves_nothing_behind(scene: SimCluster, fault: Fault | None, timeout: float) -> None:
     def body() -> None:
         scene.write(0, 10)
         consumer = scene.consumer()
         consumer.assign(T)
         consumer.poll(timeout=0.5)
         if fault is not None:
-            break_all(scene, fault)
+            scene.break_all(fault)
         consumer.poll(timeout=0.1)
         before_ms = scene.hub.now_ms
         result = consumer.close(timeout)
@@ -163,7 +158,7 @@ def test_close_leaves_nothing_behind(scene: Scene, fault: Fault | None, timeout:
 
 def test_a_closed_consumer_says_nothing_more() -> None:
     with Hub(seed=6) as hub:
-        scene = Scene(hub)
+        scene = SimCluster(hub)
 
         def body() -> None:
             consumer = scene.consumer()
@@ -176,7 +171,7 @@ def test_a_closed_consumer_says_nothing_more() -> None:
         scene.run(body)
 
 
-def test_an_idle_consumer_does_not_spin(scene: Scene) -> None:
+def test_an_idle_consumer_does_not_spin(scene: SimCluster) -> None:
     def body() -> int:
         with scene.consumer() as consumer:
             consumer.assign(T)

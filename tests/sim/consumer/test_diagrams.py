@@ -10,7 +10,7 @@ from kctl.client.errors import ApiTimeout
 from kctl.client.events import Closed, Event, Expired, Lost, RequestAbandoned, RequestExpired, RequestSent
 from kctl.sandbox import Fault
 from tests.sim.chaos.replies import Replies
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
@@ -29,7 +29,7 @@ CALLS: dict[str, tuple[str, Callable[[Consumer, float | None], object]]] = {
 class Watched:
     """A consumer whose connections to a cluster of one node are open, and what happens on them in one call."""
 
-    def __init__(self, scene: GroupScene, call: str) -> None:
+    def __init__(self, scene: GroupCluster, call: str) -> None:
         self.api, self._call = CALLS[call]
         self._hub = scene.hub
         self._events: list[Event] = []
@@ -70,13 +70,13 @@ class Watched:
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
-        yield GroupScene(hub, partitions=1, nodes=1)
+        yield GroupCluster(hub, topics={"t": 1}, nodes=1)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_two_request_timeouts_and_an_answer_to_the_third_request(scene: GroupScene, call: str) -> None:
+def test_two_request_timeouts_and_an_answer_to_the_third_request(scene: GroupCluster, call: str) -> None:
     """Diagram 1: the API timeout is generous."""
 
     def body() -> None:
@@ -91,7 +91,7 @@ def test_two_request_timeouts_and_an_answer_to_the_third_request(scene: GroupSce
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupScene, call: str) -> None:
+def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupCluster, call: str) -> None:
     """Diagram 2: min(what is left of the call, request.timeout.ms). A look-up leaves its connection open then."""
 
     def body() -> None:
@@ -116,7 +116,7 @@ def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupScen
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_without_a_timeout_has_the_default_api_timeout(scene: GroupScene, call: str) -> None:
+def test_a_call_without_a_timeout_has_the_default_api_timeout(scene: GroupCluster, call: str) -> None:
     def body() -> None:
         watched = Watched(scene, call)
         scene.sandbox.start_fault(1, Fault.SILENCE)
@@ -130,7 +130,7 @@ def test_a_call_without_a_timeout_has_the_default_api_timeout(scene: GroupScene,
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE])
 @pytest.mark.parametrize("call", CALLS)
-def test_no_request_of_reconnecting_outlasts_the_request_timeout(scene: GroupScene, call: str, fault: Fault) -> None:
+def test_no_request_of_reconnecting_outlasts_the_request_timeout(scene: GroupCluster, call: str, fault: Fault) -> None:
     """Diagram 1 with a broker that answers nothing: the second round is ApiVersions on a new connection."""
 
     def body() -> None:

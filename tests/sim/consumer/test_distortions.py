@@ -13,7 +13,7 @@ from kctl.client.network.network_client import NetworkClient
 from kctl.client.producer import Producer
 from tests.sim.chaos.distortions import Distortion
 from tests.sim.chaos.replies import Replies
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub, sim_runtime
 
 ALWAYS = 10_000
@@ -31,7 +31,7 @@ WRITING = ("Metadata", "Produce", "InitProducerId")
 
 @pytest.mark.parametrize(("api", "how"), list(product(READING, Distortion)), ids=str)
 def test_consumer_survives_any_distorted_answer_and_reads_on_afterwards(hub: Hub, api: str, how: Distortion) -> None:
-    scene = Scene(hub, nodes=1, partitions=1)
+    scene = SimCluster(hub, nodes=1, topics={"t": 1})
     scene.write(0, 5)
     replies = Replies()
 
@@ -58,7 +58,7 @@ def test_consumer_survives_any_distorted_answer_and_reads_on_afterwards(hub: Hub
 
 @pytest.mark.parametrize(("api", "how"), list(product(WRITING, Distortion)), ids=str)
 def test_producer_survives_any_distorted_answer(hub: Hub, api: str, how: Distortion) -> None:
-    scene = Scene(hub, nodes=1, partitions=1)
+    scene = SimCluster(hub, nodes=1, topics={"t": 1})
     replies = Replies()
 
     def body() -> None:
@@ -83,7 +83,7 @@ def test_producer_survives_any_distorted_answer(hub: Hub, api: str, how: Distort
         scene.run(body)
 
 
-def _error_of_poll(scene: Scene, **properties: object) -> KafkaError:
+def _error_of_poll(scene: SimCluster, **properties: object) -> KafkaError:
     def body() -> KafkaError:
         consumer = scene.consumer(**properties)
         consumer.assign([TopicPartition("t", 0)])
@@ -99,7 +99,7 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
     replies = Replies()
     replies.distort("ListOffsets", Distortion.OFFSET, ALWAYS)
     with replies.installed():
-        error = _error_of_poll(Scene(hub))
+        error = _error_of_poll(SimCluster(hub))
     assert isinstance(error, RemoteProtocolError)
     assert str(error) == "ListOffsets of t-0 on node 1: -7 is no offset"
 
@@ -112,7 +112,7 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
     ],
 )
 def test_metadata_that_no_broker_gives_is_a_protocol_error_of_the_call(hub: Hub, how: Distortion, words: str) -> None:
-    scene = Scene(hub)
+    scene = SimCluster(hub)
     replies = Replies()
     replies.distort("Metadata", how, ALWAYS)
 
@@ -129,7 +129,7 @@ def test_metadata_that_no_broker_gives_is_a_protocol_error_of_the_call(hub: Hub,
 
 @pytest.mark.parametrize("how", [Distortion.PARTITION, Distortion.NO_TOPICS, Distortion.NO_BROKERS])
 def test_producer_without_usable_metadata_names_the_protocol_error_as_the_cause(hub: Hub, how: Distortion) -> None:
-    scene = Scene(hub)
+    scene = SimCluster(hub)
     replies = Replies()
     replies.distort("Metadata", how, ALWAYS)
 
@@ -147,7 +147,7 @@ def test_producer_without_usable_metadata_names_the_protocol_error_as_the_cause(
 def test_events_callback_that_raises_stops_neither_consumer_nor_producer(
     hub: Hub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene = Scene(hub, nodes=1, partitions=1)
+    scene = SimCluster(hub, nodes=1, topics={"t": 1})
 
     def raising(_: Event) -> None:
         raise ZeroDivisionError("a metrics hook with a bug")
@@ -167,7 +167,7 @@ def test_events_callback_that_raises_stops_neither_consumer_nor_producer(
 
 
 def test_failure_of_the_network_thread_is_the_cause_of_later_errors(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(hub, nodes=1, partitions=1)
+    scene = SimCluster(hub, nodes=1, topics={"t": 1})
 
     def failing(*_: object) -> None:
         raise ZeroDivisionError("a bug")

@@ -27,7 +27,7 @@ from kctl.sandbox.call import Call
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.sandbox import Sandbox
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -52,9 +52,9 @@ API_KEYS = {"Fetch": 1, "ListOffsets": 2, "Metadata": 3, "OffsetCommit": 8, "Off
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=67) as hub:
-        yield GroupScene(hub, partitions=1)
+        yield GroupCluster(hub, topics={"t": 1})
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def lacking(api: str) -> Iterator[None]:
         api_versions.offer(HANDLERS.values())
 
 
-def usable(scene: GroupScene, consumer: Consumer) -> None:
+def usable(scene: GroupCluster, consumer: Consumer) -> None:
     """The consumer answers and closes as if nothing had happened."""
     scene.sandbox.heal()
     assert list(consumer.end_offsets([T0], 60)) == [T0]
@@ -113,7 +113,7 @@ def usable(scene: GroupScene, consumer: Consumer) -> None:
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_wakeup_before_or_while_the_call_is_made_ends_it(scene: GroupScene, name: str) -> None:
+def test_wakeup_before_or_while_the_call_is_made_ends_it(scene: GroupCluster, name: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         consumer.assign([T0])
@@ -155,7 +155,7 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(scene: GroupScene, name: str) -> None:
+def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(scene: GroupCluster, name: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         consumer.assign([T0])
@@ -174,7 +174,7 @@ def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(sc
 
 
 @pytest.mark.parametrize("name", ["position", "poll", "poll_chunk"])
-def test_no_position_and_no_reset_policy_is_an_invalid_offset(scene: GroupScene, name: str) -> None:
+def test_no_position_and_no_reset_policy_is_an_invalid_offset(scene: GroupCluster, name: str) -> None:
     def body() -> None:
         consumer = scene.consumer(auto_offset_reset="none")
         consumer.assign([T0])
@@ -189,7 +189,7 @@ def test_no_position_and_no_reset_policy_is_an_invalid_offset(scene: GroupScene,
 
 
 @pytest.mark.parametrize("name", ["poll", "poll_chunk"])
-def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(scene: GroupScene, name: str) -> None:
+def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(scene: GroupCluster, name: str) -> None:
     def body() -> None:
         consumer = scene.consumer(auto_offset_reset="none")
         consumer.assign([T0])
@@ -207,7 +207,7 @@ def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(scene:
 @pytest.mark.parametrize("name", WAITING)
 def test_a_wrong_password_ends_the_call_at_once(name: str) -> None:
     with Hub(seed=71) as hub:
-        scene = GroupScene(hub, partitions=1)
+        scene = GroupCluster(hub, topics={"t": 1})
         users = SaslUsers({"alice": "secret"})
         scene.sandbox = Sandbox(nodes=1, topics={"t": 1}, security=ListenerSecurity(users=users))
         scene.network = type(scene.network)(hub)
@@ -253,7 +253,7 @@ DENIED = [
 
 @pytest.mark.parametrize(("name", "api", "code"), DENIED)
 def test_a_denial_of_topic_or_group_ends_the_call_at_once(
-    scene: GroupScene, name: str, api: str, code: ErrorCode
+    scene: GroupCluster, name: str, api: str, code: ErrorCode
 ) -> None:
     def body() -> None:
         scene.write(0, 1)
@@ -273,7 +273,7 @@ def test_a_denial_of_topic_or_group_ends_the_call_at_once(
 
 
 @pytest.mark.parametrize("code", [ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE])
-def test_a_commit_that_can_never_succeed_is_an_error_at_once(scene: GroupScene, code: ErrorCode) -> None:
+def test_a_commit_that_can_never_succeed_is_an_error_at_once(scene: GroupCluster, code: ErrorCode) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         with refusing("OffsetCommit", code), pytest.raises(BrokerError, match=code.name):
@@ -284,7 +284,7 @@ def test_a_commit_that_can_never_succeed_is_an_error_at_once(scene: GroupScene, 
 
 
 @pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])
-def test_a_commit_of_partitions_that_the_group_gave_away_has_failed(scene: GroupScene, code: ErrorCode) -> None:
+def test_a_commit_of_partitions_that_the_group_gave_away_has_failed(scene: GroupCluster, code: ErrorCode) -> None:
     def body() -> None:
         consumer = scene.member("a", enable_auto_commit=False)
         while not consumer.assignment:
@@ -298,7 +298,7 @@ def test_a_commit_of_partitions_that_the_group_gave_away_has_failed(scene: Group
     scene.play(body)
 
 
-def test_a_member_whose_instance_id_another_uses_is_fenced(scene: GroupScene) -> None:
+def test_a_member_whose_instance_id_another_uses_is_fenced(scene: GroupCluster) -> None:
     def body() -> None:
         consumer = scene.member("a", group_instance_id="one", enable_auto_commit=False)
         while not consumer.assignment:
@@ -313,7 +313,7 @@ def test_a_member_whose_instance_id_another_uses_is_fenced(scene: GroupScene) ->
     scene.play(body)
 
 
-def test_a_retriable_failure_is_tried_again_by_commit_sync_and_told_by_commit_async(scene: GroupScene) -> None:
+def test_a_retriable_failure_is_tried_again_by_commit_sync_and_told_by_commit_async(scene: GroupCluster) -> None:
     def body() -> None:
         heard: list[KafkaError | None] = []
         consumer = scene.consumer(group_id=GROUP)
@@ -334,7 +334,7 @@ def test_a_retriable_failure_is_tried_again_by_commit_sync_and_told_by_commit_as
     scene.play(body)
 
 
-def test_callbacks_of_earlier_async_commits_have_run_before_commit_sync_returns(scene: GroupScene) -> None:
+def test_callbacks_of_earlier_async_commits_have_run_before_commit_sync_returns(scene: GroupCluster) -> None:
     def body() -> None:
         heard: list[tuple[int, str]] = []
         consumer = scene.consumer(group_id=GROUP)
@@ -367,7 +367,7 @@ LACKED = [
 
 
 @pytest.mark.parametrize(("name", "api"), LACKED)
-def test_a_broker_without_the_api_is_an_unsupported_version(scene: GroupScene, name: str, api: str) -> None:
+def test_a_broker_without_the_api_is_an_unsupported_version(scene: GroupCluster, name: str, api: str) -> None:
     def body() -> None:
         with lacking(api):
             consumer = scene.consumer(group_id=GROUP if name.startswith("commit") else None)

@@ -8,7 +8,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.fetched_data import Delivery
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 KIB = 1024
@@ -17,7 +17,7 @@ BATCH_BYTES = 5_100
 """Five records; a little less than this on the wire."""
 
 
-def fill(scene: Scene, partition: int, batches: int) -> None:
+def fill(scene: SimCluster, partition: int, batches: int) -> None:
     for number in range(batches):
         scene.write(partition, 5, first=5 * number, value_bytes=VALUE_BYTES)
 
@@ -33,7 +33,9 @@ def held_bytes(consumer: Consumer) -> int:
 @pytest.mark.parametrize("budget", [20 * KIB, 100 * KIB, 1024 * KIB])
 def test_fetched_data_stays_within_the_budget(slots: int, budget: int) -> None:
     with Hub(seed=61) as hub:
-        scene = Scene(hub, partitions=9, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots))
+        scene = SimCluster(
+            hub, topics={"t": 9}, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots)
+        )
 
         def body() -> None:
             for i in range(9):
@@ -54,7 +56,7 @@ def test_fetched_data_stays_within_the_budget(slots: int, budget: int) -> None:
 
 def test_records_larger_than_every_limit_come_one_batch_at_a_time() -> None:
     with Hub(seed=62) as hub:
-        scene = Scene(hub, partitions=3)
+        scene = SimCluster(hub, topics={"t": 3})
 
         def body() -> None:
             for i in range(3):
@@ -75,7 +77,7 @@ def test_records_larger_than_every_limit_come_one_batch_at_a_time() -> None:
         scene.run(body)
 
 
-def shares(scene: Scene, consumer: Consumer, count: int) -> Counter[int]:
+def shares(scene: SimCluster, consumer: Consumer, count: int) -> Counter[int]:
     seen: Counter[int] = Counter()
     while seen.total() < count:
         seen.update(record.partition for record in drain(consumer, 1))
@@ -93,7 +95,9 @@ def test_partitions_that_all_have_more_get_equal_shares(slots: int, budget: int,
     Within 10 %, where the budget has room for a batch of each partition; below that nobody starves.
     """
     with Hub(seed=63) as hub:
-        scene = Scene(hub, partitions=7, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots))
+        scene = SimCluster(
+            hub, topics={"t": 7}, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots)
+        )
 
         def body() -> None:
             for i in range(7):
@@ -112,8 +116,8 @@ def test_partitions_that_all_have_more_get_equal_shares(slots: int, budget: int,
 @pytest.mark.parametrize("slots", [1000, 0], ids=["sessions", "no-sessions"])
 def test_a_flood_in_one_partition_does_not_hold_up_a_trickle_in_others(slots: int) -> None:
     with Hub(seed=64) as hub:
-        scene = Scene(
-            hub, nodes=1, partitions=5, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots)
+        scene = SimCluster(
+            hub, nodes=1, topics={"t": 5}, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots)
         )
 
         def body() -> None:
@@ -140,7 +144,7 @@ def test_a_flood_in_one_partition_does_not_hold_up_a_trickle_in_others(slots: in
 
 def test_paused_partitions_do_not_hold_the_room_of_others_for_ever() -> None:
     with Hub(seed=65) as hub:
-        scene = Scene(hub, nodes=1, partitions=2)
+        scene = SimCluster(hub, nodes=1, topics={"t": 2})
 
         def body() -> None:
             t0, t1 = TopicPartition("t", 0), TopicPartition("t", 1)

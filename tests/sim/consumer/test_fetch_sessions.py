@@ -7,19 +7,19 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(3)]
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=11) as hub:
-        yield Scene(hub)
+        yield SimCluster(hub)
 
 
-def sessions(scene: Scene) -> dict[int, int]:
+def sessions(scene: SimCluster) -> dict[int, int]:
     """How many sessions each node keeps."""
     return {node_id: len(node.fetch_sessions) for node_id, node in scene.sandbox.cluster.nodes.items()}
 
@@ -27,7 +27,7 @@ def sessions(scene: Scene) -> dict[int, int]:
 @pytest.mark.slow
 def test_a_thousand_idle_partitions_are_named_once() -> None:
     with Hub(seed=12) as hub:
-        scene = Scene(hub, nodes=1, partitions=1000)
+        scene = SimCluster(hub, nodes=1, topics={"t": 1000})
 
         def body() -> None:
             with scene.consumer() as consumer:
@@ -44,7 +44,7 @@ def test_a_thousand_idle_partitions_are_named_once() -> None:
         scene.run(body)
 
 
-def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(scene: Scene) -> None:
+def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
             consumer.assign(T)
@@ -64,7 +64,7 @@ def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(scene
 
 def test_nodes_without_room_for_sessions_are_read_all_the_same() -> None:
     with Hub(seed=13) as hub:
-        scene = Scene(hub, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=0))
+        scene = SimCluster(hub, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=0))
 
         def body() -> None:
             with scene.consumer() as consumer:
@@ -77,7 +77,7 @@ def test_nodes_without_room_for_sessions_are_read_all_the_same() -> None:
         scene.run(body)
 
 
-def test_close_gives_the_sessions_up(scene: Scene) -> None:
+def test_close_gives_the_sessions_up(scene: SimCluster) -> None:
     def body() -> None:
         consumer = scene.consumer()
         consumer.assign(T)
@@ -89,7 +89,7 @@ def test_close_gives_the_sessions_up(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_close_does_not_wait_for_a_node_that_stands_still(scene: Scene) -> None:
+def test_close_does_not_wait_for_a_node_that_stands_still(scene: SimCluster) -> None:
     def body() -> None:
         consumer = scene.consumer()
         consumer.assign(T)
@@ -101,7 +101,7 @@ def test_close_does_not_wait_for_a_node_that_stands_still(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: Scene) -> None:
+def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: SimCluster) -> None:
     def body() -> None:
         consumer = scene.consumer()
         consumer.assign(T)
@@ -113,7 +113,7 @@ def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: Scene) -> No
     scene.run(body)
 
 
-def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Scene) -> None:
+def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: SimCluster) -> None:
     rng = scene.hub.rng("test")
 
     def body() -> None:
@@ -146,7 +146,7 @@ def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Sc
     scene.run(body)
 
 
-def test_a_moved_leader_is_read_at_once_without_waiting_for_metadata(scene: Scene) -> None:
+def test_a_moved_leader_is_read_at_once_without_waiting_for_metadata(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
             consumer.assign(T)

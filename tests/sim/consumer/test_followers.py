@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 R0 = TopicPartition("r", 0)
@@ -17,7 +17,7 @@ class Racks:
 
     def __init__(self, hub: Hub) -> None:
         settings = ClusterSettings(replica_lag_time_max_ms=500)  # or a follower that stands still holds all back
-        self.scene = Scene(hub, racks=["a", "b", "c"], settings=settings)
+        self.scene = SimCluster(hub, racks=["a", "b", "c"], settings=settings)
         self.scene.sandbox.create_topic("r", 1, 3)
         self.scene.sandbox.move_leader("r", 0, 1)
         self._seen = 0

@@ -11,8 +11,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import Offsets
 from kctl.client.errors import KafkaError
-from tests.sim.consumer.scene import Scene
 from tests.sim.interrupts import Interrupted, each_boundary
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 T = (TopicPartition("t", 0), TopicPartition("t", 1))
@@ -24,7 +24,7 @@ MEMBER = {**QUICK, "auto_commit_interval_ms": 200, "heartbeat_interval_ms": 100}
 class Reader(RebalanceListener):
     """A consumer, and what it has been given."""
 
-    def __init__(self, scene: Scene, interrupted: Interrupted, **properties: object) -> None:
+    def __init__(self, scene: SimCluster, interrupted: Interrupted, **properties: object) -> None:
         self.scene = scene
         self.interrupted = interrupted
         self.consumer: Consumer = scene.consumer(**properties)
@@ -78,12 +78,12 @@ class Reader(RebalanceListener):
             assert (0 if each is None else each.offset) == len(self.seen[tp]), f"{tp}: {each}, given {self.seen[tp]}"
 
 
-def play(body: Callable[[Scene, Interrupted], None], *, step: int = 7) -> int:
+def play(body: Callable[[SimCluster, Interrupted], None], *, step: int = 7) -> int:
     """Play the body once for every n-th boundary of the call that it interrupts; return how many there were."""
 
     def scene(interrupted: Interrupted) -> None:
         with Hub(seed=71) as hub:
-            scene = Scene(hub, nodes=1, partitions=2)
+            scene = SimCluster(hub, nodes=1, topics={"t": 2})
             scene.write(0, COUNT)
             scene.write(1, COUNT)
             scene.run(lambda: body(scene, interrupted))
@@ -92,7 +92,7 @@ def play(body: Callable[[Scene, Interrupted], None], *, step: int = 7) -> int:
 
 
 def test_interrupted_first_poll_skips_and_repeats_nothing() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll(is_interrupted=True)
@@ -104,7 +104,7 @@ def test_interrupted_first_poll_skips_and_repeats_nothing() -> None:
 
 
 def test_interrupted_poll_commits_nothing_that_was_not_returned() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
@@ -116,7 +116,7 @@ def test_interrupted_poll_commits_nothing_that_was_not_returned() -> None:
 
 
 def test_interrupted_poll_in_midst_of_a_chunk_skips_and_repeats_nothing() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
@@ -132,7 +132,7 @@ def test_interrupted_poll_in_midst_of_a_chunk_skips_and_repeats_nothing() -> Non
 
 
 def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
@@ -147,7 +147,7 @@ def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given
 
 
 def test_interrupted_commit_sync_leaves_consumer_usable() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
@@ -161,7 +161,7 @@ def test_interrupted_commit_sync_leaves_consumer_usable() -> None:
 
 
 def test_interrupted_close_closes_when_called_again() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5)
@@ -182,7 +182,7 @@ def test_interrupted_close_closes_when_called_again() -> None:
 
 
 def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5, is_interrupted=True)
@@ -198,7 +198,7 @@ def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
 
 
 def test_interrupted_poll_that_commits_loses_no_callback() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(scene, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5)
@@ -217,7 +217,7 @@ def test_interrupted_poll_that_commits_loses_no_callback() -> None:
 
 
 def test_interrupted_poll_that_gives_a_partition_away_finishes_the_rebalance() -> None:
-    def body(scene: Scene, interrupted: Interrupted) -> None:
+    def body(scene: SimCluster, interrupted: Interrupted) -> None:
         first = Reader(scene, interrupted, **MEMBER)
         first.consumer.subscribe(["t"], first)
         first.poll(5)

@@ -8,7 +8,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 T = tuple(TopicPartition("t", number) for number in range(3))
@@ -16,9 +16,9 @@ COUNT = 100
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=23) as hub:
-        scene = Scene(hub)
+        scene = SimCluster(hub)
         scene.write(0, COUNT)
         yield scene
 
@@ -27,14 +27,14 @@ class Failure(Exception):
     """What an application raises."""
 
 
-def committed(scene: Scene, tp: TopicPartition = T[0]) -> int | None:
+def committed(scene: SimCluster, tp: TopicPartition = T[0]) -> int | None:
     """Return what group g has committed."""
     with scene.consumer(group_id="g") as consumer:
         found = consumer.committed([tp])[tp]
         return None if found is None else found.offset
 
 
-def reader(scene: Scene, *tps: TopicPartition, **properties: object) -> Consumer:
+def reader(scene: SimCluster, *tps: TopicPartition, **properties: object) -> Consumer:
     consumer = scene.consumer(group_id="g", **properties)
     consumer.assign(tps or T[:1])
     return consumer
@@ -50,7 +50,7 @@ def given(consumer: Consumer, count: int) -> list[int]:
     return offsets
 
 
-def test_break_after_first_record_commits_first_record_only(scene: Scene) -> None:
+def test_break_after_first_record_commits_first_record_only(scene: SimCluster) -> None:
     def body() -> int | None:
         with reader(scene) as consumer:
             assert given(consumer, 1) == [0]
@@ -66,7 +66,7 @@ def fails(consumer: Consumer, process: Callable[[Consumer], None]) -> None:
         raise AssertionError("it does not fail")
 
 
-def test_exception_in_loop_does_not_commit_record_in_hand(scene: Scene) -> None:
+def test_exception_in_loop_does_not_commit_record_in_hand(scene: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             if record.offset == 10:
@@ -79,7 +79,7 @@ def test_exception_in_loop_does_not_commit_record_in_hand(scene: Scene) -> None:
     assert scene.run(body) == 10
 
 
-def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scene: Scene) -> None:
+def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scene: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             assert consumer.position(T[0]) == record.offset + 1
@@ -94,7 +94,7 @@ def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scen
     assert scene.run(body) == 10
 
 
-def test_exception_after_commit_keeps_commit(scene: Scene) -> None:
+def test_exception_after_commit_keeps_commit(scene: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             if record.offset == 10:
@@ -108,7 +108,7 @@ def test_exception_after_commit_keeps_commit(scene: Scene) -> None:
     assert scene.run(body) == 11
 
 
-def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: Scene) -> None:
+def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         assert len(consumer.poll(5)) == 30
         records = consumer.poll(5)
@@ -122,7 +122,7 @@ def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: Scene)
     assert scene.run(body) == 30
 
 
-def test_exit_without_exception_commits_records_of_last_poll(scene: Scene) -> None:
+def test_exit_without_exception_commits_records_of_last_poll(scene: SimCluster) -> None:
     def body() -> int | None:
         with reader(scene, max_poll_records=30) as consumer:
             consumer.poll(5).reverse()
@@ -132,7 +132,7 @@ def test_exit_without_exception_commits_records_of_last_poll(scene: Scene) -> No
 
 
 @pytest.mark.parametrize("commit", ["commit_sync", "commit_async"])
-def test_commit_after_each_record_commits_what_loop_was_given(scene: Scene, commit: str) -> None:
+def test_commit_after_each_record_commits_what_loop_was_given(scene: SimCluster, commit: str) -> None:
     def body() -> list[int | None]:
         offsets: list[int | None] = []
         with reader(scene, enable_auto_commit=False) as consumer:
@@ -150,7 +150,7 @@ def test_commit_after_each_record_commits_what_loop_was_given(scene: Scene, comm
     assert scene.run(body) == [0, 1, 2, 3]
 
 
-def test_later_loops_and_polls_get_rest_in_order(scene: Scene) -> None:
+def test_later_loops_and_polls_get_rest_in_order(scene: SimCluster) -> None:
     def body() -> dict[int, list[int]]:
         scene.write(1, COUNT)
         scene.write(2, COUNT)
@@ -170,7 +170,7 @@ def test_later_loops_and_polls_get_rest_in_order(scene: Scene) -> None:
         assert offsets == list(range(len(offsets)))
 
 
-def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: Scene) -> None:
+def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: SimCluster) -> None:
     def body() -> list[int]:
         offsets: list[int] = []
         with reader(scene, max_poll_records=10) as consumer:
@@ -185,7 +185,7 @@ def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: Scene) -> 
     assert offsets == list(range(len(offsets)))
 
 
-def test_seek_in_loop_takes_effect_with_next_record(scene: Scene) -> None:
+def test_seek_in_loop_takes_effect_with_next_record(scene: SimCluster) -> None:
     def body() -> list[int]:
         offsets: list[int] = []
         with reader(scene) as consumer:
@@ -200,7 +200,7 @@ def test_seek_in_loop_takes_effect_with_next_record(scene: Scene) -> None:
     assert scene.run(body) == [0, 1, 2, 50, 51]
 
 
-def test_pause_in_loop_keeps_rest_until_resume(scene: Scene) -> None:
+def test_pause_in_loop_keeps_rest_until_resume(scene: SimCluster) -> None:
     def body() -> list[tuple[int, int]]:
         scene.write(1, 3)
         seen: list[tuple[int, int]] = []
@@ -218,7 +218,7 @@ def test_pause_in_loop_keeps_rest_until_resume(scene: Scene) -> None:
     assert scene.run(body) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]
 
 
-def test_partition_unassigned_in_loop_is_given_no_more(scene: Scene) -> None:
+def test_partition_unassigned_in_loop_is_given_no_more(scene: SimCluster) -> None:
     def body() -> tuple[list[tuple[int, int]], int | None]:
         scene.write(1, 3)
         seen: list[tuple[int, int]] = []
@@ -234,7 +234,7 @@ def test_partition_unassigned_in_loop_is_given_no_more(scene: Scene) -> None:
     assert scene.run(body) == ([(0, 0), (0, 1), (1, 0), (1, 1)], 2)
 
 
-def test_revoked_partition_is_committed_at_what_loop_was_given(scene: Scene) -> None:
+def test_revoked_partition_is_committed_at_what_loop_was_given(scene: SimCluster) -> None:
     def body() -> tuple[list[int], list[int], int | None]:
         first, second = scene.consumer(group_id="g"), scene.consumer(group_id="g")
         first.subscribe(["t"])

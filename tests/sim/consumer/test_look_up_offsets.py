@@ -9,22 +9,22 @@ from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=11) as hub:
-        made = Scene(hub)
+        made = SimCluster(hub)
         for partition in range(3):
             made.write(partition, 5)
         yield made
 
 
-def test_frozen_leader_delays_no_other_partition(scene: Scene) -> None:
+def test_frozen_leader_delays_no_other_partition(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             consumer.partitions_for("t")
@@ -53,7 +53,7 @@ def test_frozen_leader_delays_no_other_partition(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_cancelled_lookup_asks_no_more(scene: Scene) -> None:
+def test_cancelled_lookup_asks_no_more(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             scene.sandbox.start_fault(1, Fault.BLACKHOLE)
@@ -71,7 +71,7 @@ def test_cancelled_lookup_asks_no_more(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_partition_that_does_not_exist_fails_alone(scene: Scene) -> None:
+def test_partition_that_does_not_exist_fails_alone(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             missing = TopicPartition("t", 9)

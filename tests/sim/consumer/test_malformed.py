@@ -1,7 +1,6 @@
 """Responses to a consumer that leave out what was requested, or have it twice: an error that names API and broker."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any
 
@@ -16,7 +15,7 @@ from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.framing import encode_response
 from kctl.client.protocol.schema import Response
 from kctl.sandbox import connection
-from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.kit import SimCluster, run_with_admin
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CALLS: dict[str, Callable[[Consumer], object]] = {
@@ -53,9 +52,9 @@ def test_response_without_an_item_or_with_two_of_it_is_malformed(
                 edit(topic.partitions)
         return encode(response, **how)
 
-    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 0, T1: 0}).raise_first()
-        consumer = stack.enter_context(world.consumer(group_id="g", enable_auto_commit=False))
+        consumer = world.enter(world.consumer(group_id="g", enable_auto_commit=False))
         consumer.assign([T0, T1])
         consumer.seek(T0, 0)
         consumer.seek(T1, 0)
@@ -69,4 +68,4 @@ def test_response_without_an_item_or_with_two_of_it_is_malformed(
         assert caught.value.api == api
         assert str(caught.value).startswith(f"{api}: the response of 10.0.0."), caught.value
 
-    with_groups(use)
+    run_with_admin(use)

@@ -8,7 +8,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError, NoProgressError
 from tests.sim.chaos.replies import Replies
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -16,12 +16,12 @@ NODES = (1, 2, 3)
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=52) as hub:
-        yield Scene(hub, partitions=1)
+        yield SimCluster(hub, topics={"t": 1})
 
 
-def polled(scene: Scene, consumer: Consumer, seconds: int, *, timeout: float) -> list[KafkaError]:
+def polled(scene: SimCluster, consumer: Consumer, seconds: int, *, timeout: float) -> list[KafkaError]:
     """Poll again and again whatever happens, and return the errors; no record may come."""
     errors: list[KafkaError] = []
     end_ms = scene.hub.now_ms + 1000 * seconds
@@ -34,7 +34,7 @@ def polled(scene: Scene, consumer: Consumer, seconds: int, *, timeout: float) ->
 
 
 def test_batches_before_the_position_are_reported_once_per_back_off_and_reading_continues_after_them(
-    scene: Scene,
+    scene: SimCluster,
 ) -> None:
     replies = Replies()
 
@@ -59,7 +59,7 @@ def test_batches_before_the_position_are_reported_once_per_back_off_and_reading_
         scene.run(body)
 
 
-def test_empty_responses_that_come_at_once_are_fetched_at_a_bounded_rate(scene: Scene) -> None:
+def test_empty_responses_that_come_at_once_are_fetched_at_a_bounded_rate(scene: SimCluster) -> None:
     replies = Replies()
 
     def body() -> None:

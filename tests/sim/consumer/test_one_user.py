@@ -9,7 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import ConcurrentModificationError, WakeupError
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -49,9 +49,9 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=41) as hub:
-        yield GroupScene(hub, partitions=1)
+        yield GroupCluster(hub, topics={"t": 1})
 
 
 def test_the_table_has_every_public_name_but_wakeup() -> None:
@@ -60,7 +60,7 @@ def test_the_table_has_every_public_name_but_wakeup() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_second_user_is_refused_while_the_first_polls(scene: GroupScene, call: str) -> None:
+def test_a_second_user_is_refused_while_the_first_polls(scene: GroupCluster, call: str) -> None:
     refused: list[str] = []
     made: list[Consumer] = []
 
@@ -83,7 +83,7 @@ def test_a_second_user_is_refused_while_the_first_polls(scene: GroupScene, call:
     assert len(refused) == 1
 
 
-def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(scene: GroupScene) -> None:
+def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(scene: GroupCluster) -> None:
     made: list[Consumer] = []
 
     def first() -> None:
@@ -104,7 +104,7 @@ def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(sc
     scene.play(first, second)
 
 
-def test_a_listener_inside_of_poll_is_the_same_user(scene: GroupScene) -> None:
+def test_a_listener_inside_of_poll_is_the_same_user(scene: GroupCluster) -> None:
     seen: list[int] = []
     consumer: Consumer
 

@@ -9,7 +9,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.events import Closed, Event, Lost, RequestAbandoned, RequestExpired, RequestSent
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[Callable[[Consumer], object], str]] = {
 class Watched:
     """A consumer of t-0, on a cluster of one node, with everything that happens on its connections."""
 
-    def __init__(self, scene: GroupScene) -> None:
+    def __init__(self, scene: GroupCluster) -> None:
         self.events: list[Event] = []
         config = {
             "bootstrap.servers": scene.bootstrap,
@@ -40,13 +40,13 @@ class Watched:
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=47) as hub:
-        yield GroupScene(hub, partitions=1, nodes=1)
+        yield GroupCluster(hub, topics={"t": 1}, nodes=1)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_short_call_to_a_silent_broker_loses_no_connection(scene: GroupScene, call: str) -> None:
+def test_a_short_call_to_a_silent_broker_loses_no_connection(scene: GroupCluster, call: str) -> None:
     ask, api = CALLS[call]
 
     def body() -> None:
@@ -77,7 +77,7 @@ def test_a_short_call_to_a_silent_broker_loses_no_connection(scene: GroupScene, 
     scene.run(body)
 
 
-def test_the_request_expires_after_its_own_limit(scene: GroupScene) -> None:
+def test_the_request_expires_after_its_own_limit(scene: GroupCluster) -> None:
     def body() -> None:
         watched = Watched(scene)
         with watched.consumer as consumer:
@@ -98,7 +98,7 @@ def test_the_request_expires_after_its_own_limit(scene: GroupScene) -> None:
 
 
 def test_a_commit_waits_for_what_is_left_of_its_call_or_the_request_timeout_whichever_is_less(
-    scene: GroupScene,
+    scene: GroupCluster,
 ) -> None:
     def body() -> None:
         watched = Watched(scene)

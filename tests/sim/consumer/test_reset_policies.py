@@ -7,7 +7,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.client.events import ResetCause
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -15,13 +15,13 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=41) as hub:
         hub.wall_offset_ms = 0  # scenes stamp records with the time since the start
-        yield Scene(hub, partitions=1)
+        yield SimCluster(hub, topics={"t": 1})
 
 
-def write_three_hours(scene: Scene) -> None:
+def write_three_hours(scene: SimCluster) -> None:
     """Ten records each, 3 h 30 min, 2 h 30 min and 1 h 30 min ago; the first five are gone."""
     for hour in range(3):
         scene.write(0, 10, first=10 * hour)
@@ -42,7 +42,9 @@ def write_three_hours(scene: Scene) -> None:
         ("by_duration:PT0.001S", 30),
     ],
 )
-def test_the_start_and_the_way_on_from_an_offset_that_does_not_exist(scene: Scene, policy: str, expected: int) -> None:
+def test_the_start_and_the_way_on_from_an_offset_that_does_not_exist(
+    scene: SimCluster, policy: str, expected: int
+) -> None:
     def body() -> None:
         write_three_hours(scene)
         with scene.consumer(auto_offset_reset=policy) as consumer:
@@ -62,7 +64,7 @@ def test_the_start_and_the_way_on_from_an_offset_that_does_not_exist(scene: Scen
     scene.run(body)
 
 
-def test_a_poll_starts_where_the_policy_says_without_a_question_before(scene: Scene) -> None:
+def test_a_poll_starts_where_the_policy_says_without_a_question_before(scene: SimCluster) -> None:
     def body() -> None:
         write_three_hours(scene)
         with scene.consumer(auto_offset_reset="by_duration:PT2H") as consumer:
@@ -72,7 +74,7 @@ def test_a_poll_starts_where_the_policy_says_without_a_question_before(scene: Sc
     scene.run(body)
 
 
-def test_without_a_policy_nothing_moves_and_nothing_is_told(scene: Scene) -> None:
+def test_without_a_policy_nothing_moves_and_nothing_is_told(scene: SimCluster) -> None:
     def body() -> None:
         write_three_hours(scene)
         with scene.consumer(auto_offset_reset="none") as consumer:
@@ -87,7 +89,7 @@ def test_without_a_policy_nothing_moves_and_nothing_is_told(scene: Scene) -> Non
     scene.run(body)
 
 
-def test_records_that_retention_takes_from_under_a_slow_reader_are_told_of(scene: Scene) -> None:
+def test_records_that_retention_takes_from_under_a_slow_reader_are_told_of(scene: SimCluster) -> None:
     def body() -> None:
         for turn in range(10):
             scene.write(0, 10, first=10 * turn)

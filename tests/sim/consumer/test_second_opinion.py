@@ -5,7 +5,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
 
 SOON_MS = 50
@@ -14,7 +14,7 @@ SOON_MS = 50
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 def test_a_call_is_answered_though_the_broker_asked_first_is_frozen(node_id: int) -> None:
     with Hub(seed=node_id) as hub:
-        scene = Scene(hub, nodes=3, partitions=3)
+        scene = SimCluster(hub, nodes=3, topics={"t": 3})
 
         def use() -> None:
             consumer = scene.consumer()
@@ -33,7 +33,7 @@ def test_a_call_is_answered_though_the_broker_asked_first_is_frozen(node_id: int
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 def test_a_leader_that_moves_is_found_though_any_one_broker_is_frozen(node_id: int) -> None:
     with Hub(seed=node_id) as hub:
-        scene = Scene(hub, nodes=3, partitions=1)
+        scene = SimCluster(hub, nodes=3, topics={"t": 1})
         tp = TopicPartition("t", 0)
 
         def use() -> None:

@@ -8,26 +8,26 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import LogTruncationError
 from kctl.client.events import ResetCause
-from tests.sim.consumer.scene import Scene, drain
+from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=21) as hub:
-        yield Scene(hub, partitions=1)
+        yield SimCluster(hub, topics={"t": 1})
 
 
-def elect_and_write(scene: Scene, *, keep: int, write: int) -> None:
+def elect_and_write(scene: SimCluster, *, keep: int, write: int) -> None:
     """Let another node lead that has `keep` records only, and then others written."""
     scene.sandbox.move_leader("t", 0, 1 + scene.leader(0) % 3, end_offset=keep)
     if write:
         scene.write(0, write, first=keep, word="new ")
 
 
-def read_ten(scene: Scene, consumer: Consumer) -> None:
+def read_ten(scene: SimCluster, consumer: Consumer) -> None:
     scene.write(0, 5)
     scene.write(0, 5, first=5)
     consumer.assign([T0])
@@ -36,7 +36,7 @@ def read_ten(scene: Scene, consumer: Consumer) -> None:
 
 
 @pytest.mark.parametrize("write", [0, 2, 20])
-def test_with_a_policy_the_position_goes_back_to_the_cut(scene: Scene, write: int) -> None:
+def test_with_a_policy_the_position_goes_back_to_the_cut(scene: SimCluster, write: int) -> None:
     def body() -> None:
         with scene.consumer() as consumer:
             read_ten(scene, consumer)
@@ -51,7 +51,7 @@ def test_with_a_policy_the_position_goes_back_to_the_cut(scene: Scene, write: in
     scene.run(body)
 
 
-def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: Scene) -> None:
+def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(auto_offset_reset="none") as consumer:
             read_ten(scene, consumer)
@@ -69,7 +69,7 @@ def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: Scene) -> N
     scene.run(body)
 
 
-def test_data_fetched_beyond_a_truncation_is_not_delivered(scene: Scene) -> None:
+def test_data_fetched_beyond_a_truncation_is_not_delivered(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(auto_offset_reset="none", max_poll_records=2) as consumer:
             scene.write(0, 5)
@@ -85,7 +85,7 @@ def test_data_fetched_beyond_a_truncation_is_not_delivered(scene: Scene) -> None
     scene.run(body)
 
 
-def test_a_clean_election_moves_nothing(scene: Scene) -> None:
+def test_a_clean_election_moves_nothing(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(auto_offset_reset="none") as consumer:
             read_ten(scene, consumer)
@@ -98,13 +98,13 @@ def test_a_clean_election_moves_nothing(scene: Scene) -> None:
     scene.run(body)
 
 
-def in_group(scene: Scene, body: Callable[[Consumer], object], *, policy: str = "earliest") -> None:
+def in_group(scene: SimCluster, body: Callable[[Consumer], object], *, policy: str = "earliest") -> None:
     with scene.consumer(group_id="g", auto_offset_reset=policy, enable_auto_commit=policy != "none") as consumer:
         consumer.subscribe(["t"])
         body(consumer)
 
 
-def test_committed_offsets_know_their_epoch(scene: Scene) -> None:
+def test_committed_offsets_know_their_epoch(scene: SimCluster) -> None:
     """A position that the new log has too, with other records before it: only the epoch shows that."""
 
     def read_all(consumer: Consumer) -> None:
@@ -133,7 +133,7 @@ def test_committed_offsets_know_their_epoch(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_position_with_a_committed_offset_is_checked_too(scene: Scene) -> None:
+def test_position_with_a_committed_offset_is_checked_too(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 5)
         scene.write(0, 5, first=5)

@@ -8,19 +8,19 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectTimeout
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GroupScene
+from tests.sim.kit.groups import GroupCluster
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=31) as hub:
-        yield GroupScene(hub, partitions=1)
+        yield GroupCluster(hub, topics={"t": 1})
 
 
-def test_from_the_assignment_to_the_end_and_a_pause(scene: GroupScene) -> None:
+def test_from_the_assignment_to_the_end_and_a_pause(scene: GroupCluster) -> None:
     def body() -> None:
         scene.write(0, 3)
         with scene.consumer() as consumer:
@@ -40,7 +40,7 @@ def test_from_the_assignment_to_the_end_and_a_pause(scene: GroupScene) -> None:
     scene.run(body)
 
 
-def test_a_leader_that_cannot_be_reached_is_named_with_its_error(scene: GroupScene) -> None:
+def test_a_leader_that_cannot_be_reached_is_named_with_its_error(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.consumer(socket_connection_setup_timeout_ms=1000) as consumer:
             scene.sandbox.start_fault(scene.leader(0), Fault.BLACKHOLE)
@@ -56,9 +56,9 @@ def test_a_leader_that_cannot_be_reached_is_named_with_its_error(scene: GroupSce
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_coordinator_that_cannot_be_reached(scene: GroupScene, protocol: str) -> None:
+def test_a_coordinator_that_cannot_be_reached(scene: GroupCluster, protocol: str) -> None:
     def body() -> None:
-        scene.sandbox.start_fault(scene.coordinator, Fault.BLACKHOLE)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.BLACKHOLE)
         with scene.consumer(group_id="g", group_protocol=protocol, socket_connection_setup_timeout_ms=1000) as consumer:
             assert consumer.waiting_for_group() is None, "nothing is subscribed to"
             consumer.subscribe(["t"])
@@ -75,7 +75,7 @@ def test_a_coordinator_that_cannot_be_reached(scene: GroupScene, protocol: str) 
 
 
 @pytest.mark.parametrize("max_wait_ms", [500, 2000])
-def test_partition_of_a_frozen_leader_is_not_at_the_end(scene: GroupScene, max_wait_ms: int) -> None:
+def test_partition_of_a_frozen_leader_is_not_at_the_end(scene: GroupCluster, max_wait_ms: int) -> None:
     def body() -> None:
         with scene.consumer(fetch_max_wait_ms=max_wait_ms, request_timeout_ms=30_000) as consumer:
             consumer.assign([T0])
@@ -98,7 +98,7 @@ def test_partition_of_a_frozen_leader_is_not_at_the_end(scene: GroupScene, max_w
     scene.run(body)
 
 
-def test_slow_fetches_are_not_overdue_before_twice_the_wait(scene: GroupScene) -> None:
+def test_slow_fetches_are_not_overdue_before_twice_the_wait(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.consumer(fetch_max_wait_ms=500) as consumer:
             consumer.assign([T0])

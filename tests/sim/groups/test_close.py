@@ -12,7 +12,7 @@ from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
 from kctl.client.events import Closed, Event, RequestSent
 from kctl.client.runtime import Task, Waiter
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
@@ -33,7 +33,7 @@ class OnRevoked(RebalanceListener):
 class Member:
     """A member of the group that has read what there is, and everything that happened on its connections."""
 
-    def __init__(self, scene: GroupScene, listener: RebalanceListener | None = None, **properties: object) -> None:
+    def __init__(self, scene: GroupCluster, listener: RebalanceListener | None = None, **properties: object) -> None:
         self.scene = scene
         self.events: list[Event] = []
         given = {
@@ -66,12 +66,12 @@ class Member:
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=59) as hub:
-        yield GroupScene(hub, partitions=1)
+        yield GroupCluster(hub, topics={"t": 1})
 
 
-def play(scene: GroupScene, body: Callable[[], None]) -> None:
+def play(scene: GroupCluster, body: Callable[[], None]) -> None:
     """Run the body; nothing of the consumer is left afterwards, and the nodes have heard of it."""
 
     def whole() -> None:
@@ -82,7 +82,7 @@ def play(scene: GroupScene, body: Callable[[], None]) -> None:
     scene.play(whole)
 
 
-def freeze_all(scene: GroupScene) -> None:
+def freeze_all(scene: GroupCluster) -> None:
     for node_id in (1, 2, 3):
         scene.sandbox.start_fault(node_id, Fault.FREEZE)
 
@@ -90,7 +90,7 @@ def freeze_all(scene: GroupScene) -> None:
 # --- what it does -----------------------------------------------------------------------------------------------------
 
 
-def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(scene: GroupScene) -> None:
+def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
         elapsed_ms, achieved = member.close()
@@ -113,7 +113,7 @@ def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is
     play(scene, body)
 
 
-def test_without_automatic_commits_it_commits_nothing_by_itself(scene: GroupScene) -> None:
+def test_without_automatic_commits_it_commits_nothing_by_itself(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene, enable_auto_commit=False)
         assert member.close()[1] == (True, True, None)
@@ -123,7 +123,7 @@ def test_without_automatic_commits_it_commits_nothing_by_itself(scene: GroupScen
     play(scene, body)
 
 
-def test_pending_async_commits_are_waited_for_and_called_back(scene: GroupScene) -> None:
+def test_pending_async_commits_are_waited_for_and_called_back(scene: GroupCluster) -> None:
     def body() -> None:
         heard: list[KafkaError | None] = []
         member = Member(scene, enable_auto_commit=False)
@@ -138,7 +138,7 @@ def test_pending_async_commits_are_waited_for_and_called_back(scene: GroupScene)
 # --- how long it takes ------------------------------------------------------------------------------------------------
 
 
-def test_the_default_is_30_seconds(scene: GroupScene) -> None:
+def test_the_default_is_30_seconds(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene, request_timeout_ms=100_000)
         freeze_all(scene)
@@ -151,7 +151,7 @@ def test_the_default_is_30_seconds(scene: GroupScene) -> None:
 
 @pytest.mark.parametrize("timeout", [9.0, 60.0, math.inf])
 def test_each_request_has_the_request_timeout_at_most_so_a_close_without_limit_ends_too(
-    scene: GroupScene, timeout: float
+    scene: GroupCluster, timeout: float
 ) -> None:
     def body() -> None:
         member = Member(scene)
@@ -164,7 +164,7 @@ def test_each_request_has_the_request_timeout_at_most_so_a_close_without_limit_e
 
 
 @pytest.mark.parametrize("timeout_ms", [1, 10, 100, 1000, 3999])
-def test_one_timer_goes_through_all_steps_and_is_kept_to_the_millisecond(scene: GroupScene, timeout_ms: int) -> None:
+def test_one_timer_goes_through_all_steps_and_is_kept_to_the_millisecond(scene: GroupCluster, timeout_ms: int) -> None:
     def body() -> None:
         member = Member(scene)
         freeze_all(scene)
@@ -175,7 +175,7 @@ def test_one_timer_goes_through_all_steps_and_is_kept_to_the_millisecond(scene: 
     play(scene, body)
 
 
-def test_zero_does_not_wait(scene: GroupScene) -> None:
+def test_zero_does_not_wait(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
         elapsed_ms, (committed, left_group, expired_in) = member.close(0)
@@ -186,7 +186,7 @@ def test_zero_does_not_wait(scene: GroupScene) -> None:
     play(scene, body)
 
 
-def test_close_with_zero_timeout_still_sends_commit_and_leave_group(scene: GroupScene) -> None:
+def test_close_with_zero_timeout_still_sends_commit_and_leave_group(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
         member.consumer.commit_async({T0: 2})
@@ -207,7 +207,7 @@ def test_close_with_zero_timeout_still_sends_commit_and_leave_group(scene: Group
     play(scene, body)
 
 
-def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(scene: GroupScene) -> None:
+def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(scene: GroupCluster) -> None:
     def body() -> None:
         alone = scene.consumer()
         alone.assign([T0])
@@ -218,7 +218,7 @@ def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(scene
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, -math.inf])
-def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(scene: GroupScene, timeout: float) -> None:
+def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(scene: GroupCluster, timeout: float) -> None:
     def body() -> None:
         member = Member(scene)
         with pytest.raises(ValueError, match="timeout must not be negative"):
@@ -234,10 +234,10 @@ def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(scene: GroupS
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def test_the_commit_was_in_time_and_the_goodbye_was_not(scene: GroupScene) -> None:
+def test_the_commit_was_in_time_and_the_goodbye_was_not(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator, Fault.DELAY, ms=700)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=700)
         elapsed_ms, achieved = member.close(1)
         assert achieved == (True, False, "leaving the group")
         assert 995 <= elapsed_ms <= 1000
@@ -245,10 +245,10 @@ def test_the_commit_was_in_time_and_the_goodbye_was_not(scene: GroupScene) -> No
     play(scene, body)
 
 
-def test_the_commit_was_not_in_time(scene: GroupScene) -> None:
+def test_the_commit_was_not_in_time(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator, Fault.DELAY, ms=2000)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=2000)
         heard: list[KafkaError | None] = []
         member.consumer.commit_async({T0: 1}, lambda _, error: heard.append(error))
         assert member.close(1)[1] == (False, False, "committing offsets")
@@ -259,10 +259,10 @@ def test_the_commit_was_not_in_time(scene: GroupScene) -> None:
     play(scene, body)
 
 
-def test_a_slow_coordinator_gets_the_time_that_there_is(scene: GroupScene) -> None:
+def test_a_slow_coordinator_gets_the_time_that_there_is(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator, Fault.DELAY, ms=1500)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=1500)
         elapsed_ms, achieved = member.close(20)
         assert achieved == (True, True, None)
         assert 3000 <= elapsed_ms < 3100
@@ -270,7 +270,7 @@ def test_a_slow_coordinator_gets_the_time_that_there_is(scene: GroupScene) -> No
     play(scene, body)
 
 
-def test_a_second_close_says_the_same_and_does_nothing(scene: GroupScene) -> None:
+def test_a_second_close_says_the_same_and_does_nothing(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
         first = member.consumer.close()
@@ -285,10 +285,10 @@ def test_a_second_close_says_the_same_and_does_nothing(scene: GroupScene) -> Non
 # --- what may happen on the way ---------------------------------------------------------------------------------------
 
 
-def test_wakeup_cannot_be_used_to_interrupt_it(scene: GroupScene) -> None:
+def test_wakeup_cannot_be_used_to_interrupt_it(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator, Fault.DELAY, ms=500)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=500)
         member.consumer.wakeup()
         scene.hub.call_later_ms(200, "waker", member.consumer.wakeup)
         scene.hub.call_later_ms(700, "waker", member.consumer.wakeup)
@@ -299,7 +299,7 @@ def test_wakeup_cannot_be_used_to_interrupt_it(scene: GroupScene) -> None:
     play(scene, body)
 
 
-def test_a_listener_that_raises_does_not_keep_it_from_closing(scene: GroupScene) -> None:
+def test_a_listener_that_raises_does_not_keep_it_from_closing(scene: GroupCluster) -> None:
     def body() -> None:
         def refuse(_: object) -> None:
             raise RuntimeError("not now")
@@ -315,7 +315,7 @@ def test_a_listener_that_raises_does_not_keep_it_from_closing(scene: GroupScene)
     play(scene, body)
 
 
-def test_a_listener_may_commit_within_the_time_of_the_close(scene: GroupScene) -> None:
+def test_a_listener_may_commit_within_the_time_of_the_close(scene: GroupCluster) -> None:
     def body() -> None:
         took_ms: list[int] = []
 
@@ -335,7 +335,7 @@ def test_a_listener_may_commit_within_the_time_of_the_close(scene: GroupScene) -
     play(scene, body)
 
 
-def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(scene: GroupScene) -> None:
+def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene, OnRevoked(lambda _: member.consumer.commit_sync({T0: 3}, 5)))
         member.consumer.wakeup()
@@ -345,7 +345,7 @@ def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(scene: Grou
     play(scene, body)
 
 
-def test_a_listener_may_not_close_again(scene: GroupScene) -> None:
+def test_a_listener_may_not_close_again(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene, OnRevoked(lambda _: member.consumer.close() and None))
         with pytest.raises(IllegalStateError, match="inside of a close"):
@@ -356,7 +356,7 @@ def test_a_listener_may_not_close_again(scene: GroupScene) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_close_in_the_middle_of_a_rebalance_leaves_the_group(scene: GroupScene, protocol: str) -> None:
+def test_close_in_the_middle_of_a_rebalance_leaves_the_group(scene: GroupCluster, protocol: str) -> None:
     def body() -> None:
         member = Member(scene, group_protocol=protocol)
         config = {"group_id": GROUP, "group_protocol": protocol}
@@ -395,7 +395,7 @@ class Interrupting:
 
 @pytest.mark.parametrize("second_timeout", [0.0, 0.5, 60.0])
 def test_a_keyboard_interrupt_inside_of_it_leaves_it_to_be_finished_or_cut_short(
-    scene: GroupScene, second_timeout: float
+    scene: GroupCluster, second_timeout: float
 ) -> None:
     def body() -> None:
         member = Member(scene)
@@ -416,11 +416,11 @@ def test_a_keyboard_interrupt_inside_of_it_leaves_it_to_be_finished_or_cut_short
     play(scene, body)
 
 
-def test_after_a_keyboard_interrupt_the_rest_is_done_if_it_may_take_its_time(scene: GroupScene) -> None:
+def test_after_a_keyboard_interrupt_the_rest_is_done_if_it_may_take_its_time(scene: GroupCluster) -> None:
     def body() -> None:
         member = Member(scene)
         Interrupting(scene.hub, member.consumer, 300)
-        scene.sandbox.start_fault(scene.coordinator, Fault.DELAY, ms=1000)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=1000)
         with pytest.raises(KeyboardInterrupt):
             member.consumer.close(30)
         assert member.close(30)[1] == (True, True, None)

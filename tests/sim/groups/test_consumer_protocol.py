@@ -5,23 +5,23 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.consumer.consumer import Consumer
-from tests.sim.groups.scene import GROUP, GroupScene, Noting
+from tests.sim.kit.groups import GROUP, GroupCluster, Noting
 from tests.sim.virtual import Hub
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
-        yield GroupScene(hub)
+        yield GroupCluster(hub)
 
 
-def member(scene: GroupScene, name: str, **properties: object) -> Consumer:
+def member(scene: GroupCluster, name: str, **properties: object) -> Consumer:
     consumer = scene.consumer(group_id=GROUP, group_protocol="consumer", **properties)
     consumer.subscribe(["t"], Noting(scene.journal, name))
     return consumer
 
 
-def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupScene) -> None:
+def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupCluster) -> None:
     for i in range(6):
         scene.write(i, 20)
     shares: dict[str, int] = {}
@@ -49,7 +49,7 @@ def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupSce
     assert len(scene.journal.of("a", "revoked")[0][2]) == 3, "only what moves is given up"
 
 
-def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupScene) -> None:
+def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupCluster) -> None:
     def stuck() -> None:
         with member(scene, "b", max_poll_interval_ms=8000) as consumer:
             scene.read(consumer, 15)

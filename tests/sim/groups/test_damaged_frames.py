@@ -4,8 +4,8 @@ import pytest
 
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
-from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.hub.strangers import Stranger
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.network.test_refusals import TWO_GIB, UNASKED
 from tests.sim.virtual import Hub
 
@@ -16,7 +16,7 @@ PROTOCOLS = pytest.mark.parametrize(
 )
 
 
-def member(scene: GroupScene, properties: dict[str, object]) -> Consumer:
+def member(scene: GroupCluster, properties: dict[str, object]) -> Consumer:
     """A member subscribed to t."""
     consumer = scene.consumer(group_id=GROUP, **properties)
     consumer.subscribe(["t"])
@@ -29,7 +29,7 @@ def test_member_heartbeats_and_commits_after_a_damaged_frame_on_every_connection
     properties: dict[str, object], damage: bytes
 ) -> None:
     with Hub(seed=3) as hub:
-        scene = GroupScene(hub, partitions=3)
+        scene = GroupCluster(hub, topics={"t": 3})
 
         def body() -> None:
             consumer = member(scene, properties)
@@ -58,12 +58,12 @@ def test_member_heartbeats_and_commits_after_a_damaged_frame_on_every_connection
 @PROTOCOLS
 def test_member_returns_after_its_coordinator_refused_for_some_seconds(properties: dict[str, object]) -> None:
     with Hub(seed=3) as hub:
-        scene = GroupScene(hub, partitions=3)
+        scene = GroupCluster(hub, topics={"t": 3})
 
         def body() -> None:
             consumer = member(scene, properties)
             scene.read(consumer, 8)
-            ip = f"10.0.0.{scene.coordinator}"
+            ip = f"10.0.0.{scene.coordinator()}"
             restore = scene.network.replace_listener(ip, Stranger())
             for connection in scene.network.connections_of(ip=ip):
                 connection.cut()
@@ -80,7 +80,7 @@ def test_member_returns_after_its_coordinator_refused_for_some_seconds(propertie
 
 def test_poll_of_a_client_that_every_node_refuses_raises_once_an_attempt() -> None:
     with Hub(seed=3) as hub:
-        scene = GroupScene(hub, partitions=3)
+        scene = GroupCluster(hub, topics={"t": 3})
         strangers = [Stranger() for _ in range(3)]
         for node, stranger in enumerate(strangers, 1):
             scene.network.replace_listener(f"10.0.0.{node}", stranger)

@@ -11,7 +11,7 @@ from kctl.client.consumer.fetch.sessions import SESSIONS_CLOSE_MS
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, CloseTimeout, KafkaError, WakeupError
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
@@ -23,25 +23,20 @@ CALLS: dict[str, Callable[[Consumer, float], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=8) as hub:
-        yield GroupScene(hub)
-
-
-def break_all(scene: GroupScene, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        scene.sandbox.start_fault(node_id, fault)
+        yield GroupCluster(hub)
 
 
 @pytest.mark.parametrize("is_member", [True, False])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline(scene: GroupScene, call: str, fault: Fault, is_member: bool) -> None:
+def test_a_call_ends_on_its_deadline(scene: GroupCluster, call: str, fault: Fault, is_member: bool) -> None:
     def body() -> None:
         consumer = scene.member("a") if is_member else scene.consumer(group_id=GROUP)
         if is_member:
             scene.read(consumer, 5)
-        break_all(scene, fault)
+        scene.break_all(fault)
         for timeout in (0.0, 0.001, 0.25, 7.5):
             before_ms = scene.hub.now_ms
             try:
@@ -64,14 +59,14 @@ def test_a_call_ends_on_its_deadline(scene: GroupScene, call: str, fault: Fault,
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 @pytest.mark.parametrize("timeout", [0.0, 0.5, 60.0, float("inf")])
-def test_close_ends_in_time_and_says_what_it_did(scene: GroupScene, fault: Fault | None, timeout: float) -> None:
+def test_close_ends_in_time_and_says_what_it_did(scene: GroupCluster, fault: Fault | None, timeout: float) -> None:
     def body() -> None:
         scene.write(0, 10)
         consumer = scene.member("a", request_timeout_ms=4000)
         scene.read(consumer, 5)
         callbacks: list[KafkaError | None] = []
         if fault is not None:
-            break_all(scene, fault)
+            scene.break_all(fault)
         consumer.commit_async({T0: 3}, lambda _, error: callbacks.append(error))
         consumer.wakeup()
         before_ms = scene.hub.now_ms
@@ -99,7 +94,7 @@ def test_close_ends_in_time_and_says_what_it_did(scene: GroupScene, fault: Fault
 
 @pytest.mark.parametrize("on_close", ["leave", "remain", None])
 @pytest.mark.parametrize("is_static", [True, False])
-def test_close_leaves_as_asked(scene: GroupScene, on_close: str | None, is_static: bool) -> None:
+def test_close_leaves_as_asked(scene: GroupCluster, on_close: str | None, is_static: bool) -> None:
     def body() -> None:
         consumer = scene.member("a", **({"group_instance_id": "one"} if is_static else {}))
         scene.read(consumer, 5)
@@ -112,7 +107,7 @@ def test_close_leaves_as_asked(scene: GroupScene, on_close: str | None, is_stati
     scene.play(body)
 
 
-def test_a_member_that_is_still_joining_closes_at_once(scene: GroupScene) -> None:
+def test_a_member_that_is_still_joining_closes_at_once(scene: GroupCluster) -> None:
     def body() -> None:
         holder = scene.member("a")
         scene.read(holder, 5)
@@ -129,7 +124,7 @@ def test_a_member_that_is_still_joining_closes_at_once(scene: GroupScene) -> Non
     scene.play(body)
 
 
-def test_poll_is_bounded_while_the_group_rebalances_and_wakeup_ends_it(scene: GroupScene) -> None:
+def test_poll_is_bounded_while_the_group_rebalances_and_wakeup_ends_it(scene: GroupCluster) -> None:
     def body() -> None:
         holder = scene.member("a")
         scene.read(holder, 5)

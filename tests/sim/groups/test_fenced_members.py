@@ -15,7 +15,7 @@ from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CommitFailedError
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.chaos.replies import Replies
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, LinkFault
 
 SESSION_MS = 9000
@@ -25,18 +25,18 @@ BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     settings = ClusterSettings(
         group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
     )
     with Hub(seed=6) as hub:
-        scene = GroupScene(hub, settings=settings, partitions=PARTITIONS)
+        scene = GroupCluster(hub, settings=settings, topics={"t": PARTITIONS})
         for partition in range(PARTITIONS):
             scene.write(partition, EACH)
         yield scene
 
 
-def member(scene: GroupScene, name: str, protocol: str, **properties: object) -> Consumer:
+def member(scene: GroupCluster, name: str, protocol: str, **properties: object) -> Consumer:
     given = {"auto_commit_interval_ms": 300, "max_poll_records": 5, "max_poll_interval_ms": 300_000, **properties}
     classic = {"session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": INTERVAL_MS}
     consumer = scene.consumer(
@@ -46,7 +46,7 @@ def member(scene: GroupScene, name: str, protocol: str, **properties: object) ->
     return consumer
 
 
-def take(scene: GroupScene, consumer: Consumer, timeout: float = 0.1) -> list[TopicPartition]:
+def take(scene: GroupCluster, consumer: Consumer, timeout: float = 0.1) -> list[TopicPartition]:
     """Poll once, count the records, and return their partitions."""
     records = consumer.poll(timeout)
     for record in records:
@@ -56,7 +56,7 @@ def take(scene: GroupScene, consumer: Consumer, timeout: float = 0.1) -> list[To
 
 @BOTH_PROTOCOLS
 def test_after_an_outage_longer_than_the_session_the_backlog_is_not_handed_out_twice(
-    scene: GroupScene, protocol: str
+    scene: GroupCluster, protocol: str
 ) -> None:
     late: list[int] = []
 
@@ -96,7 +96,7 @@ def test_after_an_outage_longer_than_the_session_the_backlog_is_not_handed_out_t
 
 
 @BOTH_PROTOCOLS
-def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(scene: GroupScene, protocol: str) -> None:
+def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(scene: GroupCluster, protocol: str) -> None:
     replies = Replies()
 
     def actor() -> None:

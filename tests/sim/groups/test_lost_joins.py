@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.events import Event, RequestSent
 from kctl.client.requests.coordinator import HELD, PROMPT
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 MAX_POLL_MS = 300_000
@@ -14,15 +14,15 @@ REQUEST_MS = 8000
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
-        yield GroupScene(hub)
+        yield GroupCluster(hub)
 
 
 class Loser:
     """Takes a client's events; the broker's side of a connection is gone before the n-th JoinGroup arrives on it."""
 
-    def __init__(self, scene: GroupScene, number: int) -> None:
+    def __init__(self, scene: GroupCluster, number: int) -> None:
         self.sent: list[tuple[int, int]] = []
         """When each was sent, and on which connection."""
         self._scene = scene
@@ -43,7 +43,7 @@ class Loser:
     ids=["which asks for a member id", "which is held"],
 )
 def test_a_join_that_got_lost_is_made_again(
-    scene: GroupScene, number: int, on: int, least_ms: int, most_ms: int
+    scene: GroupCluster, number: int, on: int, least_ms: int, most_ms: int
 ) -> None:
     loser = Loser(scene, number)
     scene.events = loser  # type: ignore[assignment]  # all that is wanted of it is append

@@ -11,7 +11,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.groups.scene import GROUP, GroupScene, Noting
+from tests.sim.kit.groups import GROUP, GroupCluster, Noting
 from tests.sim.virtual import Hub
 
 OLD, NEW = 30, 50
@@ -20,19 +20,19 @@ T0 = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
         settings = ClusterSettings(auto_create_topics_enable=False, group_consumer_heartbeat_interval_ms=INTERVAL_MS)
-        yield GroupScene(hub, partitions=1, settings=settings)
+        yield GroupCluster(hub, topics={"t": 1}, settings=settings)
 
 
-def member(scene: GroupScene, name: str = "a", **properties: object) -> Consumer:
+def member(scene: GroupCluster, name: str = "a", **properties: object) -> Consumer:
     consumer = scene.consumer(group_id=GROUP, group_protocol="consumer", **properties)
     consumer.subscribe(["t"], Noting(scene.journal, name))
     return consumer
 
 
-def make_anew(scene: GroupScene) -> None:
+def make_anew(scene: GroupCluster) -> None:
     """Delete t and create it again, with more records than there were."""
     scene.sandbox.cluster.delete_topic("t")
     scene.sandbox.create_topic("t", 1)
@@ -40,7 +40,7 @@ def make_anew(scene: GroupScene) -> None:
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "after a while"])
-def test_a_member_reads_the_new_topic_from_its_start(scene: GroupScene, at_once: bool) -> None:
+def test_a_member_reads_the_new_topic_from_its_start(scene: GroupCluster, at_once: bool) -> None:
     scene.write(0, OLD, word="old")
 
     def actor() -> None:
@@ -64,7 +64,7 @@ def test_a_member_reads_the_new_topic_from_its_start(scene: GroupScene, at_once:
     assert told == [("assigned", (0,)), gone, ("assigned", (0,)), ("revoked", (0,))]
 
 
-def test_an_old_position_is_never_committed_to_the_new_topic(scene: GroupScene) -> None:
+def test_an_old_position_is_never_committed_to_the_new_topic(scene: GroupCluster) -> None:
     scene.write(0, OLD, word="old")
     committed: list[int | None] = []
 
@@ -86,7 +86,7 @@ def test_an_old_position_is_never_committed_to_the_new_topic(scene: GroupScene) 
     assert committed == [None, NEW]
 
 
-def test_while_its_group_does_not_know_yet_a_member_reads_nothing_of_the_new_topic(scene: GroupScene) -> None:
+def test_while_its_group_does_not_know_yet_a_member_reads_nothing_of_the_new_topic(scene: GroupCluster) -> None:
     scene.write(0, OLD, word="old")
 
     def actor() -> None:

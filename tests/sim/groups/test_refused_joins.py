@@ -8,7 +8,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError
 from tests.sim.chaos.replies import Replies
-from tests.sim.groups.scene import GroupScene
+from tests.sim.kit.groups import GroupCluster
 from tests.sim.virtual import Hub
 
 SECONDS = 10
@@ -17,12 +17,12 @@ MOST = 20
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=5) as hub:
-        yield GroupScene(hub)
+        yield GroupCluster(hub)
 
 
-def raised_in(scene: GroupScene, consumer: Consumer) -> list[int]:
+def raised_in(scene: GroupCluster, consumer: Consumer) -> list[int]:
     """Poll as `except: continue` does, and return the codes of all errors."""
     codes: list[int] = []
     end_ms = scene.hub.now_ms + 1000 * SECONDS
@@ -47,7 +47,9 @@ def raised_in(scene: GroupScene, consumer: Consumer) -> list[int]:
         ("FindCoordinator", "consumer", ErrorCode.GROUP_AUTHORIZATION_FAILED),
     ],
 )
-def test_a_refused_join_is_repeated_with_back_off(scene: GroupScene, api: str, protocol: str, code: ErrorCode) -> None:
+def test_a_refused_join_is_repeated_with_back_off(
+    scene: GroupCluster, api: str, protocol: str, code: ErrorCode
+) -> None:
     replies = Replies()
 
     def actor() -> None:
@@ -72,7 +74,7 @@ def test_a_refused_join_is_repeated_with_back_off(scene: GroupScene, api: str, p
 @pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat"])
 @pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.MEMBER_ID_REQUIRED])
 def test_member_that_is_always_asked_to_join_again_does_so_with_back_off(
-    scene: GroupScene, api: str, code: ErrorCode
+    scene: GroupCluster, api: str, code: ErrorCode
 ) -> None:
     replies = Replies()
 
@@ -93,7 +95,7 @@ def test_member_that_is_always_asked_to_join_again_does_so_with_back_off(
         scene.play(actor)
 
 
-def test_member_joins_again_at_once_when_another_one_arrives_before_its_assignment(scene: GroupScene) -> None:
+def test_member_joins_again_at_once_when_another_one_arrives_before_its_assignment(scene: GroupCluster) -> None:
     replies = Replies()
 
     def actor() -> None:

@@ -11,7 +11,7 @@ from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import ApiTimeout, CommitFailedError, IllegalStateError, KafkaError
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(6)]
@@ -19,13 +19,13 @@ STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
-        yield GroupScene(hub)
+        yield GroupCluster(hub)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupScene, strategy: str) -> None:
+def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupCluster, strategy: str) -> None:
     for i in range(6):
         scene.write(i, 20)
     shares: dict[str, int] = {}
@@ -56,7 +56,7 @@ def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupSce
     assert kept == (3 if strategy == "cooperative-sticky" else 0), "eager gives up all, cooperative what moves"
 
 
-def test_a_crashed_member_is_missed_after_its_session(scene: GroupScene) -> None:
+def test_a_crashed_member_is_missed_after_its_session(scene: GroupCluster) -> None:
     def crashing() -> None:
         consumer = scene.member("b")
         scene.read(consumer, 8)
@@ -74,7 +74,7 @@ def test_a_crashed_member_is_missed_after_its_session(scene: GroupScene) -> None
     scene.play(staying, crashing)
 
 
-def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupScene) -> None:
+def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupCluster) -> None:
     def stuck() -> None:
         with scene.member("b", max_poll_interval_ms=5000) as consumer:
             scene.read(consumer, 8)
@@ -102,7 +102,7 @@ def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupS
     scene.play(other, stuck)
 
 
-def test_a_long_wait_inside_of_poll_is_no_silence(scene: GroupScene) -> None:
+def test_a_long_wait_inside_of_poll_is_no_silence(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.member("a", max_poll_interval_ms=5000) as consumer:
             assert scene.elapsed_ms(lambda: consumer.poll(timeout=60)) == 60_000
@@ -113,7 +113,7 @@ def test_a_long_wait_inside_of_poll_is_no_silence(scene: GroupScene) -> None:
     scene.play(body)
 
 
-def test_a_static_member_bounces_without_a_rebalance(scene: GroupScene) -> None:
+def test_a_static_member_bounces_without_a_rebalance(scene: GroupCluster) -> None:
     def bouncing() -> None:
         for _ in range(3):
             with scene.member("s", group_instance_id="one") as consumer:
@@ -131,7 +131,7 @@ def test_a_static_member_bounces_without_a_rebalance(scene: GroupScene) -> None:
     scene.play(other, bouncing)
 
 
-def test_the_same_instance_id_twice_fences_the_elder(scene: GroupScene) -> None:
+def test_the_same_instance_id_twice_fences_the_elder(scene: GroupCluster) -> None:
     def elder() -> None:
         with scene.member("e", group_instance_id="one") as consumer:
             scene.read(consumer, 4)
@@ -150,7 +150,7 @@ def test_the_same_instance_id_twice_fences_the_elder(scene: GroupScene) -> None:
     scene.play(elder, younger)
 
 
-def test_a_pattern_finds_topics_that_are_made_later(scene: GroupScene) -> None:
+def test_a_pattern_finds_topics_that_are_made_later(scene: GroupCluster) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP, metadata_max_age_ms=2000)
         consumer.subscribe(re.compile("(t|u[0-9])"))
@@ -166,7 +166,7 @@ def test_a_pattern_finds_topics_that_are_made_later(scene: GroupScene) -> None:
     scene.play(body)
 
 
-def test_a_changed_subscription_and_an_end_of_it(scene: GroupScene) -> None:
+def test_a_changed_subscription_and_an_end_of_it(scene: GroupCluster) -> None:
     def body() -> None:
         scene.sandbox.create_topic("u", 2)
         with scene.member("a") as consumer:
@@ -191,7 +191,7 @@ def test_a_changed_subscription_and_an_end_of_it(scene: GroupScene) -> None:
     scene.play(body)
 
 
-def test_commits_are_found_again_by_the_next_member(scene: GroupScene) -> None:
+def test_commits_are_found_again_by_the_next_member(scene: GroupCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         calls: list[str] = []
@@ -216,7 +216,7 @@ def test_commits_are_found_again_by_the_next_member(scene: GroupScene) -> None:
     scene.play(body)
 
 
-def test_without_a_reset_policy_a_partition_without_a_commit_is_an_error(scene: GroupScene) -> None:
+def test_without_a_reset_policy_a_partition_without_a_commit_is_an_error(scene: GroupCluster) -> None:
     def body() -> None:
         with scene.member("a", auto_offset_reset="none") as consumer:
             for _ in range(2):
@@ -235,7 +235,7 @@ class Raising(RebalanceListener):
         raise ZeroDivisionError
 
 
-def test_a_listener_that_raises_does_so_out_of_poll_after_the_change(scene: GroupScene) -> None:
+def test_a_listener_that_raises_does_so_out_of_poll_after_the_change(scene: GroupCluster) -> None:
     def body() -> None:
         consumer = scene.member("a")
         consumer.subscribe(["t"], Raising())
@@ -250,7 +250,7 @@ def test_a_listener_that_raises_does_so_out_of_poll_after_the_change(scene: Grou
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_coordinator_that_stands_still_is_left_as_soon_as_it_is_replaced(scene: GroupScene, protocol: str) -> None:
+def test_a_coordinator_that_stands_still_is_left_as_soon_as_it_is_replaced(scene: GroupCluster, protocol: str) -> None:
     """Whatever request.timeout.ms and the connection limit allow it: commits go on within a second or two."""
     committed_at_ms: list[int] = []
     moved_at_ms = 0
@@ -258,9 +258,9 @@ def test_a_coordinator_that_stands_still_is_left_as_soon_as_it_is_replaced(scene
     def replace() -> None:
         nonlocal moved_at_ms
         scene.hub.sleep_ms(10_000)
-        scene.sandbox.start_fault(scene.coordinator, Fault.FREEZE)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
         scene.hub.sleep_ms(4_000)
-        scene.sandbox.move_coordinator(GROUP, scene.coordinator % 3 + 1)
+        scene.sandbox.move_coordinator(GROUP, scene.coordinator() % 3 + 1)
         moved_at_ms = scene.hub.now_ms
 
     def body() -> None:
@@ -283,17 +283,17 @@ def test_a_coordinator_that_stands_still_is_left_as_soon_as_it_is_replaced(scene
 
 
 @pytest.mark.parametrize("trouble", ["moved", "frozen", "reset"])
-def test_a_coordinator_in_trouble_costs_no_record(scene: GroupScene, trouble: str) -> None:
+def test_a_coordinator_in_trouble_costs_no_record(scene: GroupCluster, trouble: str) -> None:
     for i in range(6):
         scene.write(i, 10)
 
     def disturb() -> None:
         scene.hub.sleep_ms(10_000)
         if trouble == "moved":
-            scene.sandbox.move_coordinator(GROUP, scene.coordinator % 3 + 1)
+            scene.sandbox.move_coordinator(GROUP, scene.coordinator() % 3 + 1)
         else:
             scene.sandbox.start_fault(
-                scene.coordinator, Fault.FREEZE if trouble == "frozen" else Fault.RESET_ON_REQUEST
+                scene.coordinator(), Fault.FREEZE if trouble == "frozen" else Fault.RESET_ON_REQUEST
             )
             scene.hub.sleep_ms(8000)
             scene.sandbox.heal()
@@ -310,7 +310,7 @@ def test_a_coordinator_in_trouble_costs_no_record(scene: GroupScene, trouble: st
     assert len(scene.seen) == 120
 
 
-def test_a_static_leader_finishes_the_cooperative_rebalance_that_its_former_process_left(scene: GroupScene) -> None:
+def test_a_static_leader_finishes_the_cooperative_rebalance_that_its_former_process_left(scene: GroupCluster) -> None:
     """Between its two rounds partitions are assigned to no member, and the group keeps that (KIP-814)."""
     cooperative = {"partition_assignment_strategy": "cooperative-sticky", "max_poll_interval_ms": 300_000}
     shares: dict[str, list[TopicPartition]] = {}
@@ -342,7 +342,7 @@ def test_a_static_leader_finishes_the_cooperative_rebalance_that_its_former_proc
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_a_static_leader_that_restarts_assigns_a_topic_that_was_recreated_meanwhile(
-    scene: GroupScene, strategy: str
+    scene: GroupCluster, strategy: str
 ) -> None:
     """The group keeps the assignment that was made while the topic did not exist (KIP-814)."""
 
@@ -371,7 +371,7 @@ def test_a_static_leader_that_restarts_assigns_a_topic_that_was_recreated_meanwh
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_a_static_leader_that_restarts_causes_no_rebalance(scene: GroupScene, strategy: str) -> None:
+def test_a_static_leader_that_restarts_causes_no_rebalance(scene: GroupCluster, strategy: str) -> None:
     properties = {"partition_assignment_strategy": strategy}
 
     def leader() -> None:

@@ -11,17 +11,17 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError, CloseTimeout, KafkaError
 from kctl.client.events import AutoCommitFailed, Event, MembershipLost
 from kctl.sandbox import Fault
-from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     with Hub(seed=53) as hub:
-        yield GroupScene(hub, partitions=2)
+        yield GroupCluster(hub, topics={"t": 2})
 
 
-def watched(scene: GroupScene, events: list[Event], **properties: object) -> Consumer:
+def watched(scene: GroupCluster, events: list[Event], **properties: object) -> Consumer:
     given = {
         "bootstrap_servers": scene.bootstrap,
         "group_id": GROUP,
@@ -39,7 +39,7 @@ def told(events: list[Event]) -> list[AutoCommitFailed | MembershipLost]:
     return [event for event in events if isinstance(event, AutoCommitFailed | MembershipLost)]
 
 
-def test_an_automatic_commit_that_failed(scene: GroupScene, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_automatic_commit_that_failed(scene: GroupCluster, caplog: pytest.LogCaptureFixture) -> None:
     events: list[Event] = []
 
     def body() -> None:
@@ -47,7 +47,7 @@ def test_an_automatic_commit_that_failed(scene: GroupScene, caplog: pytest.LogCa
         consumer = watched(scene, events, auto_commit_interval_ms=1000)
         consumer.assign([TopicPartition("t", 0)])
         assert len(consumer.poll(5)) == 4
-        scene.sandbox.start_fault(scene.coordinator, Fault.FREEZE)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
         for _ in range(8):
             consumer.poll(1)
         [first, *_] = told(events)
@@ -65,7 +65,7 @@ def test_an_automatic_commit_that_failed(scene: GroupScene, caplog: pytest.LogCa
     assert caplog.messages[0].startswith("group g: automatic commit of t-0 at 4 failed: ")
 
 
-def test_a_commit_that_close_gave_up(scene: GroupScene) -> None:
+def test_a_commit_that_close_gave_up(scene: GroupCluster) -> None:
     events: list[Event] = []
 
     def body() -> None:
@@ -73,7 +73,7 @@ def test_a_commit_that_close_gave_up(scene: GroupScene) -> None:
         consumer = watched(scene, events)
         consumer.assign([TopicPartition("t", 0)])
         assert len(consumer.poll(5)) == 4
-        scene.sandbox.start_fault(scene.coordinator, Fault.FREEZE)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
         assert consumer.close(0.5).committed is False
         [failed] = told(events)
         assert isinstance(failed, AutoCommitFailed)
@@ -84,14 +84,14 @@ def test_a_commit_that_close_gave_up(scene: GroupScene) -> None:
     scene.play(body)
 
 
-def test_a_commit_by_hand_is_told_to_its_caller_alone(scene: GroupScene) -> None:
+def test_a_commit_by_hand_is_told_to_its_caller_alone(scene: GroupCluster) -> None:
     events: list[Event] = []
     heard: list[KafkaError | None] = []
 
     def body() -> None:
         consumer = watched(scene, events, enable_auto_commit=False)
         consumer.assign([TopicPartition("t", 0)])
-        scene.sandbox.start_fault(scene.coordinator, Fault.FREEZE)
+        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
         consumer.commit_async({TopicPartition("t", 0): 1}, lambda _, error: heard.append(error))
         consumer.poll(9)
         assert heard
@@ -105,7 +105,7 @@ def test_a_commit_by_hand_is_told_to_its_caller_alone(scene: GroupScene) -> None
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_membership_that_the_application_lost_by_not_polling(
-    scene: GroupScene, protocol: str, caplog: pytest.LogCaptureFixture
+    scene: GroupCluster, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     events: list[Event] = []
 
@@ -130,7 +130,7 @@ def test_a_membership_that_the_application_lost_by_not_polling(
     assert caplog.messages[0].endswith("has lost t-0, t-1: no poll for 20000 ms (max.poll.interval.ms)")
 
 
-def test_a_static_member_that_another_process_replaced(scene: GroupScene) -> None:
+def test_a_static_member_that_another_process_replaced(scene: GroupCluster) -> None:
     events: list[Event] = []
 
     def body() -> None:

@@ -9,23 +9,23 @@ from kctl.client.admin.call import Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from tests.sim.chaos.replies import Replies
-from tests.sim.consumer.scene import drain
-from tests.sim.groups.scene import GroupScene
+from tests.sim.kit import drain
+from tests.sim.kit.groups import GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 TP = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupScene]:
+def scene() -> Iterator[GroupCluster]:
     replies = Replies()
     replies.refuse("OffsetFetch", ErrorCode.GROUP_ID_NOT_FOUND, 1000)
     with Hub(1) as hub, replies.installed():
-        yield GroupScene(hub, nodes=1, partitions=1)
+        yield GroupCluster(hub, nodes=1, topics={"t": 1})
 
 
 def test_consumer_of_an_unknown_group_starts_by_the_reset_policy(
-    scene: GroupScene,
+    scene: GroupCluster,
 ) -> None:
     scene.write(0, 3)
 
@@ -40,7 +40,7 @@ def test_consumer_of_an_unknown_group_starts_by_the_reset_policy(
     assert scene.run(body) == 3
 
 
-def test_admin_finds_nothing_committed_for_an_unknown_group(scene: GroupScene) -> None:
+def test_admin_finds_nothing_committed_for_an_unknown_group(scene: GroupCluster) -> None:
     def body() -> Results[TopicPartition, OffsetAndMetadata | None]:
         with Admin({"bootstrap.servers": scene.bootstrap}, sim_runtime(scene.hub, "a", scene.network)) as admin:
             return admin.list_group_offsets("g", [TP])

@@ -6,7 +6,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Expired, Failed, Phase, PhaseDone, Started
 from kctl.sandbox.faults import Fault
-from tests.sim.network.bench import Bench
+from tests.sim.kit.network import NetworkClientCluster
 from tests.sim.virtual import Hub
 
 LIMIT = {"socket_connection_setup_timeout_ms": 1000, "socket_connection_setup_timeout_max_ms": 3000}
@@ -18,7 +18,7 @@ LIMIT = {"socket_connection_setup_timeout_ms": 1000, "socket_connection_setup_ti
 )
 def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
     with Hub() as hub:
-        bench = Bench(hub, **LIMIT)
+        bench = NetworkClientCluster(hub, **LIMIT)
         bench.nodes[0].faults.start(fault)
         assert not bench.connect(until_ms=1000)
         (expired,) = bench.seen(Expired)
@@ -33,7 +33,7 @@ def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
 
 def test_a_slow_resolver_is_under_the_same_limit() -> None:
     with Hub() as hub:
-        bench = Bench(hub, bootstrap_servers="slow.example:9092", **LIMIT)
+        bench = NetworkClientCluster(hub, bootstrap_servers="slow.example:9092", **LIMIT)
         bench.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
         assert not bench.connect(until_ms=1000)
         (expired,) = bench.seen(Expired)
@@ -42,7 +42,7 @@ def test_a_slow_resolver_is_under_the_same_limit() -> None:
 
 def test_a_token_that_does_not_come_is_named_and_not_dns() -> None:
     with Hub() as hub:
-        bench = Bench(
+        bench = NetworkClientCluster(
             hub,
             security_protocol="SASL_PLAINTEXT",
             sasl_mechanism="OAUTHBEARER",
@@ -61,7 +61,7 @@ def test_a_token_that_does_not_come_is_named_and_not_dns() -> None:
 
 def test_time_spent_in_dns_is_taken_from_the_rest() -> None:
     with Hub() as hub:
-        bench = Bench(hub, bootstrap_servers="slow.example:9092", **LIMIT)
+        bench = NetworkClientCluster(hub, bootstrap_servers="slow.example:9092", **LIMIT)
         bench.resolver.add("slow.example", ["10.0.0.1"], delay_ms=600)
         bench.nodes[0].faults.start(Fault.BLACKHOLE)
         assert not bench.connect(until_ms=1000)
@@ -70,7 +70,7 @@ def test_time_spent_in_dns_is_taken_from_the_rest() -> None:
 
 def test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success() -> None:
     with Hub() as hub:
-        bench = Bench(hub, **LIMIT)
+        bench = NetworkClientCluster(hub, **LIMIT)
         node = bench.nodes[0]
         node.faults.start(Fault.BLACKHOLE)
         bench.connect(until_ms=9_900)
@@ -88,7 +88,7 @@ def test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_af
 @pytest.mark.parametrize("name", ["socket.connection.setup.timeout.ms", "connections.timeout.ms"])
 def test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt(name: str) -> None:
     with Hub() as hub:
-        bench = Bench(hub, **{name.replace(".", "_"): 1000})
+        bench = NetworkClientCluster(hub, **{name.replace(".", "_"): 1000})
         bench.nodes[0].faults.start(Fault.BLACKHOLE)
         bench.connect(until_ms=9_900)
         limits = [(expired.limit_ms, expired.elapsed_ms) for expired in bench.seen(Expired)]
@@ -99,7 +99,7 @@ def test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt(name: str) 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE])
 def test_a_request_of_the_handshake_expires_after_the_request_timeout(fault: Fault) -> None:
     with Hub() as hub:
-        bench = Bench(hub, request_timeout_ms=400, **LIMIT)
+        bench = NetworkClientCluster(hub, request_timeout_ms=400, **LIMIT)
         bench.nodes[0].faults.start(fault)
         bench.connect(until_ms=999)
         first = bench.seen(Expired)[0]
@@ -112,7 +112,7 @@ def test_a_request_of_the_handshake_expires_after_the_request_timeout(fault: Fau
 
 def test_all_connections_that_expire_together_are_evicted_in_one_poll() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 8, **LIMIT)
+        bench = NetworkClientCluster(hub, 8, **LIMIT)
         for node in bench.nodes:
             node.faults.start(Fault.BLACKHOLE)
         for number in range(1, 9):
@@ -123,7 +123,7 @@ def test_all_connections_that_expire_together_are_evicted_in_one_poll() -> None:
 
 def test_the_poll_waits_for_the_connect_deadline_and_for_nothing_less() -> None:
     with Hub() as hub:
-        bench = Bench(hub, **LIMIT)
+        bench = NetworkClientCluster(hub, **LIMIT)
         bench.nodes[0].faults.start(Fault.BLACKHOLE)
         bench.client.ready(-1)
         bench.client.poll(FOREVER_MS)
@@ -136,7 +136,7 @@ def test_the_poll_waits_for_the_connect_deadline_and_for_nothing_less() -> None:
 
 def test_a_refused_node_is_dialled_again_after_the_back_off_only() -> None:
     with Hub() as hub:
-        bench = Bench(hub, reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000)
+        bench = NetworkClientCluster(hub, reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000)
         bench.nodes[0].faults.start(Fault.REFUSE)
         bench.connect(until_ms=5000)
         assert isinstance(bench.client.node_error(-1), ConnectionRefused)
@@ -148,5 +148,5 @@ def test_a_refused_node_is_dialled_again_after_the_back_off_only() -> None:
         assert bench.polls < 60
 
 
-def dns_starts(bench: Bench) -> list[Started]:
+def dns_starts(bench: NetworkClientCluster) -> list[Started]:
     return [event for event in bench.seen(Started) if event.phase is Phase.DNS]

@@ -4,20 +4,20 @@ from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest
-from tests.sim.network.bench import Bench, is_metadata
+from tests.sim.kit.network import NetworkClientCluster, is_metadata
 from tests.sim.virtual import Hub
 
 OWN = -1000
 
 
-def dedicated(bench: Bench) -> Node:
+def dedicated(bench: NetworkClientCluster) -> Node:
     place = bench.client.node(-1)
     return Node(OWN, place.host, place.port)
 
 
 def test_dedicated_connection_is_used_by_nothing_else() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         bench.client.dedicate(dedicated(bench))
         hub.run(hub.now_ms + 50)
@@ -35,7 +35,7 @@ def test_dedicated_connection_is_used_by_nothing_else() -> None:
 
 def test_dedicated_connection_outlives_the_list_of_nodes_and_follows_its_address() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         bench.client.dedicate(dedicated(bench))
         bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)

@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.events import Closed, Failed, Ready, Started
 from kctl.sandbox.faults import Fault
-from tests.sim.network.bench import Bench, is_metadata
+from tests.sim.kit.network import NetworkClientCluster, is_metadata
 from tests.sim.virtual import Hub
 
 
@@ -13,7 +13,7 @@ from tests.sim.virtual import Hub
 def test_one_living_node_among_dead_ones_answers_soon(fault: Fault, dead: int) -> None:
     for seed in range(20):
         with Hub(seed) as hub:
-            bench = Bench(hub, dead + 1)
+            bench = NetworkClientCluster(hub, dead + 1)
             for node in bench.nodes[:-1]:
                 node.faults.start(fault)
             assert is_metadata(bench.fetch_metadata())
@@ -25,14 +25,14 @@ def test_one_living_node_among_dead_ones_answers_soon(fault: Fault, dead: int) -
 
 def test_with_the_first_healthy_no_other_node_is_dialled() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 4)
+        bench = NetworkClientCluster(hub, 4)
         assert is_metadata(bench.fetch_metadata())
         assert len({event.target.node_id for event in bench.seen(Started)}) == 1
 
 
 def test_losers_are_closed_and_not_blamed() -> None:
     with Hub(3) as hub:
-        bench = Bench(hub, 3)
+        bench = NetworkClientCluster(hub, 3)
         for node in bench.nodes[:2]:
             node.faults.start(Fault.BLACKHOLE)
         assert bench.connect_any()
@@ -45,7 +45,7 @@ def test_losers_are_closed_and_not_blamed() -> None:
 
 def test_a_node_that_is_needed_itself_goes_on_when_another_wins() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 2)
+        bench = NetworkClientCluster(hub, 2)
         bench.network.profiles["10.0.0.2"] = bench.network.profile._replace(latency_ms=300)
         bench.client.ready(-2)
         assert bench.connect_any()
@@ -55,7 +55,7 @@ def test_a_node_that_is_needed_itself_goes_on_when_another_wins() -> None:
 
 def test_a_dead_ipv6_does_not_hide_a_live_ipv4() -> None:
     with Hub() as hub:
-        bench = Bench(hub, bootstrap_servers="both.example:9092")
+        bench = NetworkClientCluster(hub, bootstrap_servers="both.example:9092")
         bench.resolver.add("both.example", ["fd00::1", "fd00::2", "10.0.0.1"])
         for ip in ("fd00::1", "fd00::2"):
             blackhole = type(bench.nodes[0])()
@@ -71,7 +71,7 @@ def test_a_dead_ipv6_does_not_hide_a_live_ipv4() -> None:
 
 def test_an_address_that_fails_at_once_costs_no_head_start() -> None:
     with Hub() as hub:
-        bench = Bench(hub, bootstrap_servers="two.example:9092")
+        bench = NetworkClientCluster(hub, bootstrap_servers="two.example:9092")
         bench.resolver.add("two.example", ["10.0.0.9", "10.0.0.1"])
         assert bench.connect(-1)
         assert len(bench.seen(Failed)) == 1

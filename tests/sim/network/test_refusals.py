@@ -5,8 +5,8 @@ import pytest
 from kctl.client.errors import ConnectionLost, RemoteProtocolError, WrongPeerError
 from kctl.client.events import Failed, Lost, Started
 from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
-from tests.sim.network.bench import Bench, is_metadata
-from tests.sim.network.scripted_node import answer_well
+from tests.sim.kit.network import NetworkClientCluster, is_metadata
+from tests.sim.kit.scripted_node import answer_well
 from tests.sim.virtual import Hub
 
 TWO_GIB = (2**31 - 1).to_bytes(4, "big") + bytes(60)
@@ -17,7 +17,7 @@ UNASKED = (64).to_bytes(4, "big") + bytes([0x55] * 64)
 @pytest.mark.parametrize("well_after_ms", [100, 2500, 60_000])
 def test_refused_node_is_connected_again_once_it_is_well(said: bytes, well_after_ms: int) -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         hub.call_later_ms(well_after_ms, "well", bench.network.replace_listener("10.0.0.1", Stranger(said)))
         assert bench.connect(until_ms=90_000)
         assert hub.now_ms <= well_after_ms + min(10_100, max(1300, well_after_ms))
@@ -26,7 +26,7 @@ def test_refused_node_is_connected_again_once_it_is_well(said: bytes, well_after
 
 def test_client_that_was_never_accepted_fails_fast_and_a_new_call_gets_an_attempt_within_its_back_off() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         stranger = Stranger()
         restore = bench.network.replace_listener("10.0.0.1", stranger)
         for _ in range(5):
@@ -43,7 +43,7 @@ def test_client_that_was_never_accepted_fails_fast_and_a_new_call_gets_an_attemp
 
 def test_refusal_of_one_node_is_not_fatal_while_the_others_are_disconnected() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 2)
+        bench = NetworkClientCluster(hub, 2)
         for node_id in (-1, -2):
             assert bench.connect(node_id)
             answers = bench.ask(node_id)
@@ -64,7 +64,7 @@ def test_refusal_of_one_node_is_not_fatal_while_the_others_are_disconnected() ->
 @pytest.mark.parametrize("damage", [TWO_GIB, UNASKED], ids=["2 GiB", "unasked"])
 def test_damaged_frame_on_a_ready_connection_is_a_disconnect(damage: bytes) -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         answers = bench.ask()
         assert bench.poll_until(lambda: bool(answers), until_ms=hub.now_ms + 100)
@@ -89,7 +89,7 @@ def test_damaged_frame_on_a_ready_connection_is_a_disconnect(damage: bytes) -> N
 def test_damaged_first_answer_to_a_client_that_was_never_accepted_is_a_refusal() -> None:
     """A server that speaks another dialect of Kafka is named at once."""
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         bench.nodes[0].answer = lambda _: None
         answers = bench.ask()

@@ -8,7 +8,7 @@ from kctl.client.admin import Admin
 from kctl.client.errors import ApiTimeout, ConnectionRefused
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 LIMIT_MS = 5000
@@ -17,19 +17,19 @@ LATE_MS = 1300
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=7) as hub:
-        made = Scene(hub)
+        made = SimCluster(hub)
         for node in (1, 2, 3):
             made.sandbox.start_fault(node, Fault.REFUSE)
         yield made
 
 
-def _config(scene: Scene, limit_ms: int) -> dict[str, object]:
+def _config(scene: SimCluster, limit_ms: int) -> dict[str, object]:
     return {"bootstrap.servers": scene.bootstrap, "bootstrap.refused.timeout.ms": limit_ms}
 
 
-def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(scene: Scene) -> None:
+def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(bootstrap_refused_timeout_ms=LIMIT_MS) as consumer:
             for _ in range(2):
@@ -43,7 +43,7 @@ def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(scene: Scen
     scene.run(body)
 
 
-def test_admin_fails_after_the_timeout(scene: Scene) -> None:
+def test_admin_fails_after_the_timeout(scene: SimCluster) -> None:
     def body() -> None:
         with Admin(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "a", scene.network)) as admin:
             with pytest.raises(ConnectionRefused):
@@ -53,7 +53,7 @@ def test_admin_fails_after_the_timeout(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_producer_fails_after_the_timeout(scene: Scene) -> None:
+def test_producer_fails_after_the_timeout(scene: SimCluster) -> None:
     def body() -> None:
         producer = Producer(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "p", scene.network))
         with pytest.raises(ConnectionRefused):
@@ -64,7 +64,7 @@ def test_producer_fails_after_the_timeout(scene: Scene) -> None:
     scene.run(body)
 
 
-def test_without_it_the_whole_call_is_used(scene: Scene) -> None:
+def test_without_it_the_whole_call_is_used(scene: SimCluster) -> None:
     def body() -> None:
         with scene.consumer(default_api_timeout_ms=20_000) as consumer:
             with pytest.raises(ApiTimeout):
@@ -75,7 +75,7 @@ def test_without_it_the_whole_call_is_used(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.BLACKHOLE])
-def test_one_server_that_is_only_slow_is_waited_for(scene: Scene, fault: Fault) -> None:
+def test_one_server_that_is_only_slow_is_waited_for(scene: SimCluster, fault: Fault) -> None:
     def body() -> None:
         scene.sandbox.heal(2)
         scene.sandbox.start_fault(2, fault)
@@ -87,7 +87,7 @@ def test_one_server_that_is_only_slow_is_waited_for(scene: Scene, fault: Fault) 
     scene.run(body)
 
 
-def test_servers_that_refuse_after_a_connection_are_waited_for(scene: Scene) -> None:
+def test_servers_that_refuse_after_a_connection_are_waited_for(scene: SimCluster) -> None:
     def body() -> None:
         scene.sandbox.heal()
         with scene.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:

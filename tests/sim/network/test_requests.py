@@ -13,14 +13,14 @@ from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
 from kctl.sandbox.faults import Fault
-from tests.sim.network.bench import Bench, is_metadata
-from tests.sim.network.scripted_node import answer_well
+from tests.sim.kit.network import NetworkClientCluster, is_metadata
+from tests.sim.kit.scripted_node import answer_well
 from tests.sim.virtual import Hub
 
 
 def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         answers = bench.ask()
         bench.poll_until(lambda: bool(answers), until_ms=1000)
@@ -33,7 +33,7 @@ def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
 
 def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         bench.nodes[0].faults.start(Fault.SILENCE)
         start_ms = hub.now_ms
@@ -51,7 +51,7 @@ def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -
 
 def test_requests_fail_when_their_connection_is_reset() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         bench.nodes[0].faults.start(Fault.RESET_ON_REQUEST)
         answers = bench.ask()
@@ -62,7 +62,7 @@ def test_requests_fail_when_their_connection_is_reset() -> None:
 
 def test_closing_the_client_answers_what_is_in_flight() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         answers = bench.ask()
         bench.client.close()
@@ -72,7 +72,7 @@ def test_closing_the_client_answers_what_is_in_flight() -> None:
 
 def test_an_api_that_the_node_lacks_is_told_through_the_answer() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         answers: list[Answer] = []
         bench.client.send(Outgoing(-1, ProduceRequest(), 1000, answers.append))
@@ -90,7 +90,7 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(
         return MetadataResponse(throttle_time_ms=said_ms)
 
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.nodes[0].answer = answer
         bench.connect()
         answers = bench.ask()
@@ -105,7 +105,7 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(
 
 def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 3, connections_max_idle_ms=10_000)
+        bench = NetworkClientCluster(hub, 3, connections_max_idle_ms=10_000)
         for number in (1, 2, 3):
             bench.connect(-number)
         hub.sleep_ms(5_000)
@@ -121,7 +121,7 @@ def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> Non
 def test_writing_keeps_a_connection_from_being_idle() -> None:
     """Produce with acks=0 gets no answers."""
     with Hub() as hub:
-        bench = Bench(hub, connections_max_idle_ms=1000)
+        bench = NetworkClientCluster(hub, connections_max_idle_ms=1000)
         bench.connect()
         written: list[Answer] = []
         for _ in range(50):
@@ -137,7 +137,7 @@ def test_writing_keeps_a_connection_from_being_idle() -> None:
 
 def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
     with Hub() as hub:
-        bench = Bench(hub)
+        bench = NetworkClientCluster(hub)
         bench.connect()
         answers = bench.ask()
         bench.client.set_nodes([Node(1, "10.0.0.2", 9092)])
@@ -150,7 +150,7 @@ def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
 
 def test_the_bootstrap_connection_serves_the_node_that_is_at_the_same_place() -> None:
     with Hub() as hub:
-        bench = Bench(hub, 2)
+        bench = NetworkClientCluster(hub, 2)
         bench.connect(-1)
         answers = bench.ask(-1)
         bench.client.set_nodes([Node(7, "10.0.0.1", 9092), Node(8, "10.0.0.2", 9092)])

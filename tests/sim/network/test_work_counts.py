@@ -13,7 +13,7 @@ from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import Producer
 from kctl.client.runtime import Runtime, Selectable, SocketOptions
 from kctl.sandbox import Fault
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 WORK_MS = 3
 
@@ -64,7 +64,7 @@ class WorkingClock:
     ids=["batches", "metadata", "network"],
 )
 def test_a_flush_with_slow_acknowledgements_ends_on_time(part: Callable[[Producer], tuple[Any, str]]) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         clock = WorkingClock(world.clock)
         producer = Producer({"bootstrap.servers": world.bootstrap}, clock.runtime(world.runtime))
         producer.send("t", b"a").result()
@@ -84,7 +84,7 @@ def test_a_flush_with_slow_acknowledgements_ends_on_time(part: Callable[[Produce
 def test_a_close_of_a_consumer_whose_coordinator_is_silent_gives_up_on_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         clock = WorkingClock(world.clock)
         properties = {"bootstrap.servers": world.bootstrap, "group.id": "g"}
         consumer = Consumer(properties, clock.runtime(world.runtime))

@@ -20,15 +20,15 @@ from kctl.pipeline.record_writer import (
     write_batches,
 )
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
-from tests.sim.pipeline.test_ranges import LIMIT_MS, break_all, expected, properties, rows, run, runtime
+from tests.sim.kit import SimCluster
+from tests.sim.pipeline.test_ranges import LIMIT_MS, expected, properties, rows, run, runtime
 from tests.sim.virtual import Hub
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=7) as hub:
-        yield Scene(hub)
+        yield SimCluster(hub)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Consumer]:
     return found
 
 
-def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: Scene, made: list[Consumer]) -> None:
+def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def read(start: int, end: int, partition: int = 0) -> list[bytes]:
@@ -73,7 +73,7 @@ def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: Scene, ma
         assert read(5, 7) == expected(5, 7), "an earlier range of the same partition"
         assert read(0, 10, partition=1) == expected(0, 10)
         assert len(made) == 1
-        break_all(scene, Fault.FREEZE)
+        scene.break_all(Fault.FREEZE)
         before_ms = scene.hub.now_ms
         with pytest.raises(ApiTimeout):
             read(50, 60)
@@ -87,7 +87,7 @@ def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: Scene, ma
     run(scene, body)
 
 
-def test_consumer_of_a_reader_that_stops_early_is_kept(scene: Scene, made: list[Consumer]) -> None:
+def test_consumer_of_a_reader_that_stops_early_is_kept(scene: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def body() -> None:
@@ -105,7 +105,7 @@ def test_consumer_of_a_reader_that_stops_early_is_kept(scene: Scene, made: list[
     run(scene, body)
 
 
-def test_one_producer_serves_many_writers_until_one_of_them_fails(scene: Scene, producers: list[Producer]) -> None:
+def test_one_producer_serves_many_writers_until_one_of_them_fails(scene: SimCluster, producers: list[Producer]) -> None:
     pool = ClientPool[Producer]()
 
     def write(count: int) -> int:
@@ -130,7 +130,7 @@ def test_one_producer_serves_many_writers_until_one_of_them_fails(scene: Scene, 
     run(scene, body)
 
 
-def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: Scene, producers: list[Producer]) -> None:
+def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: SimCluster, producers: list[Producer]) -> None:
     pool = ClientPool[Producer]()
     given = {**properties(scene), "linger.ms": 60_000, "delivery.timeout.ms": 120_000}
 
@@ -153,7 +153,7 @@ def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: Scene, prod
 SINK_LIMIT_MS = 60_000
 
 
-def write_to(scene: Scene, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
+def write_to(scene: SimCluster, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
     """Write a batch with a timeout that is long beside what a writer takes to notice a recreated topic."""
     given = {**properties(scene), "max.block.ms": SINK_LIMIT_MS}
     return write_batches(given, [batch], topic="t", pool=pool, runtime=runtime(scene, f"task {scene.hub.now_ms}"))
@@ -164,13 +164,13 @@ def keyed(count: int) -> pa.RecordBatch:
     return pa.record_batch({name: pa.array([b"%d" % n for n in range(count)]) for name in ("key", "value")})
 
 
-def recreate_with_one_partition(scene: Scene) -> None:
+def recreate_with_one_partition(scene: SimCluster) -> None:
     scene.sandbox.cluster.delete_topic("t")
     scene.sandbox.cluster.create_topic("t", 1)
 
 
 def test_pooled_producer_notices_a_sink_that_was_recreated_while_it_was_idle(
-    scene: Scene, producers: list[Producer]
+    scene: SimCluster, producers: list[Producer]
 ) -> None:
     pool = ClientPool[Producer]()
 
@@ -188,7 +188,7 @@ def test_pooled_producer_notices_a_sink_that_was_recreated_while_it_was_idle(
 
 
 def test_write_to_a_sink_that_was_just_recreated_with_fewer_partitions_fails_before_its_timeout(
-    scene: Scene, producers: list[Producer]
+    scene: SimCluster, producers: list[Producer]
 ) -> None:
     pool = ClientPool[Producer]()
 
@@ -207,7 +207,7 @@ def test_write_to_a_sink_that_was_just_recreated_with_fewer_partitions_fails_bef
     run(scene, body)
 
 
-def test_slow_write_reports_failures_of_before_a_look_at_the_sink(scene: Scene) -> None:
+def test_slow_write_reports_failures_of_before_a_look_at_the_sink(scene: SimCluster) -> None:
     """Rows of one partition fail at once, those of another are acknowledged only after the writer has looked."""
 
     def body() -> None:
@@ -222,7 +222,7 @@ def test_slow_write_reports_failures_of_before_a_look_at_the_sink(scene: Scene) 
     run(scene, body)
 
 
-def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_failed(scene: Scene) -> None:
+def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_failed(scene: SimCluster) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
         yield rows(1)
         scene.hub.sleep_ms(1000)
@@ -235,7 +235,9 @@ def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_f
     run(scene, body)
 
 
-def test_writer_without_acknowledgements_has_a_producer_of_its_own(scene: Scene, producers: list[Producer]) -> None:
+def test_writer_without_acknowledgements_has_a_producer_of_its_own(
+    scene: SimCluster, producers: list[Producer]
+) -> None:
     pool = ClientPool[Producer]()
     given = {**properties(scene), "acks": "0"}
 
@@ -248,7 +250,7 @@ def test_writer_without_acknowledgements_has_a_producer_of_its_own(scene: Scene,
     run(scene, body)
 
 
-def test_pool_keeps_a_bounded_number_of_consumers(scene: Scene, made: list[Consumer]) -> None:
+def test_pool_keeps_a_bounded_number_of_consumers(scene: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def body() -> None:

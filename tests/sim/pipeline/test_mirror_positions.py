@@ -20,7 +20,7 @@ from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, choose_position
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.running import Attempt
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import properties, run, runtime
 from tests.sim.virtual import Hub, sim_runtime
 
@@ -33,7 +33,7 @@ LEVELS = ("read_committed", "read_uncommitted")
 class Mirrors:
     """A target cluster with transactions of mirrors of t-0, each committed or left open as by a killed run."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: SimCluster) -> None:
         self.scene = scene
         self._admin = Admin(properties(scene), runtime(scene, "admin"))
         self._writers: list[Producer] = []
@@ -87,7 +87,7 @@ class Mirrors:
 
 def mirrors(body: Callable[[Mirrors], None], *, markers_ms: int = 0) -> None:
     with Hub(seed=7) as hub:
-        scene = Scene(hub, settings=ClusterSettings(transaction_marker_delay_ms=markers_ms))
+        scene = SimCluster(hub, settings=ClusterSettings(transaction_marker_delay_ms=markers_ms))
 
         def app() -> None:
             world = Mirrors(scene)

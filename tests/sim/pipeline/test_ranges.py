@@ -16,7 +16,7 @@ from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS
 from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, write_batches
 from kctl.sandbox import Fault
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 LIMIT_MS = 3000
@@ -24,20 +24,20 @@ FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZ
 
 
 @pytest.fixture
-def scene() -> Iterator[Scene]:
+def scene() -> Iterator[SimCluster]:
     with Hub(seed=7) as hub:
-        yield Scene(hub)
+        yield SimCluster(hub)
 
 
-def properties(scene: Scene) -> dict[str, object]:
+def properties(scene: SimCluster) -> dict[str, object]:
     return {"bootstrap.servers": scene.bootstrap, "default.api.timeout.ms": LIMIT_MS, "max.block.ms": LIMIT_MS}
 
 
-def runtime(scene: Scene, name: str = "driver") -> Runtime:
+def runtime(scene: SimCluster, name: str = "driver") -> Runtime:
     return sim_runtime(scene.hub, name, scene.network)
 
 
-def run(scene: Scene, body: Callable[[], None]) -> None:
+def run(scene: SimCluster, body: Callable[[], None]) -> None:
     """Run the body; a second later the threads of what it closed have ended too."""
     scene.hub.spawn("app", body)
     scene.hub.run()
@@ -45,12 +45,7 @@ def run(scene: Scene, body: Callable[[], None]) -> None:
     assert scene.hub.live_actors == (), "a thread is left"
 
 
-def break_all(scene: Scene, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        scene.sandbox.start_fault(node_id, fault)
-
-
-def values(scene: Scene, offset_range: OffsetRange, *, fails: bool = True) -> list[bytes]:
+def values(scene: SimCluster, offset_range: OffsetRange, *, fails: bool = True) -> list[bytes]:
     """Read a range whole."""
     batches = read_range(
         properties(scene),
@@ -69,7 +64,7 @@ def expected(start: int, end: int) -> list[bytes]:
 # --- planning ---------------------------------------------------------------------------------------------------------
 
 
-def test_ranges_cover_topics_once(scene: Scene) -> None:
+def test_ranges_cover_topics_once(scene: SimCluster) -> None:
     def body() -> None:
         for partition in range(3):
             scene.write(partition, 10 * (partition + 1))
@@ -85,9 +80,9 @@ def test_ranges_cover_topics_once(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_planning_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
+def test_planning_ends_on_its_limit(scene: SimCluster, fault: Fault) -> None:
     def body() -> None:
-        break_all(scene, fault)
+        scene.break_all(fault)
         before_ms = scene.hub.now_ms
         with pytest.raises(ApiTimeout) as caught:
             plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
@@ -97,7 +92,7 @@ def test_planning_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
     run(scene, body)
 
 
-def test_offsets_that_are_not_there_are_refused_or_moved(scene: Scene) -> None:
+def test_offsets_that_are_not_there_are_refused_or_moved(scene: SimCluster) -> None:
     tp = TopicPartition("t", 0)
 
     def plan(start: int, end: int, *, fails: bool) -> list[tuple[int, int]]:
@@ -130,10 +125,10 @@ def test_offsets_that_are_not_there_are_refused_or_moved(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_first_data_has_the_whole_limit(scene: Scene, fault: Fault) -> None:
+def test_first_data_has_the_whole_limit(scene: SimCluster, fault: Fault) -> None:
     def body() -> None:
         scene.write(0, 10)
-        break_all(scene, fault)
+        scene.break_all(fault)
         before_ms = scene.hub.now_ms
         with pytest.raises(ApiTimeout, match="--api-timeout") as caught:
             values(scene, OffsetRange("t", 0, 0, 10))
@@ -143,7 +138,7 @@ def test_first_data_has_the_whole_limit(scene: Scene, fault: Fault) -> None:
     run(scene, body)
 
 
-def test_range_of_deleted_and_recreated_topic_is_not_read(scene: Scene) -> None:
+def test_range_of_deleted_and_recreated_topic_is_not_read(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         (planned,) = plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
@@ -167,7 +162,7 @@ def test_range_of_deleted_and_recreated_topic_is_not_read(scene: Scene) -> None:
 @pytest.mark.parametrize("limit_ms", [LIMIT_MS, 60_000])
 @pytest.mark.parametrize("is_recreated", [False, True], ids=["deleted", "recreated"])
 def test_range_of_a_topic_that_is_gone_is_skipped_where_loss_is_allowed(
-    scene: Scene, is_recreated: bool, limit_ms: int
+    scene: SimCluster, is_recreated: bool, limit_ms: int
 ) -> None:
     patient = {**properties(scene), "default.api.timeout.ms": limit_ms}
 
@@ -194,7 +189,7 @@ def test_range_of_a_topic_that_is_gone_is_skipped_where_loss_is_allowed(
     run(scene, body)
 
 
-def test_topic_that_one_broker_misses_for_a_moment_is_read(scene: Scene) -> None:
+def test_topic_that_one_broker_misses_for_a_moment_is_read(scene: SimCluster) -> None:
     """A broker whose metadata is out of date does not make a range count as lost."""
     patient = {**properties(scene), "default.api.timeout.ms": 60_000}
 
@@ -210,7 +205,7 @@ def test_topic_that_one_broker_misses_for_a_moment_is_read(scene: Scene) -> None
     run(scene, body)
 
 
-def test_the_limit_is_for_silence_and_not_for_the_whole(scene: Scene) -> None:
+def test_the_limit_is_for_silence_and_not_for_the_whole(scene: SimCluster) -> None:
     def body() -> None:
         for turn in range(5):
             later_ms = turn * (LIMIT_MS - 500)
@@ -226,7 +221,7 @@ def test_the_limit_is_for_silence_and_not_for_the_whole(scene: Scene) -> None:
     run(scene, body)
 
 
-def test_ranges_within_batches_and_empty_ones(scene: Scene) -> None:
+def test_ranges_within_batches_and_empty_ones(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 100)
         for start, end in ((0, 1), (37, 63), (99, 100), (5, 5)):
@@ -235,7 +230,7 @@ def test_ranges_within_batches_and_empty_ones(scene: Scene) -> None:
     run(scene, body)
 
 
-def test_nothing_is_fetched_behind_a_range(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_fetched_behind_a_range(scene: SimCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Event] = []
     monkeypatch.setattr(range_reader, "Consumer", partial(Consumer, events=events.append))
 
@@ -251,7 +246,7 @@ def test_nothing_is_fetched_behind_a_range(scene: Scene, monkeypatch: pytest.Mon
     run(scene, body)
 
 
-def test_offsets_that_went_meanwhile(scene: Scene) -> None:
+def test_offsets_that_went_meanwhile(scene: SimCluster) -> None:
     def body() -> None:
         for first in range(0, 30, 10):
             scene.write(0, 10, first=first)
@@ -265,7 +260,7 @@ def test_offsets_that_went_meanwhile(scene: Scene) -> None:
     run(scene, body)
 
 
-def test_a_reader_tells_how_far_it_is(scene: Scene) -> None:
+def test_a_reader_tells_how_far_it_is(scene: SimCluster) -> None:
     def body() -> None:
         scene.write(0, 10)
         reader = RangeReader(properties(scene), OffsetRange("t", 0, 2, 9), ["offset"], runtime=runtime(scene))
@@ -288,7 +283,7 @@ def rows(count: int) -> pa.RecordBatch:
     )
 
 
-def test_write_batches_counts_acknowledged_rows(scene: Scene) -> None:
+def test_write_batches_counts_acknowledged_rows(scene: SimCluster) -> None:
     def body() -> None:
         assert write_batches(properties(scene), [rows(10), rows(2)], topic="t", runtime=runtime(scene)) == 12
         assert values(scene, OffsetRange("t", 0, 0, 5)) == [b"0", b"3", b"6", b"9", b"0"]
@@ -299,9 +294,9 @@ def test_write_batches_counts_acknowledged_rows(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_writing_to_nobody_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
+def test_writing_to_nobody_ends_on_its_limit(scene: SimCluster, fault: Fault) -> None:
     def body() -> None:
-        break_all(scene, fault)
+        scene.break_all(fault)
         before_ms = scene.hub.now_ms
         with pytest.raises(KafkaTimeoutError):
             write_batches(properties(scene), [rows(10)], topic="t", runtime=runtime(scene))
@@ -310,7 +305,7 @@ def test_writing_to_nobody_ends_on_its_limit(scene: Scene, fault: Fault) -> None
     run(scene, body)
 
 
-def test_offsets_that_are_not_written_are_named(scene: Scene) -> None:
+def test_offsets_that_are_not_written_are_named(scene: SimCluster) -> None:
     """The leader of partition 1 alone stands still; what the others have stays written."""
 
     def body() -> None:

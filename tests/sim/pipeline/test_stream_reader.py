@@ -9,12 +9,12 @@ from kctl.pipeline.source.batch_reader import RangePartition
 from kctl.pipeline.source.failures import SourceError
 from kctl.pipeline.source.options import read_options
 from kctl.pipeline.source.stream_reader import JsonOffsets, KctlStreamReader, StreamOffsets, as_json
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import properties, run, runtime
 from tests.sim.virtual import Hub
 
 
-def planned_again(scene: Scene, start: JsonOffsets, end: JsonOffsets, *, fails: bool) -> list[OffsetRange]:
+def planned_again(scene: SimCluster, start: JsonOffsets, end: JsonOffsets, *, fails: bool) -> list[OffsetRange]:
     """Return the ranges of a batch that a checkpoint has and Spark plans again after a restart."""
     options = {"kafka.bootstrap.servers": scene.bootstrap, "subscribePattern": ".*"}
     reader = KctlStreamReader(read_options(options | {"failOnDataLoss": str(fails)}, is_stream=True), ["value"])
@@ -23,7 +23,7 @@ def planned_again(scene: Scene, start: JsonOffsets, end: JsonOffsets, *, fails: 
         return [each.range for each in reader.partitions(start, end) if isinstance(each, RangePartition)]
 
 
-def recreate(scene: Scene, count: int) -> StreamOffsets:
+def recreate(scene: SimCluster, count: int) -> StreamOffsets:
     """Delete topic t, create it with some records in each partition, and return its offsets and id."""
     if "t" in scene.sandbox.cluster.topics:
         scene.sandbox.cluster.delete_topic("t")
@@ -52,7 +52,7 @@ def test_batch_over_a_recreated_topic_that_was_deleted_since_has_nothing_to_read
             assert planned_again(scene, as_json(first), as_json(second), fails=False) == []
 
     with Hub(seed=7) as hub:
-        scene = Scene(hub)
+        scene = SimCluster(hub)
         run(scene, body)
 
 
@@ -66,5 +66,5 @@ def test_partitions_that_do_not_exist_are_left_out_only_where_asked() -> None:
                 planner.ends([*known, *unknown], LATEST)
 
     with Hub(seed=7) as hub:
-        scene = Scene(hub)
+        scene = SimCluster(hub)
         run(scene, body)

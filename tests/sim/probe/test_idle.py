@@ -7,7 +7,7 @@ from kctl.client.events import Lost, RequestSent
 from kctl.client.probe.prober import IDLE_WAIT, NextLimit
 from kctl.client.probe.report import AddressReport
 from kctl.sandbox.faults import Fault
-from tests.sim.probe.test_prober import Round
+from tests.sim.kit.network import ProbedCluster
 from tests.sim.virtual import Hub
 
 IDLE_MS = 400_000
@@ -16,7 +16,7 @@ READY_AT_MS = 6
 HOST = "10.0.0.1"
 
 
-def idled(hub: Hub, round_: Round) -> AddressReport:
+def idled(hub: Hub, round_: ProbedCluster) -> AddressReport:
     (report,) = round_.run(HOST, until_ms=2 * IDLE_MS, idle_ms=IDLE_MS).reports
     assert report.is_done
     return report
@@ -24,7 +24,7 @@ def idled(hub: Hub, round_: Round) -> AddressReport:
 
 def test_a_connection_that_lives_is_asked_after_exactly_that_long() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen(HOST)
         report = idled(hub, round_)
         assert report.is_ready
@@ -36,7 +36,7 @@ def test_a_connection_that_lives_is_asked_after_exactly_that_long() -> None:
 
 def test_a_path_that_forgot_the_connection_is_an_answer_that_does_not_come() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen(HOST)
         hub.call_later_ms(1000, "nat", lambda: node.faults.start(Fault.SILENCE))
         report = idled(hub, round_)
@@ -51,7 +51,7 @@ def test_a_path_that_forgot_the_connection_is_an_answer_that_does_not_come() -> 
 @pytest.mark.parametrize("how", ["close", "reset"])
 def test_the_age_at_which_a_peer_ended_it_is_told(how: str) -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen(HOST)
 
         def end() -> None:
@@ -67,7 +67,7 @@ def test_the_age_at_which_a_peer_ended_it_is_told(how: str) -> None:
 
 def test_next_limit_names_the_timeout_of_each_wait() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen(HOST)
         prober = round_.begin(HOST, idle_ms=IDLE_MS)
         names: dict[str, int] = {}

@@ -2,13 +2,11 @@
 
 import pytest
 
-from kctl.client.cluster import Node
-from kctl.client.config import AdminConfig
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
-from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
+from kctl.client.events import Closed, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
 from kctl.client.probe import prober as prober_module
 from kctl.client.probe.conversation import group_hash
-from kctl.client.probe.prober import PAUSE, ProbeOptions, Prober
+from kctl.client.probe.prober import PAUSE
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
@@ -18,57 +16,14 @@ from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
-from tests.sim.network.scripted_node import ScriptedNode, answer_well
-from tests.sim.virtual import Hub, SimNetwork, SimResolver, sim_runtime
-
-CONFIG = {"bootstrap.servers": "unused:1", "connections.timeout.ms": 2000, "request.timeout.ms": 3000}
-
-
-class Round:
-    """One probe round over a simulated network."""
-
-    def __init__(self, hub: Hub, *, resolver: SimResolver | None = None, network: SimNetwork | None = None) -> None:
-        self.hub = hub
-        self.network = network or SimNetwork(hub)
-        self.resolver = resolver or SimResolver(hub)
-        self.events: list[Event] = []
-
-    def listen(self, ip: str, fault: Fault | None = None) -> ScriptedNode:
-        node = ScriptedNode()
-        if fault is not None:
-            node.faults.start(fault)
-        self.network.listen(ip, 9092, node)
-        return node
-
-    def begin(self, *hosts: str, **options: object) -> Prober:
-        runtime = sim_runtime(self.hub, "app", self.network, self.resolver)
-        nodes = [Node(-number, *split(host)) for number, host in enumerate(hosts, 1)]
-        return Prober(
-            AdminConfig.parse(CONFIG),
-            runtime,
-            nodes,
-            events=self.events.append,
-            options=ProbeOptions(**options),  # type: ignore[arg-type]  # passed on
-        )
-
-    def run(self, *hosts: str, until_ms: int = 60_000, **options: object) -> Prober:
-        prober = self.begin(*hosts, **options)
-        while not prober.is_done and self.hub.now_ms < until_ms:
-            prober.poll(until_ms)
-        prober.close("the deadline passed")
-        self.hub.run(self.hub.now_ms + 10)
-        assert self.network.open_connections == 0
-        return prober
-
-
-def split(place: str) -> tuple[str, int]:
-    host, _, port = place.partition(":")
-    return host, int(port or 9092)
+from tests.sim.kit.network import ProbedCluster
+from tests.sim.kit.scripted_node import answer_well
+from tests.sim.virtual import Hub, SimNetwork, SimResolver
 
 
 def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.1")
         round_.listen("10.0.0.2", Fault.BLACKHOLE)
         round_.listen("10.0.0.4", Fault.SILENCE)
@@ -95,7 +50,7 @@ def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
 
 def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.1", Fault.BLACKHOLE)
         round_.listen("10.0.0.2")
         round_.resolver.add("slow.example", ["10.0.0.1", "10.0.0.2"], delay_ms=300)
@@ -109,7 +64,7 @@ def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
 
 def test_attempt_under_way_at_the_deadline_is_reported() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.1", Fault.BLACKHOLE)
         round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
         round_.run("10.0.0.1", "slow.example", until_ms=500)
@@ -119,7 +74,7 @@ def test_attempt_under_way_at_the_deadline_is_reported() -> None:
 
 def test_a_node_that_stalls_after_the_handshake_is_a_request_timeout_on_its_millisecond() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen("10.0.0.1")
         answer = node.answer
         node.answer = lambda request: answer(request) if request.api_key == 18 else None
@@ -132,7 +87,7 @@ def test_a_node_that_stalls_after_the_handshake_is_a_request_timeout_on_its_mill
 
 def test_metadata_is_a_phase_and_its_answer_makes_an_address_ready() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.1")
         (report,) = round_.run("10.0.0.1").reports
         done = [(e.phase, e.at_ms, e.elapsed_ms) for e in round_.events if isinstance(e, PhaseDone)]
@@ -143,7 +98,7 @@ def test_metadata_is_a_phase_and_its_answer_makes_an_address_ready() -> None:
 
 def test_a_look_up_under_way_is_in_the_reports() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
         (report,) = round_.run("slow.example", until_ms=500).reports
         assert (report.target.address, report.phase, report.is_done) == ("", Phase.DNS, False)
@@ -151,7 +106,7 @@ def test_a_look_up_under_way_is_in_the_reports() -> None:
 
 def test_a_controller_is_no_broker() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen("10.0.0.1")
         node.answer = lambda _: ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, max_version=4)])
         (report,) = round_.run("10.0.0.1").reports
@@ -161,7 +116,7 @@ def test_a_controller_is_no_broker() -> None:
 
 def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen("10.0.0.1")
         answer = node.answer
 
@@ -177,7 +132,7 @@ def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
 def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[str] | None) -> None:
     """With None it hangs up on that too, which is no second failure."""
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen("10.0.0.1")
 
         def answer(request: RequestFrame) -> Response | None:
@@ -200,7 +155,7 @@ def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[st
 
 def test_addresses_given_by_hand_replace_the_resolver() -> None:
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.5")
         resolve = {("broker.example", 9092): [Address("10.0.0.5", 9092)]}
         (report,) = round_.run("broker.example", resolve=resolve).reports
@@ -213,7 +168,7 @@ def test_the_whole_cluster_is_followed_from_one_bootstrap_name() -> None:
         network, resolver = SimNetwork(hub), SimResolver(hub)
         sandbox = Sandbox(nodes=3)
         bootstrap = sandbox.attach(network, resolver)
-        prober = Round(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0])
+        prober = ProbedCluster(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0])
         assert [report.advertised for report in prober.reports] == [False, True, True]
         assert {report.answers_as for report in prober.reports} == {1, 2, 3}
         views = {report.view.cluster_id for report in prober.reports if report.view is not None}
@@ -226,7 +181,7 @@ def test_a_dead_advertised_broker_is_found_behind_a_living_bootstrap() -> None:
         sandbox = Sandbox(nodes=2)
         bootstrap = sandbox.attach(network, resolver)
         sandbox.advertise(2, "no-such.example", 9092)
-        reports = Round(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0]).reports
+        reports = ProbedCluster(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0]).reports
         assert isinstance(next(r.error for r in reports if r.target.host == "no-such.example"), DnsError)
 
 
@@ -234,7 +189,7 @@ def test_the_coordinator_of_a_group_is_named() -> None:
     with Hub() as hub:
         network, resolver = SimNetwork(hub), SimResolver(hub)
         bootstrap = Sandbox(nodes=3).attach(network, resolver)
-        prober = Round(hub, network=network, resolver=resolver).run(*bootstrap.split(","), group="g")
+        prober = ProbedCluster(hub, network=network, resolver=resolver).run(*bootstrap.split(","), group="g")
         assert prober.coordinator is not None
         assert prober.coordinator.error is None
         assert prober.coordinator.node is not None
@@ -246,7 +201,7 @@ def test_the_coordinator_of_a_group_is_named() -> None:
 def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int, ended_at_ms: int) -> None:
     """The first look-up of a cluster makes the topic; the pauses end on their milliseconds, the patience too."""
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         node = round_.listen("10.0.0.1")
         left = refusals
 
@@ -298,7 +253,7 @@ def test_advertised_brokers_are_tried_a_few_per_poll_and_at_most_so_many(monkeyp
         return answer_well(request)
 
     with Hub() as hub:
-        round_ = Round(hub)
+        round_ = ProbedCluster(hub)
         round_.listen("10.0.0.1").answer = answer
         prober = round_.begin("10.0.0.1")
         most_started = 0

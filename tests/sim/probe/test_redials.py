@@ -5,13 +5,13 @@ import itertools
 from kctl.client.errors import ConnectionRefused
 from kctl.client.events import Failed
 from kctl.sandbox.faults import Fault
-from tests.sim.probe.test_prober import Round
+from tests.sim.kit.network import ProbedCluster
 from tests.sim.virtual import Hub
 
 
 def test_refused_address_is_dialled_again_while_another_is_under_way() -> None:
     with Hub() as hub:
-        a_round = Round(hub)
+        a_round = ProbedCluster(hub)
         a_round.listen("10.0.0.1", Fault.SILENCE)
         prober = a_round.run("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
         ended_at_ms = hub.now_ms
@@ -27,7 +27,7 @@ def test_refused_address_is_dialled_again_while_another_is_under_way() -> None:
 
 def test_address_that_recovers_is_ready_with_its_attempts() -> None:
     with Hub() as hub:
-        a_round = Round(hub)
+        a_round = ProbedCluster(hub)
         a_round.listen("10.0.0.1", Fault.SILENCE)
         prober = a_round.begin("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
         while hub.now_ms < 500:
@@ -42,6 +42,6 @@ def test_address_that_recovers_is_ready_with_its_attempts() -> None:
 
 def test_addresses_that_fail_alone_are_dialled_once() -> None:
     with Hub() as hub:
-        prober = Round(hub).run("10.0.0.2:9092", redials=True)
+        prober = ProbedCluster(hub).run("10.0.0.2:9092", redials=True)
         assert prober.reports[0].attempts == 1
         assert hub.now_ms < 100

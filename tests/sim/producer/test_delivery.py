@@ -6,10 +6,10 @@ from kctl.client.broker_errors import error_class
 from kctl.client.errors import DeliveryTimeout, KafkaError, RecordTooLargeError, RequestTimeout, UndeliveredError
 from kctl.client.producer import SendFuture
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 
-def sent(world: World, count: int, gap_ms: int = 0, **properties: object) -> list[SendFuture]:
+def sent(world: SimCluster, count: int, gap_ms: int = 0, **properties: object) -> list[SendFuture]:
     """Send numbered records to t-0, flush and close; return the futures."""
     producer = world.producer({key.replace("_", "."): value for key, value in properties.items()})
     futures = []
@@ -27,7 +27,7 @@ def numbers(count: int) -> list[bytes | None]:
 
 
 def test_offsets_partition_and_timestamp_are_told() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with world.producer() as producer:
             futures = [producer.send("t", b"a", timestamp_ms=5), producer.send("t", b"b")]
             producer.flush()
@@ -36,23 +36,23 @@ def test_offsets_partition_and_timestamp_are_told() -> None:
                 ("t", 0, 1, futures[1].timestamp_ms),
             ]
 
-    assert run(app).values("t", 0) == [b"a", b"b"]
+    assert run(app).values(0) == [b"a", b"b"]
 
 
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_every_kind_of_acknowledgement(acks: str) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         futures = sent(world, 100, acks=acks)
         assert all(future.exception(0) is None for future in futures)
         assert futures[7].result(0).offset == (-1 if acks == "0" else 7)
 
-    assert run(app).values("t", 0) == numbers(100)
+    assert run(app).values(0) == numbers(100)
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_every_compression(compression: str) -> None:
     world = run(lambda world: assert_delivered(sent(world, 50, compression_type=compression)))
-    assert world.values("t", 0) == numbers(50)
+    assert world.values(0) == numbers(50)
 
 
 def assert_delivered(futures: list[SendFuture]) -> None:
@@ -60,7 +60,7 @@ def assert_delivered(futures: list[SendFuture]) -> None:
 
 
 def test_linger_gathers_and_flush_does_not_wait_for_it() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": "50000", "delivery.timeout.ms": "120000"})
         producer.partitions_for("t")
         before_ms = world.clock.now_ms()
@@ -76,7 +76,7 @@ def test_linger_gathers_and_flush_does_not_wait_for_it() -> None:
 
 
 def test_a_lingering_batch_leaves_exactly_when_its_linger_is_over() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": "100"})
         producer.send("t", b"connects everything").result()
         before_ms = world.clock.now_ms()
@@ -88,7 +88,7 @@ def test_a_lingering_batch_leaves_exactly_when_its_linger_is_over() -> None:
 
 
 def test_a_full_batch_does_not_linger() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": "10000", "batch.size": "1000"})
         producer.partitions_for("t")
         before_ms = world.clock.now_ms()
@@ -101,30 +101,30 @@ def test_a_full_batch_does_not_linger() -> None:
 
 
 def test_leader_moves_lose_repeat_and_reorder_nothing() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         for at_ms, node_id in ((40, 2), (90, 3), (91, 1), (150, 2)):
             world.at(at_ms, lambda node_id=node_id: world.sandbox.move_leader("t", 0, node_id))  # type: ignore[misc]  # a bound default
         assert_delivered(sent(world, 200, gap_ms=1, linger_ms=0, batch_size=0))
 
-    assert run(app).values("t", 0) == numbers(200)
+    assert run(app).values(0) == numbers(200)
 
 
 def test_a_dead_leader_is_left_for_the_next_one() -> None:
-    def app(world: World) -> None:
-        old = world.leader("t", 0)
+    def app(world: SimCluster) -> None:
+        old = world.leader(0)
         new = 1 if old != 1 else 2
         world.at(30, lambda: world.sandbox.start_fault(old, Fault.RESET_ON_REQUEST))
         world.at(500, lambda: world.sandbox.move_leader("t", 0, new))
         assert_delivered(sent(world, 100, gap_ms=2))
 
-    assert run(app).values("t", 0) == numbers(100)
+    assert run(app).values(0) == numbers(100)
 
 
 @pytest.mark.parametrize("acks", ["all", "1"])
 def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks: str) -> None:
     """It says NOT_LEADER_OR_FOLLOWER of a batch that its follower has: nobody may call that failed for certain."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.sandbox.create_topic("r", 1, 3)
         world.sandbox.move_leader("r", 0, 1)
         producer = world.producer({"acks": acks, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000})
@@ -144,25 +144,25 @@ def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks:
         result = producer.close(0)
         assert (result.delivered, result.failed, result.unknown) == (1, 0, 1)
 
-    assert run(app).values("r", 0) == [b"0", b"1"]
+    assert run(app).values(0, "r") == [b"0", b"1"]
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.RESET, Fault.BLACKHOLE])
 def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
-    def app(world: World) -> None:
-        leader = world.leader("t", 0)
+    def app(world: SimCluster) -> None:
+        leader = world.leader(0)
         world.sandbox.start_fault(leader, fault)
         world.at(5000, lambda: world.sandbox.heal(leader))
         assert_delivered(sent(world, 10))
 
-    assert run(app).values("t", 0) == numbers(10)
+    assert run(app).values(0) == numbers(10)
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool) -> None:
     """The broker writes the batch and answers after the client has given the request up."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer(
             {
                 "enable.idempotence": idempotent,
@@ -171,7 +171,7 @@ def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool
             }
         )
         producer.send("t", b"0").result()
-        leader = world.leader("t", 0)
+        leader = world.leader(0)
         world.sandbox.start_fault(leader, Fault.DELAY, ms=3000)
         world.at(3500, lambda: world.sandbox.heal(leader))
         future = producer.send("t", b"1")
@@ -179,7 +179,7 @@ def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool
         producer.send("t", b"2").result()
         producer.close()
 
-    values = run(app).values("t", 0)
+    values = run(app).values(0)
     if idempotent:
         assert values == numbers(3)
     else:
@@ -188,7 +188,7 @@ def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool
 
 
 def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "1000"})
         producer = world.producer({"batch.size": "16384", "linger.ms": "5"})
         futures = [producer.send("small", b"%03d" % number + bytes(97)) for number in range(100)]
@@ -202,18 +202,18 @@ def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
         result = producer.close()
         assert (result.delivered, result.failed, result.unknown) == (101, 1, 0)
 
-    values = run(app).values("small", 0)
+    values = run(app).values(0, "small")
     assert [value[:3] for value in values if value is not None] == [b"%03d" % n for n in range(100)] + [b"las"]
 
 
 def test_records_expire_each_at_its_own_deadline() -> None:
     """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         limits = {"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"}
         producer = world.producer({**limits, "max.in.flight.requests.per.connection": "1"})
         producer.send("t", b"first").result()
-        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
         ended: list[tuple[int, KafkaError | None]] = []
         starts = []
         for _ in range(5):
@@ -236,8 +236,8 @@ def test_records_expire_each_at_its_own_deadline() -> None:
 
 
 def test_record_that_failed_unsent_is_never_written_later() -> None:
-    def app(world: World) -> None:
-        leader = world.leader("t", 0)
+    def app(world: SimCluster) -> None:
+        leader = world.leader(0)
         world.sandbox.start_fault(leader, Fault.REFUSE)
         producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
         failing = producer.send("t", b"never")
@@ -246,17 +246,17 @@ def test_record_that_failed_unsent_is_never_written_later() -> None:
         producer.send("t", b"later").result()
         assert producer.close().failed == 1
 
-    assert run(app).values("t", 0) == [b"later"]
+    assert run(app).values(0) == [b"later"]
 
 
 def test_idempotence_goes_on_after_a_batch_of_unknown_fate() -> None:
     """The gap starts a new epoch for the partition: later batches are neither refused nor taken for repeats."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         limits = {"delivery.timeout.ms": "2000", "request.timeout.ms": "1500"}
         producer = world.producer({**limits, "socket.connection.setup.timeout.ms": "300"})
         producer.send("t", b"0").result()
-        world.sandbox.start_fault(world.leader("t", 0), Fault.SILENCE)
+        world.sandbox.start_fault(world.leader(0), Fault.SILENCE)
         assert isinstance(producer.send("t", b"lost").exception(), DeliveryTimeout)
         world.sandbox.heal()
         assert producer.send("t", b"1").result().offset == 1
@@ -264,11 +264,11 @@ def test_idempotence_goes_on_after_a_batch_of_unknown_fate() -> None:
         result = producer.close()
         assert (result.delivered, result.unknown) == (3, 1)
 
-    assert run(app).values("t", 0) == numbers(3)
+    assert run(app).values(0) == numbers(3)
 
 
 def test_one_request_carries_the_batches_of_several_partitions() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": "10"})
         producer.partitions_for("p")
         futures = [producer.send("p", b"x", partition=number % 6) for number in range(60)]
@@ -282,31 +282,31 @@ def test_one_request_carries_the_batches_of_several_partitions() -> None:
 
 
 def test_a_record_larger_than_a_request_is_refused_at_once() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with world.producer({"max.request.size": "1000"}) as producer:
             with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000"):
                 producer.send("t", bytes(1001))
             producer.send("t", b"fits")
 
-    assert run(app).values("t", 0) == [b"fits"]
+    assert run(app).values(0) == [b"fits"]
 
 
 def test_topics_are_created_by_sending_to_them() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with world.producer() as producer:
             producer.send("new", b"x")
 
-    assert run(app, settings=ClusterSettings(num_partitions=1)).values("new", 0) == [b"x"]
+    assert run(app, settings=ClusterSettings(num_partitions=1)).values(0, "new") == [b"x"]
 
 
 def test_a_callback_of_a_failed_record_may_send_it_again() -> None:
     """What is sent in a callback, on the loop itself, needs no wake-up to go out."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
         producer.send("t", b"0").result()
         again: list[SendFuture] = []
-        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
         first = producer.send("t", b"1", callback=lambda _: again.append(producer.send("u", b"1")))
         producer.partitions_for("u")
         assert first.exception() is not None
@@ -319,7 +319,7 @@ def test_a_callback_of_a_failed_record_may_send_it_again() -> None:
 
 
 def test_a_topic_made_anew_takes_up_the_records_that_wait_for_it() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"metadata.max.age.ms": "100"})
         producer.send("t", b"old").result()
         world.sandbox.cluster.delete_topic("t")
@@ -334,4 +334,4 @@ def test_a_topic_made_anew_takes_up_the_records_that_wait_for_it() -> None:
         producer.close()
 
     world = run(app, topics={"t": 1, "u": 1}, settings=ClusterSettings(auto_create_topics_enable=False))
-    assert world.values("t", 0) == numbers(5)
+    assert world.values(0) == numbers(5)

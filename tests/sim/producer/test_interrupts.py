@@ -9,8 +9,8 @@ from kctl.client.errors import IllegalStateError, TransactionError, UndeliveredE
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
 from tests.sim.interrupts import Interrupted, each_boundary
-from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
+from tests.sim.kit.transactions import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
 
 SENDS: dict[str, Callable[[Producer], object]] = {
     "send": lambda producer: producer.send("t", b"interrupted", b"key", headers=[("h", b"1")]),
@@ -33,7 +33,7 @@ def check_usable(producer: Producer) -> None:
 def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> None:
     lost = delivered = 0
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000, "max.block.ms": 2000})
         producer.send("t", b"warm").result()
         usable = 1
@@ -41,10 +41,10 @@ def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> N
         def scene(interrupted: Interrupted) -> None:
             nonlocal lost, delivered, usable
             world.hub.sleep_ms(10)  # the loop sleeps
-            before = len(world.values("t", 0))
+            before = len(world.values(0))
             interrupted(lambda: SENDS[name](producer))
             check_usable(producer)
-            count = len(world.values("t", 0)) - before - 1
+            count = len(world.values(0)) - before - 1
             assert count in (0, 1 if name == "send" else 3)
             lost, delivered = lost + (count == 0), delivered + (count > 0)
             usable += count + 1
@@ -59,7 +59,7 @@ def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> N
 
 @pytest.mark.parametrize("topic", ["t", "new"])
 def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
             producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000})
             interrupted(lambda: producer.send(topic, b"interrupted"))
@@ -72,7 +72,7 @@ def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) 
 
 
 def test_send_interrupted_in_line_for_memory_lets_the_next_in_line_pass() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
             producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000})
             producer.partitions_for("t")
@@ -102,7 +102,7 @@ def test_send_interrupted_in_line_for_memory_lets_the_next_in_line_pass() -> Non
 def test_interrupted_flush_reports_failures_with_the_next_one() -> None:
     reports = 0
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"warm").result()
 
@@ -131,7 +131,7 @@ def test_interrupted_flush_reports_failures_with_the_next_one() -> None:
 
 @pytest.mark.parametrize("timeout", [0, 3, None])
 def test_interrupted_close_can_be_called_again_and_accounts_for_every_record(timeout: float | None) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
             producer = world.producer()
             producer.partitions_for("t")
@@ -161,7 +161,7 @@ def call_again(call: Callable[[], object], *, was_interrupted: bool) -> None:
 
 
 def test_interrupted_init_transactions_returns_normally_when_made_again() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
             producer = transactional(world, is_ready=False)
             call_again(producer.init_transactions, was_interrupted=interrupted(producer.init_transactions))
@@ -173,7 +173,7 @@ def test_interrupted_init_transactions_returns_normally_when_made_again() -> Non
 
 
 def test_interrupted_begin_transaction_returns_normally_when_made_again() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
 
         def scene(interrupted: Interrupted) -> None:
@@ -189,7 +189,7 @@ def test_interrupted_begin_transaction_returns_normally_when_made_again() -> Non
 @VERSIONS
 @pytest.mark.parametrize("end", ["commit", "abort"])
 def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(version: int, end: str) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         call = producer.commit_transaction if end == "commit" else producer.abort_transaction
 
@@ -208,7 +208,7 @@ def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(versi
 
 @VERSIONS
 def test_interrupted_send_offsets_to_transaction_is_made_again_or_aborted(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         offset = 0
 
@@ -244,7 +244,7 @@ def refusal(call: Callable[[], object]) -> str:
 def test_interrupted_call_of_a_transaction_is_not_under_way_in_another_thread(name: str) -> None:
     refusals: set[str] = set()
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
 
         def scene(interrupted: Interrupted) -> None:

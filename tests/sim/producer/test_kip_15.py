@@ -13,17 +13,12 @@ from kctl.client.events import Event, RequestSent
 from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import CloseResult, Producer, SendFuture
 from kctl.sandbox import Fault
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
 
 
-def break_all(world: World, fault: Fault, ms: int = 0) -> None:
-    for node_id in (1, 2, 3):
-        world.sandbox.start_fault(node_id, fault, ms=ms)
-
-
-def connected(world: World, **properties: object) -> Producer:
+def connected(world: SimCluster, **properties: object) -> Producer:
     """A producer with a connection to the leader of t-0, and one record there."""
     producer = world.producer({name.replace("_", "."): value for name, value in properties.items()})
     producer.send("t", b"first")
@@ -35,9 +30,9 @@ def connected(world: World, **properties: object) -> Producer:
 
 
 def test_a_close_waits_for_pending_records_and_ends_with_the_last_of_them() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
-        break_all(world, Fault.DELAY, 400)
+        world.break_all(Fault.DELAY, 400)
         future = producer.send("t", b"x")
         before_ms = world.clock.now_ms()
         result = producer.close(10)
@@ -50,10 +45,10 @@ def test_a_close_waits_for_pending_records_and_ends_with_the_last_of_them() -> N
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("timeout_ms", [1, 700, 10_000])
 def test_a_close_that_does_not_finish_in_time_fails_what_is_left_with_a_cause(fault: Fault, timeout_ms: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
         world.hub.sleep_ms(1000)
-        break_all(world, fault)
+        world.break_all(fault)
         futures = [producer.send("t", bytes(100)) for _ in range(300)]
         before_ms = world.clock.now_ms()
         result = producer.close(timeout_ms / 1000)
@@ -73,7 +68,7 @@ def test_a_close_that_does_not_finish_in_time_fails_what_is_left_with_a_cause(fa
 
 
 def test_after_a_forced_close_nothing_more_is_sent() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         requests: list[int] = []
 
         def note(event: Event) -> None:
@@ -83,7 +78,7 @@ def test_after_a_forced_close_nothing_more_is_sent() -> None:
         properties = {"bootstrap.servers": world.bootstrap, "batch.size": 0, "linger.ms": 0}
         producer = Producer({**properties, "max.in.flight.requests.per.connection": 2}, world.runtime, events=note)
         producer.send("t", b"first").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         for number in range(6):
             producer.send("t", b"%d" % number)
         world.hub.sleep_ms(50)
@@ -94,14 +89,14 @@ def test_after_a_forced_close_nothing_more_is_sent() -> None:
         world.hub.sleep_ms(120_000)
         assert len(requests) == sent
 
-    assert run(app).values("t", 0) == [b"first", b"0", b"1"]  # what was on its way, and told as unknown
+    assert run(app).values(0) == [b"first", b"0", b"1"]  # what was on its way, and told as unknown
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_close_0_does_not_wait_and_fails_all_that_is_incomplete_at_once(fault: Fault) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world, linger_ms="60000")
-        break_all(world, fault)
+        world.break_all(fault)
         futures = [producer.send("t", b"x") for _ in range(100)]
         ended: list[int] = []
         futures.append(producer.send("t", b"y", callback=lambda _: ended.append(world.clock.now_ms())))
@@ -116,9 +111,9 @@ def test_close_0_does_not_wait_and_fails_all_that_is_incomplete_at_once(fault: F
 
 
 def test_close_without_a_timeout_waits_for_each_records_own_deadline() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world, delivery_timeout_ms=3000, request_timeout_ms=1000)
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         before_ms = world.clock.now_ms()
         future = producer.send("t", b"x")
         result = producer.close()
@@ -131,7 +126,7 @@ def test_close_without_a_timeout_waits_for_each_records_own_deadline() -> None:
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, -math.inf])
 def test_a_negative_timeout_is_an_error_of_the_caller_and_closes_nothing(timeout: float) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
         with pytest.raises(ValueError, match="negative"):
             producer.close(timeout)
@@ -148,7 +143,7 @@ def test_a_negative_timeout_is_an_error_of_the_caller_and_closes_nothing(timeout
 def test_in_a_callback_an_error_is_logged_and_close_acts_as_0(
     timeout: float | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world, linger_ms="60000")
         at_ms: list[int] = []
         results: list[CloseResult] = []
@@ -177,7 +172,7 @@ def test_in_a_callback_an_error_is_logged_and_close_acts_as_0(
 def test_after_a_failed_send_a_close_in_its_callback_keeps_all_behind_it_from_being_written(idempotent: bool) -> None:
     """The first use case of the proposal: who mirrors a topic wants no record in front of one that failed."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "300"})
         properties = {"max.in.flight.requests.per.connection": 1, "batch.size": 0, "linger.ms": 0}
         producer = world.producer({**properties, "enable.idempotence": idempotent})
@@ -193,13 +188,13 @@ def test_after_a_failed_send_a_close_in_its_callback_keeps_all_behind_it_from_be
         result = producer.close(5)
         assert (result.delivered, result.failed, result.unknown) == (2, 3, 0)
 
-    assert run(app).values("small", 0) == [b"0", b"1"]
+    assert run(app).values(0, "small") == [b"0", b"1"]
 
 
 def test_close_is_idempotent_whatever_the_timeouts() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         producer.send("t", b"x")
         first = producer.close(0.2)
         before_ms = world.clock.now_ms()
@@ -210,9 +205,9 @@ def test_close_is_idempotent_whatever_the_timeouts() -> None:
 
 
 def test_a_later_close_with_an_earlier_deadline_cuts_the_first_short() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         producer.send("t", b"x")
         ended: dict[str, int] = {}
         results: list[CloseResult] = []
@@ -236,9 +231,9 @@ def test_a_later_close_with_an_earlier_deadline_cuts_the_first_short() -> None:
 
 
 def test_a_forced_close_wakes_who_waits_in_send_flush_result_and_partitions_for() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world, buffer_memory="2000", batch_size="1000")
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         ended: dict[str, tuple[int, str]] = {}
 
         def wait(name: str, call: Callable[[], object]) -> None:
@@ -270,7 +265,7 @@ def test_a_forced_close_wakes_who_waits_in_send_flush_result_and_partitions_for(
 def test_close_waits_for_the_loop_but_not_past_its_deadline() -> None:
     """A callback may hold up the loop for as long as it likes: the close says so in time, and the next one finds it."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"x", callback=lambda _: world.hub.sleep_ms(5000)).result()
         before_ms = world.clock.now_ms()
@@ -286,9 +281,9 @@ def test_close_waits_for_the_loop_but_not_past_its_deadline() -> None:
 
 
 def test_close_releases_buffers_connections_and_the_loop_and_keeps_the_counts() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world)
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         for _ in range(50):
             producer.send("t", bytes(1000))
         world.hub.sleep_ms(20)
@@ -306,7 +301,7 @@ def test_close_releases_buffers_connections_and_the_loop_and_keeps_the_counts() 
 
 
 def test_a_send_that_waits_while_the_producer_closes_normally_is_refused_at_its_end() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = connected(world, max_block_ms=60_000)
         ended: list[int] = []
 
@@ -315,7 +310,7 @@ def test_a_send_that_waits_while_the_producer_closes_normally_is_refused_at_its_
                 producer.send("unknown", b"x")
             ended.append(world.clock.now_ms())
 
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         world.hub.spawn("send", send)
         world.hub.sleep_ms(10)
         before_ms = world.clock.now_ms()

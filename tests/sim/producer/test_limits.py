@@ -17,22 +17,17 @@ from kctl.client.errors import (
 from kctl.client.loop.close import TEARDOWN_MS, CloseResult
 from kctl.client.producer import SendFuture
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
 TIMEOUTS_MS = [0, 100, 1000, 5000]
 
 
-def break_all(world: World, fault: Fault) -> None:
-    for node_id in (1, 2, 3):
-        world.sandbox.start_fault(node_id, fault)
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("timeout_ms", [100, 1000, 5000])
 def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms: int) -> None:
-    def app(world: World) -> None:
-        break_all(world, fault)
+    def app(world: SimCluster) -> None:
+        world.break_all(fault)
         producer = world.producer({"max.block.ms": timeout_ms})
         before_ms = world.clock.now_ms()
         with pytest.raises(MaxBlockTimeout) as caught:
@@ -51,10 +46,10 @@ def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms:
 @pytest.mark.parametrize("fault", FAULTS[:2])
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 def test_flush_ends_at_its_timeout_with_the_count(fault: Fault, timeout_ms: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"delivered").result()
-        break_all(world, fault)
+        world.break_all(fault)
         for _ in range(3):
             producer.send("t", b"x")
         before_ms = world.clock.now_ms()
@@ -70,10 +65,10 @@ def test_flush_ends_at_its_timeout_with_the_count(fault: Fault, timeout_ms: int)
 @pytest.mark.parametrize("fault", FAULTS[:2])
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, timeout_ms: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"max.in.flight.requests.per.connection": 1})
         producer.send("t", b"delivered").result()
-        break_all(world, fault)
+        world.break_all(fault)
         sent = producer.send("t", b"sent, not answered")
         world.hub.sleep_ms(10)
         waiting = producer.send("t", b"never sent")
@@ -92,7 +87,7 @@ def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, t
 
 
 def test_close_waits_for_deliveries_within_its_timeout() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": "60000", "delivery.timeout.ms": "120000"})
         producer.partitions_for("t")
         futures = [producer.send("t", b"x") for _ in range(10)]
@@ -106,7 +101,7 @@ def test_close_waits_for_deliveries_within_its_timeout() -> None:
 
 
 def test_close_is_idempotent_and_later_calls_are_refused() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"x")
         assert producer.close() == producer.close(0) == producer.close(5)
@@ -119,7 +114,7 @@ def test_close_is_idempotent_and_later_calls_are_refused() -> None:
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, timedelta(seconds=-1)])
 def test_a_negative_timeout_is_refused_and_closes_nothing(timeout: float | timedelta) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         with pytest.raises(ValueError, match="negative"):
             producer.close(timeout)
@@ -132,10 +127,10 @@ def test_a_negative_timeout_is_refused_and_closes_nothing(timeout: float | timed
 
 
 def test_of_several_closes_the_earliest_deadline_counts() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"x").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         future = producer.send("t", b"y")
         ends: list[tuple[str, int]] = []
 
@@ -154,10 +149,10 @@ def test_of_several_closes_the_earliest_deadline_counts() -> None:
 
 
 def test_close_wakes_who_waits_in_send_flush_and_result() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"buffer.memory": "2000", "batch.size": "1000"})
         producer.send("t", b"x").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         ends: dict[str, tuple[int, type[BaseException] | None]] = {}
 
         def wait(name: str, call: object) -> None:
@@ -189,7 +184,7 @@ def test_close_wakes_who_waits_in_send_flush_and_result() -> None:
 
 
 def test_close_in_a_callback_acts_as_zero_and_does_not_deadlock() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         results = []
         first = producer.send("t", b"x", callback=lambda _: results.append(producer.close(60)))
@@ -202,7 +197,7 @@ def test_close_in_a_callback_acts_as_zero_and_does_not_deadlock() -> None:
 
 
 def test_callbacks_may_send_but_not_wait() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         errors: list[Exception] = []
         more: list[SendFuture] = []
@@ -224,7 +219,7 @@ def test_callbacks_may_send_but_not_wait() -> None:
 
 
 def test_a_callback_that_raises_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         first = producer.send("t", b"x", callback=lambda _: 1 // 0)  # type: ignore[arg-type]  # it never returns
         second = producer.send("t", b"y")
@@ -238,10 +233,10 @@ def test_a_callback_that_raises_disturbs_nobody(caplog: pytest.LogCaptureFixture
 
 
 def test_result_waits_as_long_as_it_is_told() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"x").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         future = producer.send("t", b"y")
         before_ms = world.clock.now_ms()
         with pytest.raises(ResultTimeout):
@@ -255,10 +250,10 @@ def test_result_waits_as_long_as_it_is_told() -> None:
 
 
 def test_send_waits_for_memory_until_it_is_free_or_max_block_ms() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"buffer.memory": "4000", "batch.size": "1000", "max.block.ms": "700"})
         producer.send("t", b"x").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
         for _ in range(3):
             producer.send("t", bytes(1000))
         before_ms = world.clock.now_ms()
@@ -276,7 +271,7 @@ def test_send_waits_for_memory_until_it_is_free_or_max_block_ms() -> None:
 
 
 def test_flush_reports_what_failed_before_it_once() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
         producer = world.producer()
         failing = producer.send("small", bytes(1000))
@@ -291,7 +286,7 @@ def test_flush_reports_what_failed_before_it_once() -> None:
 
 
 def test_leaving_the_block_with_a_record_undelivered_raises() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
         with pytest.raises(UndeliveredError), world.producer() as producer:
             producer.send("small", bytes(1000))
@@ -300,7 +295,7 @@ def test_leaving_the_block_with_a_record_undelivered_raises() -> None:
 
 
 def test_a_partition_that_does_not_exist_is_refused_by_one_answer() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.partitions_for("t")
         before_ms = world.clock.now_ms()
@@ -313,7 +308,7 @@ def test_a_partition_that_does_not_exist_is_refused_by_one_answer() -> None:
 
 
 def test_unknown_and_invalid_topics() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"max.block.ms": "1000"})
         with pytest.raises(KafkaError, match="INVALID_TOPIC"):
             producer.send("not a topic", b"x")
@@ -327,7 +322,7 @@ def test_unknown_and_invalid_topics() -> None:
 
 
 def test_large_record_gets_its_turn_among_threads_of_small_ones() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"buffer.memory": 1_000_000, "max.block.ms": 15_000, "linger.ms": 5})
         producer.partitions_for("t")
         for node_id in (1, 2, 3):

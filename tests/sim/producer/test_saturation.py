@@ -8,7 +8,7 @@ from kctl.client.errors import MaxBlockTimeout
 from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox import ClusterSettings, Fault
 from kctl.sandbox.quotas import Quota
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 from tests.sim.virtual import LinkFault
 
 ANSWER_MS = 50
@@ -21,7 +21,7 @@ TOPICS = {"t": PARTITIONS}
 class Load:
     """An application that keeps many batches of each partition waiting, until it is stopped."""
 
-    def __init__(self, world: World, producer: Producer) -> None:
+    def __init__(self, world: SimCluster, producer: Producer) -> None:
         self._world = world
         self._producer = producer
         self._is_stopped = False
@@ -37,7 +37,7 @@ class Load:
                     futures.append(self._producer.send("t", bytes(100), partition=partition))
             self._world.hub.sleep_ms(10)
 
-    def stop(self, world: World) -> None:
+    def stop(self, world: SimCluster) -> None:
         self._is_stopped = True
         world.sandbox.heal()
         world.hub.sleep_ms(1000)
@@ -45,7 +45,7 @@ class Load:
         self._producer.close()
 
 
-def saturate(world: World, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
+def saturate(world: SimCluster, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
     """Return a producer whose brokers all have five requests in flight, and each free slot is taken at once."""
     for node in (1, 2, 3):
         world.sandbox.start_fault(node, Fault.DELAY, ms=ANSWER_MS)
@@ -60,7 +60,7 @@ def saturate(world: World, properties: dict[str, object] | None = None) -> tuple
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("idempotent", ["true", "false"])
 def test_metadata_of_a_new_topic_comes_within_a_second(seed: int, idempotent: str) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, load = saturate(world, {"enable.idempotence": idempotent})
         start_ms = world.hub.now_ms
         assert len(producer.partitions_for("new", 15)) == 2
@@ -72,18 +72,18 @@ def test_metadata_of_a_new_topic_comes_within_a_second(seed: int, idempotent: st
 
 @pytest.mark.parametrize("seed", range(5))
 def test_records_reach_the_new_leader_of_a_broker_that_died_within_two_seconds(seed: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         _, load = saturate(world)
-        dead = world.leader("t", 0)
+        dead = world.leader(0)
         for connection in world.network.connections_of(ip=f"10.0.0.{dead}"):
             connection.cut()
         world.network.faults.start(LinkFault.REFUSE, ip=f"10.0.0.{dead}")
         for partition in range(PARTITIONS):
-            if world.leader("t", partition) == dead:
+            if world.leader(partition) == dead:
                 world.sandbox.move_leader("t", partition, dead % 3 + 1)
         moved_ms = world.hub.now_ms
-        before = len(world.records("t", 0))
-        while len(world.records("t", 0)) == before:
+        before = len(world.records(0))
+        while len(world.records(0)) == before:
             world.hub.sleep_ms(10)
             assert world.hub.now_ms - moved_ms <= 2000
         load.stop(world)
@@ -92,7 +92,7 @@ def test_records_reach_the_new_leader_of_a_broker_that_died_within_two_seconds(s
 
 
 def test_throttled_brokers_are_asked_nothing_until_they_allow_it() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": 0, "request.timeout.ms": 5000})
         producer.send("t", b"first").result()
         world.sandbox.limit(Quota.PRODUCE, 1000)

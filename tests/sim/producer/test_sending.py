@@ -8,10 +8,10 @@ from kctl.client.events import Event, Lost, RequestExpired, RequestSent, Throttl
 from kctl.client.producer import Producer, ProducerRecord
 from kctl.sandbox import Fault
 from kctl.sandbox.quotas import Quota
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
 
 
-def watched(world: World, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
+def watched(world: SimCluster, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
     """A producer and its events."""
     events: list[Event] = []
     return Producer({"bootstrap.servers": world.bootstrap, **properties}, world.runtime, events=events.append), events
@@ -19,11 +19,11 @@ def watched(world: World, properties: dict[str, object]) -> tuple[Producer, list
 
 @pytest.mark.parametrize("window", [1, 2, 5])
 def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses_them_all(window: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         limit = {"max.in.flight.requests.per.connection": window}
         producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, **limit})
         producer.send("t", b"first").result()
-        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
         for number in range(20):
             producer.send("t", b"%d" % number)
         world.hub.sleep_ms(100)
@@ -34,13 +34,13 @@ def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses
         producer.flush()
         producer.close()
 
-    assert run(app).values("t", 0) == [b"first", *(b"%d" % number for number in range(20))]
+    assert run(app).values(0) == [b"first", *(b"%d" % number for number in range(20))]
 
 
 def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> None:
     """The broker makes us wait for many times request.timeout.ms; the requests it has meanwhile are not given up."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, "request.timeout.ms": 1000})
         producer.send("t", b"first").result()
         world.sandbox.limit(Quota.PRODUCE, 1000)
@@ -58,11 +58,11 @@ def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> Non
         assert producer.metrics().batches_retried == 0
         producer.close()
 
-    assert len(run(app).values("t", 0)) == 21
+    assert len(run(app).values(0)) == 21
 
 
 def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, _ = watched(world, {"linger.ms": 5})
         before = producer.send("t", b"before", partition=0)
         with pytest.raises(ValueError, match="timestamp_ms"):
@@ -76,11 +76,11 @@ def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None
         assert before.result().offset + 1 == after.result().offset
         producer.close()
 
-    assert run(app).values("t", 0) == [b"before", b"after"]
+    assert run(app).values(0) == [b"before", b"after"]
 
 
 def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, _ = watched(world, {"linger.ms": 5})
         kept: list[tuple[str, bytes | None]] = []
         producer.send("t", b"0", partition=0)
@@ -101,23 +101,23 @@ def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -
 
 
 def test_exit_in_a_callback_is_logged_and_the_producer_continues() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, _ = watched(world, {})
         first = producer.send("t", b"1", partition=0, callback=lambda _: sys.exit(7))
         assert first.exception() is None
         assert producer.send("t", b"2", partition=0).result().offset == 1
         producer.close()
 
-    assert run(app).values("t", 0) == [b"1", b"2"]
+    assert run(app).values(0) == [b"1", b"2"]
 
 
 def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
     """Source: KIP-951."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer, events = watched(world, {"linger.ms": 0})
         producer.send("t", b"0").result()
-        leader = world.leader("t", 0)
+        leader = world.leader(0)
         world.sandbox.move_leader("t", 0, 1 if leader != 1 else 2)
         asked = sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events)
         before_ms = world.clock.now_ms()
@@ -126,11 +126,11 @@ def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
         assert sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events) == asked
         producer.close()
 
-    assert run(app).values("t", 0) == [b"0", b"1"]
+    assert run(app).values(0) == [b"0", b"1"]
 
 
 def test_a_topic_that_is_not_used_is_forgotten_until_it_is_used_again() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"metadata.max.idle.ms": 5000, "metadata.max.age.ms": 1000})
         producer.send("t", b"0").result()
         producer.send("u", b"0").result()
@@ -147,7 +147,7 @@ def test_a_topic_that_is_not_used_is_forgotten_until_it_is_used_again() -> None:
 
 
 def test_the_counts_of_a_producer_add_up() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         properties: dict[str, object] = {"compression.type": "zstd", "linger.ms": 20, "batch.size": 1000}
         producer, events = watched(world, properties)
         producer.partitions_for("u")
@@ -156,7 +156,7 @@ def test_the_counts_of_a_producer_add_up() -> None:
             if number % 2:
                 producer.send("u", b"b" * 100)
         producer.flush()
-        world.sandbox.start_fault(world.leader("t", 0), Fault.RESET_ON_REQUEST)
+        world.sandbox.start_fault(world.leader(0), Fault.RESET_ON_REQUEST)
         producer.send("t", b"again")
         world.at(200, world.sandbox.heal)
         producer.flush()
@@ -177,7 +177,7 @@ def test_the_counts_of_a_producer_add_up() -> None:
 
 
 def test_record_that_lingers_wakes_the_loop_once_and_a_full_batch_leaves_at_once() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": 50, "batch.size": 1000})
         producer.send("t", b"warm", partition=0).result()
         world.hub.sleep_ms(100)

@@ -20,14 +20,14 @@ from kctl.client.errors import (
 from kctl.client.producer import Producer, SendFuture
 from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
 from kctl.sandbox import Fault
-from tests.sim.producer.transactions_world import (
+from tests.sim.kit import SimCluster
+from tests.sim.kit.transactions import (
     GROUP,
     HANGS,
     NAME,
     T0,
     TIMEOUTS_MS,
     VERSIONS,
-    break_all,
     committed,
     coordinator,
     make,
@@ -35,7 +35,6 @@ from tests.sim.producer.transactions_world import (
     seen,
     transactional,
 )
-from tests.sim.producer.world import World
 from tests.sim.sandbox.peer import SimPeer
 
 # --- all or nothing ---------------------------------------------------------------------------------------------------
@@ -43,7 +42,7 @@ from tests.sim.sandbox.peer import SimPeer
 
 @VERSIONS
 def test_only_what_was_committed_is_seen(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world) as producer:
             producer.begin_transaction()
             for number in range(4):
@@ -67,7 +66,7 @@ def test_only_what_was_committed_is_seen(version: int) -> None:
 
 @VERSIONS
 def test_offsets_count_when_the_transaction_commits(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world) as producer:
             producer.begin_transaction()
             producer.send_offsets_to_transaction({T0: 5}, GROUP)
@@ -84,7 +83,7 @@ def test_offsets_count_when_the_transaction_commits(version: int) -> None:
 
 @VERSIONS
 def test_commit_sends_what_lingers(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             futures = [producer.send("t", b"%d" % number) for number in range(100)]
@@ -99,7 +98,7 @@ def test_commit_sends_what_lingers(version: int) -> None:
 
 @VERSIONS
 def test_abort_does_not_send_waiting_records(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             future = producer.send("t", b"x")
@@ -116,7 +115,7 @@ def test_abort_does_not_send_waiting_records(version: int) -> None:
 def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
     refused: list[KafkaError] = []
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         with pytest.raises(IllegalStateError, match=r"begin_transaction\(\) comes first"):
             producer.send("t", b"x")
@@ -140,7 +139,7 @@ def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
 
 
 def test_without_a_transactional_id_there_are_no_transactions() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with world.producer() as producer, pytest.raises(IllegalStateError, match=r"transactional\.id"):
             producer.init_transactions()
 
@@ -149,7 +148,7 @@ def test_without_a_transactional_id_there_are_no_transactions() -> None:
 
 @VERSIONS
 def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world, {"max.request.size": 1000}) as producer:
             producer.begin_transaction()
             producer.send("t", b"small")
@@ -183,7 +182,7 @@ def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(ver
 def test_after_a_refused_record_the_transaction_is_aborted_and_the_next_one_is_whole(
     code: ErrorCode, version: int
 ) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world) as producer:
             producer.begin_transaction()
             producer.send("t", b"first", partition=0).result()
@@ -210,7 +209,7 @@ def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothin
     """Between its look and the loop another thread commits: the record is not part of any transaction."""
     accepted: list[SendFuture] = []
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         first = producer.send("t", b"in time")
@@ -237,7 +236,7 @@ def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothin
 
 @VERSIONS
 def test_flush_after_an_abort_does_not_report_its_lost_records(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with transactional(world, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             producer.send("t", b"aborted")
@@ -277,12 +276,12 @@ SAYS = {
 def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
     call: str, timeout_ms: int, fault: Fault, version: int
 ) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world, is_ready=call != "init")
         if call != "init":
             producer.begin_transaction()
             producer.send("t", b"x").result()
-        break_all(world, fault)
+        world.break_all(fault)
         before_ms = world.clock.now_ms()
         error = _timeout(producer, call, timeout_ms)
         if error is not None:
@@ -306,12 +305,12 @@ def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
 
 @VERSIONS
 def test_a_leader_that_hangs_ends_the_commit_by_delivery_timeout_and_nothing_is_seen(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         properties = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2000, "linger.ms": 0}
         producer = transactional(world, properties)
         producer.begin_transaction()
         producer.send("t", b"ok", partition=0).result()
-        leader_id = world.leader("t", 1)
+        leader_id = world.leader(1)
         world.sandbox.move_transaction_coordinator(NAME, leader_id % 3 + 1)
         before_ms = world.clock.now_ms()
         world.sandbox.start_fault(leader_id, Fault.FREEZE)
@@ -336,7 +335,7 @@ def test_a_leader_that_hangs_ends_the_commit_by_delivery_timeout_and_nothing_is_
 
 @VERSIONS
 def test_a_coordinator_that_stands_still_is_left_when_it_is_replaced(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         world.sandbox.move_leader("t", 0, coordinator(world) % 3 + 1)
@@ -360,7 +359,7 @@ def test_a_coordinator_that_stands_still_is_left_when_it_is_replaced(version: in
     [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE],
 )
 def test_a_coordinator_in_trouble_is_asked_again_until_it_is_well(code: ErrorCode, version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         producer.send("t", b"x").result()
@@ -379,7 +378,7 @@ def test_a_coordinator_in_trouble_is_asked_again_until_it_is_well(code: ErrorCod
 @VERSIONS
 @pytest.mark.parametrize("times", [1, 3])
 def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world, {"request.timeout.ms": 1000})
         for number in range(times):
             producer.begin_transaction()
@@ -398,7 +397,7 @@ def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
 def test_an_end_that_arrives_late_does_not_end_the_next_transaction(version: int) -> None:
     """T8: the end of the first transaction, sent again by the network while the second is open."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world, {"request.timeout.ms": 1000})
         producer.begin_transaction()
         producer.send("t", b"first").result()

@@ -24,8 +24,8 @@ from kctl.client.errors import (
 )
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.producer.transactions_world import NAME, committed, seen
-from tests.sim.producer.world import World, run
+from tests.sim.kit import SimCluster, run
+from tests.sim.kit.transactions import NAME, committed, seen
 
 SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 5 else []) for seed in range(100)]
 """A few of them are part of make check."""
@@ -45,7 +45,7 @@ REFUSALS = {
 }
 
 
-def plan_faults(world: World, rng: Random) -> None:
+def plan_faults(world: SimCluster, rng: Random) -> None:
     """Break nodes, move leaders and coordinators and refuse requests until CHAOS_MS, then heal everything."""
     at_ms = 0
     sandbox = world.sandbox
@@ -77,7 +77,7 @@ def plan_faults(world: World, rng: Random) -> None:
 class Copier:
     """Instances of one transactional.id, one after the other, which copy topic `in` to topic `out`."""
 
-    def __init__(self, world: World, rng: Random, properties: Mapping[str, object]) -> None:
+    def __init__(self, world: SimCluster, rng: Random, properties: Mapping[str, object]) -> None:
         self.world = world
         self.rng = rng
         self.properties = properties
@@ -208,7 +208,7 @@ def copy(seed: int) -> Copier:
     }
     copiers: list[Copier] = []
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         with world.producer() as filler:
             for number in range(RECORDS):
                 filler.send("in", b"%d" % number, partition=number % PARTITIONS)

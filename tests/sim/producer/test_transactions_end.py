@@ -20,19 +20,18 @@ from kctl.client.errors import (
     TransactionAbortedError,
 )
 from kctl.sandbox import Fault
-from tests.sim.producer.transactions_world import (
+from tests.sim.kit import SimCluster
+from tests.sim.kit.transactions import (
     HANGS,
     T0,
     TIMEOUTS_MS,
     VERSIONS,
-    break_all,
     committed,
     make,
     run_version,
     seen,
     transactional,
 )
-from tests.sim.producer.world import World
 
 # --- fencing ----------------------------------------------------------------------------------------------------------
 
@@ -40,7 +39,7 @@ from tests.sim.producer.world import World
 @VERSIONS
 @pytest.mark.parametrize("call", ["commit", "abort", "offsets", "send"])
 def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(call: str, version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         first = transactional(world)
         first.begin_transaction()
         first.send("t", b"of the first").result()
@@ -69,7 +68,7 @@ def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(ca
 def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol: str, version: int) -> None:
     """KIP-447: the generation says who may commit; a rebalance fences as a second instance does."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         properties = {
             "bootstrap.servers": world.bootstrap,
             "group.id": "g",
@@ -111,7 +110,7 @@ def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol:
 
 @VERSIONS
 def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world, {"linger.ms": 20_000})
         producer.begin_transaction()
         sent = producer.send("t", b"sent", partition=0)
@@ -134,11 +133,11 @@ def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
 def test_close_ends_by_its_deadline_whatever_is_open(
     timeout_ms: int, fault: Fault, version: int, *, is_committing: bool
 ) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         producer.send("t", b"x").result()
-        break_all(world, fault)
+        world.break_all(fault)
         if is_committing:
             with contextlib.suppress(MaxBlockTimeout):
                 producer.commit_transaction(0.05)
@@ -152,7 +151,7 @@ def test_close_ends_by_its_deadline_whatever_is_open(
 
 @VERSIONS
 def test_close_of_a_transaction_that_no_broker_knows_of_waits_for_nothing(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         future = producer.send("t", b"never sent")
@@ -167,7 +166,7 @@ def test_close_of_a_transaction_that_no_broker_knows_of_waits_for_nothing(versio
 
 @VERSIONS
 def test_close_with_zero_sends_nothing(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         producer.send("t", b"x").result()
@@ -187,11 +186,11 @@ def test_close_with_zero_sends_nothing(version: int) -> None:
 def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
     outcomes: list[KafkaError | None] = []
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         producer.begin_transaction()
         producer.send("t", b"x").result()
-        break_all(world, Fault.FREEZE)
+        world.break_all(Fault.FREEZE)
 
         def commit() -> None:
             try:
@@ -212,7 +211,7 @@ def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
 
 @VERSIONS
 def test_a_transaction_open_for_too_long_is_aborted_by_the_broker_and_only_close_is_left(version: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world, {"transaction.timeout.ms": 4000})
         producer.begin_transaction()
         producer.send("t", b"x").result()

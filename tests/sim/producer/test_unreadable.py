@@ -10,14 +10,14 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, ConnectionLost, DeliveryTimeout, RemoteProtocolError
 from kctl.sandbox.apis import produce
 from tests.sim.chaos.damages import CHANGES, UNREADABLE, with_surplus
+from tests.sim.kit import SimCluster, run
+from tests.sim.kit.transactions import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
 from tests.sim.producer.test_delivery import numbers
-from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
-from tests.sim.producer.world import World, run
 
 EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
 
 
-def damage(world: World, how: int) -> None:
+def damage(world: SimCluster, how: int) -> None:
     """Damage the next answer on each connection."""
     for connection in world.network.connections_of():
         connection.damage(CHANGES[how])
@@ -26,7 +26,7 @@ def damage(world: World, how: int) -> None:
 @EACH_DAMAGE
 @pytest.mark.parametrize("window", [1, 5])
 def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how: int, window: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"max.in.flight.requests.per.connection": window})
         producer.send("t", b"0").result()
         damage(world, how)
@@ -37,7 +37,7 @@ def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how
         assert [future.result().offset for future in futures] == list(range(1, 7))
         assert producer.close()[:3] == (7, 0, 0)
 
-    assert run(app).values("t", 0) == numbers(7)
+    assert run(app).values(0) == numbers(7)
 
 
 def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_have_are_not_used_again(
@@ -47,7 +47,7 @@ def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_
     code = ErrorCode.REBALANCE_IN_PROGRESS
     monkeypatch.setattr(produce, "_WRITTEN_ALL_THE_SAME", (code,))
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.send("t", b"0").result()
         world.sandbox.fail_requests("Produce", code)
@@ -57,12 +57,12 @@ def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_
         assert producer.send("t", b"2").result().offset == 2
         assert producer.close()[:3] == (2, 0, 1)
 
-    assert run(app).values("t", 0) == numbers(3)
+    assert run(app).values(0) == numbers(3)
 
 
 @pytest.mark.parametrize("how", range(len(UNREADABLE)))
 def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline(how: int) -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "linger.ms": 0})
         producer.send("t", b"0").result()
 
@@ -82,11 +82,11 @@ def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline
         assert isinstance(error.cause.__cause__, RemoteProtocolError)
         assert producer.close(1)[:3] == (1, 0, 1)
 
-    assert run(app).values("t", 0) == numbers(2)
+    assert run(app).values(0) == numbers(2)
 
 
 def test_an_answer_with_bytes_after_its_end_is_read() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer({"linger.ms": 0})
         producer.send("t", b"0").result()
         damage(world, CHANGES.index(with_surplus))
@@ -95,11 +95,11 @@ def test_an_answer_with_bytes_after_its_end_is_read() -> None:
         assert world.clock.now_ms() - sent_at_ms == 2, "one round trip: nothing is sent again"
         producer.close()
 
-    assert run(app).values("t", 0) == numbers(2)
+    assert run(app).values(0) == numbers(2)
 
 
 def test_unreadable_producer_id_is_asked_for_again() -> None:
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = world.producer()
         producer.partitions_for("t")
         damage(world, 0)
@@ -115,7 +115,7 @@ def test_unreadable_producer_id_is_asked_for_again() -> None:
 def test_transaction_survives_an_unreadable_answer(how: int, version: int, call: str) -> None:
     """Damage comes just before the call, so it hits AddPartitions, Produce, TxnOffsetCommit or EndTxn."""
 
-    def app(world: World) -> None:
+    def app(world: SimCluster) -> None:
         producer = transactional(world)
         for number in range(3):  # what comes after it is as good as before
             producer.begin_transaction()

@@ -8,7 +8,7 @@ from kctl.client.network.in_flight import Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.sandbox import Fault
 from kctl.why import Scope, Selection, diagnose
-from tests.sim.why.scene import Scene, with_scene
+from tests.sim.why.story import Story, run_story
 
 ALL = Selection(groups=None, topics=None, has_brokers=True)
 READ_ONLY = {
@@ -24,33 +24,33 @@ READ_ONLY = {
 def test_half_dead_cluster_is_looked_at_within_the_timeout(
     fault: Fault, sick: tuple[int, ...], timeout_ms: int
 ) -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(5)
-        scene.world.commit("g", {("t", 0): 2})
+    def body(story: Story) -> None:
+        story.produce(5)
+        story.sim.commit("g", {("t", 0): 2})
         for node_id in sick:
-            scene.world.sandbox.start_fault(node_id, fault)
-        started_ms = scene.world.clock.now_ms()
-        looks = scene.looks(ALL, timeout_ms=timeout_ms)
-        assert scene.world.clock.now_ms() - started_ms <= timeout_ms
+            story.sim.sandbox.start_fault(node_id, fault)
+        started_ms = story.sim.clock.now_ms()
+        looks = story.looks(ALL, timeout_ms=timeout_ms)
+        assert story.sim.clock.now_ms() - started_ms <= timeout_ms
         diagnosis = diagnose(looks, tuple(Scope))
         silent = {each.subject for each in diagnosis.findings if each.id == "broker-unreachable"}
         assert silent == {f"broker {node_id}" for node_id in sick}
         assert all(gap.reason for gap in looks.now.gaps)
 
-    with_scene(story)
+    run_story(body)
 
 
 def test_dead_cluster_raises_at_the_timeout() -> None:
-    def story(scene: Scene) -> None:
-        scene.admin.describe_cluster()
+    def body(story: Story) -> None:
+        story.admin.describe_cluster()
         for node_id in (1, 2, 3):
-            scene.world.sandbox.start_fault(node_id, Fault.FREEZE)
-        started_ms = scene.world.clock.now_ms()
+            story.sim.sandbox.start_fault(node_id, Fault.FREEZE)
+        started_ms = story.sim.clock.now_ms()
         with pytest.raises(ApiTimeout):
-            scene.looks(ALL, timeout_ms=3_000)
-        assert scene.world.clock.now_ms() - started_ms == 3_000
+            story.looks(ALL, timeout_ms=3_000)
+        assert story.sim.clock.now_ms() - started_ms == 3_000
 
-    with_scene(story)
+    run_story(body)
 
 
 def test_only_requests_that_read_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,28 +61,28 @@ def test_only_requests_that_read_are_sent(monkeypatch: pytest.MonkeyPatch) -> No
         sent[outgoing.request.NAME] = None
         send(self, outgoing)
 
-    def story(scene: Scene) -> None:
-        scene.produce(5)
-        scene.world.commit("g", {("t", 0): 2})
+    def body(story: Story) -> None:
+        story.produce(5)
+        story.sim.commit("g", {("t", 0): 2})
         monkeypatch.setattr(NetworkClient, "send", record)
-        scene.looks(ALL, meanwhile=lambda: None)
+        story.looks(ALL, meanwhile=lambda: None)
         assert {"DescribeLogDirs", "ListOffsets", "OffsetFetch"} <= sent.keys() <= READ_ONLY
 
-    with_scene(story)
+    run_story(body)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5, 10, 20, 60])
 def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
-    def story(scene: Scene) -> None:
-        scene.world.commit("g", {("t", 0): 2})
-        sent = scene.admin.requests_sent
-        looks = scene.looks(ALL, budget=budget)
-        assert scene.admin.requests_sent - sent <= budget
+    def body(story: Story) -> None:
+        story.sim.commit("g", {("t", 0): 2})
+        sent = story.admin.requests_sent
+        looks = story.looks(ALL, budget=budget)
+        assert story.admin.requests_sent - sent <= budget
         diagnosis = diagnose(looks, tuple(Scope))
         assert bool(diagnosis.unchecked) == (budget < 60)
         assert {each.gap.reason for each in diagnosis.unchecked} <= {"the budget of requests is spent (--budget)"}
 
-    with_scene(story)
+    run_story(body)
 
 
 @pytest.mark.parametrize(
@@ -94,22 +94,22 @@ def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
     ],
 )
 def test_missing_right_is_a_gap_and_the_rest_is_checked(api: str, code: ErrorCode, ids: set[str]) -> None:
-    def story(scene: Scene) -> None:
-        scene.world.sandbox.fail_requests(api, code, times=100)
-        diagnosis = diagnose(scene.looks(ALL), tuple(Scope))
+    def body(story: Story) -> None:
+        story.sim.sandbox.fail_requests(api, code, times=100)
+        diagnosis = diagnose(story.looks(ALL), tuple(Scope))
         unchecked = {name for each in diagnosis.unchecked for name in each.ids}
         assert ids <= unchecked
         assert "no-leader" in diagnosis.checked
         assert {each.gap.request for each in diagnosis.unchecked} == {api}
 
-    with_scene(story)
+    run_story(body)
 
 
 def test_many_groups_leave_requests_for_topics_and_brokers() -> None:
-    def story(scene: Scene) -> None:
+    def body(story: Story) -> None:
         for number in range(40):
-            scene.world.commit(f"g{number}", {("t", 0): 0})
-        looks = scene.looks(ALL, budget=90)
+            story.sim.commit(f"g{number}", {("t", 0): 0})
+        looks = story.looks(ALL, budget=90)
         assert 5 < len(looks.now.groups) < 40
         assert looks.now.ends
         assert looks.now.topic_configs
@@ -118,4 +118,4 @@ def test_many_groups_leave_requests_for_topics_and_brokers() -> None:
         assert (gap.request, gap.reason) == ("OffsetFetch", "the budget of requests is spent (--budget)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
 
-    with_scene(story)
+    run_story(body)

@@ -1,8 +1,8 @@
 """Incidents of groups on the sandbox, each with its healthy twin."""
 
 from kctl.client.consumer.consumer import Consumer
-from tests.sim.admin.group_world import settle
-from tests.sim.why.scene import Scene, with_scene
+from tests.sim.kit import settle
+from tests.sim.why.story import Story, run_story
 
 
 def commit_all(*members: Consumer, rounds: int = 3) -> None:
@@ -13,45 +13,45 @@ def commit_all(*members: Consumer, rounds: int = 3) -> None:
 
 
 def test_group_without_members_has_lag() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(12, partition=1)
-        scene.produce(3, partition=2)
-        scene.world.commit("g", {("t", 0): 0, ("t", 1): 2, ("t", 2): 0})
-        found = scene.group()
+    def body(story: Story) -> None:
+        story.produce(12, partition=1)
+        story.produce(3, partition=2)
+        story.sim.commit("g", {("t", 0): 0, ("t", 1): 2, ("t", 2): 0})
+        found = story.group()
         assert found["group-no-members"].sentence == (
             "g has no active members, and 13 records wait: 10 on t-1, 3 on t-2"
         )
         assert found.keys() == {"group-no-members"}
 
-    with_scene(story, topics={"t": 3})
+    run_story(body, topics={"t": 3})
 
 
 def test_group_without_members_and_without_lag_is_no_finding() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(12)
-        scene.world.commit("g", {("t", 0): 12})
-        assert scene.group() == {}
+    def body(story: Story) -> None:
+        story.produce(12)
+        story.sim.commit("g", {("t", 0): 12})
+        assert story.group() == {}
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_member_that_stops_committing_is_stuck() -> None:
-    def story(scene: Scene) -> None:
-        member = scene.enter(scene.world.member("g", client_id="app-7", enable_auto_commit=False))
-        other = scene.enter(scene.world.member("g", client_id="app-8", enable_auto_commit=False))
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.classic_member("g", client_id="app-7", enable_auto_commit=False))
+        other = story.enter(story.sim.classic_member("g", client_id="app-8", enable_auto_commit=False))
         settle(member, other)
         for partition in range(4):
-            scene.produce(5, partition=partition)
+            story.produce(5, partition=partition)
         commit_all(member, other)
         for partition in range(4):
-            scene.produce(2, partition=partition)
+            story.produce(2, partition=partition)
 
         def meanwhile() -> None:
             for partition in range(4):
-                scene.produce(5, partition=partition)
+                story.produce(5, partition=partition)
             commit_all(other)
 
-        found = scene.group(meanwhile=meanwhile)
+        found = story.group(meanwhile=meanwhile)
         stuck = found["group-stuck"]
         assert found.keys() == {"group-stuck"}
         first = min(tp.partition for tp in member.assignment)
@@ -60,67 +60,67 @@ def test_member_that_stops_committing_is_stuck() -> None:
         assert "2 partitions with records to read; other members do" in stuck.sentence
         assert stuck.show == "kctl groups members g"
 
-    with_scene(story, topics={"t": 4})
+    run_story(body, topics={"t": 4})
 
 
 def test_members_that_read_are_not_stuck() -> None:
-    def story(scene: Scene) -> None:
-        member = scene.enter(scene.world.member("g", enable_auto_commit=False))
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.classic_member("g", enable_auto_commit=False))
         settle(member)
-        scene.produce(5)
+        story.produce(5)
         commit_all(member)
-        scene.produce(2)
+        story.produce(2)
 
         def meanwhile() -> None:
-            scene.produce(5)
+            story.produce(5)
             commit_all(member)
 
-        assert scene.group(meanwhile=meanwhile) == {}
+        assert story.group(meanwhile=meanwhile) == {}
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_offset_before_the_log_start_is_lost_data() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(20)
-        scene.world.commit("g", {("t", 0): 5})
-        assert "lost-data" not in scene.group()
-        scene.world.sandbox.delete_records("t", 0, 12)
-        lost = scene.group()["lost-data"]
+    def body(story: Story) -> None:
+        story.produce(20)
+        story.sim.commit("g", {("t", 0): 5})
+        assert "lost-data" not in story.group()
+        story.sim.sandbox.delete_records("t", 0, 12)
+        lost = story.group()["lost-data"]
         assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, and the log starts at 12"
         assert lost.cure == "kctl groups reset-offsets g --topic t:0 --to-earliest --execute"
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(8)
-        scene.produce(12)
-        scene.world.commit("g", {("t", 0): 20})
-        leader = scene.world.leader("t", 0)
-        scene.world.sandbox.move_leader("t", 0, leader, end_offset=8)
-        found = scene.group()["log-truncated"]
+    def body(story: Story) -> None:
+        story.produce(8)
+        story.produce(12)
+        story.sim.commit("g", {("t", 0): 20})
+        leader = story.sim.leader(0)
+        story.sim.sandbox.move_leader("t", 0, leader, end_offset=8)
+        found = story.group()["log-truncated"]
         assert (
             "g has committed offset 20 of t-0, but its log ends at 8: 12 records that it read are gone"
             in found.sentence
         )
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_old_unread_records_will_be_lost() -> None:
-    def story(scene: Scene) -> None:
-        scene.admin.alter_configs(retention("1000000")).raise_first()
-        scene.produce(5)
-        scene.world.commit("g", {("t", 0): 2})
-        assert "will-lose-data" not in scene.group()
-        scene.world.runtime.driver.wait(scene.world.runtime.driver.waiter(), scene.world.clock.now_ms() + 950_000)
-        found = scene.group()["will-lose-data"]
+    def body(story: Story) -> None:
+        story.admin.alter_configs(retention("1000000")).raise_first()
+        story.produce(5)
+        story.sim.commit("g", {("t", 0): 2})
+        assert "will-lose-data" not in story.group()
+        story.sim.runtime.driver.wait(story.sim.runtime.driver.waiter(), story.sim.clock.now_ms() + 950_000)
+        found = story.group()["will-lose-data"]
         assert "g is about to lose records of t-0: its next record, at offset 2, is 15m50s old" in found.sentence
         assert found.cure == "kctl configs set topic t retention.ms=2000000"
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def retention(value: str) -> dict:  # type: ignore[type-arg]
@@ -130,79 +130,79 @@ def retention(value: str) -> dict:  # type: ignore[type-arg]
 
 
 def test_members_that_never_commit() -> None:
-    def story(scene: Scene) -> None:
-        member = scene.enter(scene.world.member("g", client_id="app", enable_auto_commit=False))
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
         settle(member)
-        scene.produce(5)
+        story.produce(5)
 
         def meanwhile() -> None:
-            scene.produce(7)
+            story.produce(7)
             member.poll(timeout=1)
 
-        found = scene.group(meanwhile=meanwhile)
+        found = story.group(meanwhile=meanwhile)
         assert found.keys() == {"no-committed-offsets"}
         assert "although 7 records arrived within 10s" in found["no-committed-offsets"].sentence
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_partition_without_commit_beside_others() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(5, partition=0)
-        scene.produce(6, partition=1)
-        scene.world.commit("g", {("t", 0): 5})
-        found = scene.group()
+    def body(story: Story) -> None:
+        story.produce(5, partition=0)
+        story.produce(6, partition=1)
+        story.sim.commit("g", {("t", 0): 5})
+        found = story.group()
         assert found["uncommitted-partition"].sentence == (
             "g has committed offsets of t, but none of t-1, which has 6 records"
         )
-        scene.world.commit("g", {("t", 0): 5, ("t", 1): 6})
-        assert scene.group() == {}
+        story.sim.commit("g", {("t", 0): 5, ("t", 1): 6})
+        assert story.group() == {}
 
-    with_scene(story, topics={"t": 2})
+    run_story(body, topics={"t": 2})
 
 
 def test_more_members_than_partitions_is_a_note() -> None:
-    def story(scene: Scene) -> None:
-        members = [scene.enter(scene.world.member("g", topic="u")) for _ in range(3)]
+    def body(story: Story) -> None:
+        members = [story.enter(story.sim.classic_member("g", topic="u")) for _ in range(3)]
         for _ in range(60):
             for member in members:
                 member.poll(timeout=0.2)
-        found = scene.group()
+        found = story.group()
         assert (
             found["members-idle"].sentence == "1 of 3 members of g have no partition: there are 2 partitions to share"
         )
 
-    with_scene(story)
+    run_story(body)
 
 
 def test_group_that_subscribes_to_no_topic() -> None:
-    def story(scene: Scene) -> None:
-        member = scene.enter(scene.world.consumer(group_id="g", allow_auto_create_topics=False))
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.consumer(group_id="g", allow_auto_create_topics=False))
         member.subscribe(["gone", "t"])
         for _ in range(20):
             member.poll(timeout=0.2)
-        found = scene.group()
+        found = story.group()
         assert found["topic-missing"].sentence == "g reads gone, which does not exist or may not be described"
         assert found.keys() == {"topic-missing"}
 
-    with_scene(story)
+    run_story(body)
 
 
 def test_idle_topic_is_a_note() -> None:
-    def story(scene: Scene) -> None:
-        scene.produce(5)
-        member = scene.enter(scene.world.member("g", enable_auto_commit=False))
+    def body(story: Story) -> None:
+        story.produce(5)
+        member = story.enter(story.sim.classic_member("g", enable_auto_commit=False))
         settle(member)
         commit_all(member)
-        assert scene.group() == {}
-        driver = scene.world.runtime.driver
+        assert story.group() == {}
+        driver = story.sim.runtime.driver
         for _ in range(40):
-            driver.wait(driver.waiter(), scene.world.clock.now_ms() + 100_000)
+            driver.wait(driver.waiter(), story.sim.clock.now_ms() + 100_000)
             member.poll(timeout=0.1)
-        found = scene.group()
+        found = story.group()
         assert found["idle-topic"].sentence.startswith("g has read all of t; the newest record is 1h")
 
-    with_scene(story, topics={"t": 1})
+    run_story(body, topics={"t": 1})
 
 
 def test_unknown_group_is_an_error() -> None:
@@ -211,9 +211,9 @@ def test_unknown_group_is_an_error() -> None:
     from kctl.client.broker_errors import ErrorCode
     from kctl.client.errors import BrokerError
 
-    def story(scene: Scene) -> None:
+    def body(story: Story) -> None:
         with pytest.raises(BrokerError) as raised:
-            scene.group("nobody")
+            story.group("nobody")
         assert raised.value.code == ErrorCode.GROUP_ID_NOT_FOUND
 
-    with_scene(story)
+    run_story(body)

@@ -1,7 +1,6 @@
 """No finding about healthy clusters: groups of both protocols under load, brokers that restart one after the other."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from random import Random
 
 import pytest
@@ -11,7 +10,7 @@ from kctl.client.clock import Timer
 from kctl.client.consumer.consumer import Consumer
 from kctl.sandbox import ClusterSettings, Fault
 from kctl.why import Finding, Gatherer, Looks, Scope, Selection, diagnose
-from tests.sim.admin.group_world import GroupWorld
+from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 EVERYTHING = Selection(groups=None, topics=None, has_brokers=True)
@@ -25,7 +24,7 @@ MANY = range(6, 200)
 class Healthy:
     """A cluster drawn from a seed, its load, and its restarts."""
 
-    def __init__(self, world: GroupWorld, draw: Random, stack: ExitStack) -> None:
+    def __init__(self, world: SimCluster, draw: Random) -> None:
         self.world = world
         self.draw = draw
         self.nodes = list(world.sandbox.cluster.nodes)
@@ -36,13 +35,13 @@ class Healthy:
             least = str(draw.randint(1, max(1, replicas - 1)))
             world.sandbox.cluster.create_topic(name, count, replicas, {"min.insync.replicas": least})
             self.topics[name] = count
-        self.producer = stack.enter_context(world.producer())
+        self.producer = world.enter(world.producer())
         self.members: list[Consumer] = []
         for number in range(draw.randint(1, 3)):
             topic = draw.choice(list(self.topics))
-            join = draw.choice([world.member, world.kip_848_member])
+            join = draw.choice([world.classic_member, world.kip_848_member])
             for _ in range(draw.randint(1, 3)):
-                self.members.append(stack.enter_context(join(f"g{number}", topic)))
+                self.members.append(world.enter(join(f"g{number}", topic)))
 
     def run(self, ms: int) -> None:
         """Produce and consume for a while; every group reads faster than records come."""
@@ -76,26 +75,23 @@ def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None
     with Hub(seed=seed) as hub:
         draw = Random(seed)
         settings = ClusterSettings(default_replication_factor=1)
-        world = GroupWorld(hub, topics={}, nodes=draw.randint(1, 5), settings=settings)
+        world = SimCluster(hub, topics={}, nodes=draw.randint(1, 5), settings=settings)
 
         def app() -> None:
-            with ExitStack() as stack:
-                runtime = sim_runtime(hub, "admin", world.network)
-                admin = stack.enter_context(Admin({"bootstrap.servers": world.bootstrap}, runtime))
-                healthy = Healthy(world, draw, stack)
+            runtime = sim_runtime(hub, "admin", world.network)
+            admin = world.enter(Admin({"bootstrap.servers": world.bootstrap}, runtime))
+            healthy = Healthy(world, draw)
 
-                def look_twice() -> Looks:
-                    gatherer = Gatherer(admin, runtime, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
-                    with admin.request_budget(BUDGET):
-                        first = gatherer.look()
-                        healthy.run(APART_MS)
-                        return Looks(gatherer.look(first), first)
+            def look_twice() -> Looks:
+                gatherer = Gatherer(admin, runtime, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
+                with admin.request_budget(BUDGET):
+                    first = gatherer.look()
+                    healthy.run(APART_MS)
+                    return Looks(gatherer.look(first), first)
 
-                use(healthy, look_twice)
+            use(healthy, look_twice)
 
-        hub.spawn("app", app)
-        hub.run()
-        assert hub.live_actors == ()
+        world.run(app)
 
 
 def false_findings(looks: Looks) -> list[Finding]:

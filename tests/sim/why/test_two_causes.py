@@ -8,15 +8,15 @@ import pytest
 from kctl.client.admin import ConfigResource, ResourceType
 from kctl.sandbox import Fault
 from kctl.why import Finding, Looks, Scope, Selection, Severity, diagnose
-from tests.sim.admin.group_world import settle
-from tests.sim.why.scene import Scene, with_scene
+from tests.sim.kit import settle
+from tests.sim.why.story import Story, run_story
 from tests.sim.why.test_transaction_stories import begin
 
 EVERYTHING = Selection(groups=None, topics=None, has_brokers=True)
 FUTURE_MS = 400 * 24 * 3_600_000
 
 
-def nothing(_scene: Scene) -> None:
+def nothing(_scene: Story) -> None:
     """Leave it as it is."""
 
 
@@ -24,62 +24,62 @@ class Cause(NamedTuple):
     """What goes wrong before the first look, and between the two; the finding that it has to be."""
 
     finding: str
-    before: Callable[[Scene], None]
-    between: Callable[[Scene], None] = nothing
+    before: Callable[[Story], None]
+    between: Callable[[Story], None] = nothing
 
 
-def set_topic(scene: Scene, **values: str) -> None:
+def set_topic(story: Story, **values: str) -> None:
     configs = {name.replace("_", "."): value for name, value in values.items()}
-    scene.admin.alter_configs({ConfigResource(ResourceType.TOPIC, "t"): configs}).raise_first()
+    story.admin.alter_configs({ConfigResource(ResourceType.TOPIC, "t"): configs}).raise_first()
 
 
-def leave_group(scene: Scene) -> None:
-    scene.produce(9, partition=1)
-    scene.world.commit("left", {("t", 0): 0, ("t", 1): 2})
+def leave_group(story: Story) -> None:
+    story.produce(9, partition=1)
+    story.sim.commit("left", {("t", 0): 0, ("t", 1): 2})
 
 
-def lose_records(scene: Scene) -> None:
-    scene.produce(9, partition=0)
-    scene.world.commit("late", {("t", 0): 3, ("t", 1): 0})
-    scene.world.sandbox.delete_records("t", 0, 7)
+def lose_records(story: Story) -> None:
+    story.produce(9, partition=0)
+    story.sim.commit("late", {("t", 0): 3, ("t", 1): 0})
+    story.sim.sandbox.delete_records("t", 0, 7)
 
 
-def cut_log(scene: Scene) -> None:
-    scene.produce(4, partition=1)
-    scene.produce(4, partition=1)
-    end = scene.world.sandbox.end_offset("t", 1)
-    scene.world.commit("cut", {("t", 0): 0, ("t", 1): end})
-    scene.world.sandbox.move_leader("t", 1, scene.world.leader("t", 1), end_offset=end - 4)
+def cut_log(story: Story) -> None:
+    story.produce(4, partition=1)
+    story.produce(4, partition=1)
+    end = story.sim.sandbox.end_offset("t", 1)
+    story.sim.commit("cut", {("t", 0): 0, ("t", 1): end})
+    story.sim.sandbox.move_leader("t", 1, story.sim.leader(1), end_offset=end - 4)
 
 
-def hang(scene: Scene) -> None:
-    scene.world.sandbox.lose_markers("copier")
-    producer = begin(scene)
+def hang(story: Story) -> None:
+    story.sim.sandbox.lose_markers("copier")
+    producer = begin(story)
     producer.commit_transaction(timeout=10)
     producer.close()
-    scene.produce(2)
+    story.produce(2)
 
 
-def come_from_the_future(scene: Scene) -> None:
-    set_topic(scene, message_timestamp_after_max_ms=str(1 << 60))
-    with scene.world.producer() as producer:
-        producer.send("t", b"x", partition=1, timestamp_ms=scene.world.clock.wall_ms() + FUTURE_MS)
+def come_from_the_future(story: Story) -> None:
+    set_topic(story, message_timestamp_after_max_ms=str(1 << 60))
+    with story.sim.producer() as producer:
+        producer.send("t", b"x", partition=1, timestamp_ms=story.sim.clock.wall_ms() + FUTURE_MS)
 
 
-def stand_still(scene: Scene) -> None:
-    member = scene.enter(scene.world.member("still", enable_auto_commit=False))
+def stand_still(story: Story) -> None:
+    member = story.enter(story.sim.classic_member("still", enable_auto_commit=False))
     settle(member)
-    scene.produce(4)
+    story.produce(4)
     for _ in range(3):
         member.poll(timeout=0.2)
     member.commit_sync(timeout=5)
-    scene.produce(4)
+    story.produce(4)
 
 
-def lose_replica(scene: Scene) -> None:
-    scene.world.sandbox.cluster.create_topic("r", 1, 2, {"min.insync.replicas": "2"})
-    partition = scene.world.sandbox.cluster.topics["r"].partitions[0]
-    scene.world.sandbox.hold_follower("r", 0, next(each for each in partition.replicas if each != partition.leader_id))
+def lose_replica(story: Story) -> None:
+    story.sim.sandbox.cluster.create_topic("r", 1, 2, {"min.insync.replicas": "2"})
+    partition = story.sim.sandbox.cluster.topics["r"].partitions[0]
+    story.sim.sandbox.hold_follower("r", 0, next(each for each in partition.replicas if each != partition.leader_id))
 
 
 CAUSES = {
@@ -92,10 +92,10 @@ CAUSES = {
         Cause("future-timestamps", come_from_the_future),
         Cause("group-stuck", stand_still),
         Cause("under-min-isr", lose_replica),
-        Cause("impossible-min-isr", lambda scene: set_topic(scene, min_insync_replicas="2")),
-        Cause("unclean-election", lambda scene: create_unclean(scene)),
-        Cause("no-leader", lambda scene: scene.world.sandbox.elect_late("u", 0, 1, ms=60_000)),
-        Cause("broker-unreachable", nothing, lambda scene: scene.world.sandbox.start_fault(3, Fault.FREEZE)),
+        Cause("impossible-min-isr", lambda story: set_topic(story, min_insync_replicas="2")),
+        Cause("unclean-election", lambda story: create_unclean(story)),
+        Cause("no-leader", lambda story: story.sim.sandbox.elect_late("u", 0, 1, ms=60_000)),
+        Cause("broker-unreachable", nothing, lambda story: story.sim.sandbox.start_fault(3, Fault.FREEZE)),
     )
 }
 CONSEQUENCES = {"group-no-members"}
@@ -115,40 +115,40 @@ INCIDENTS = [
 ]
 
 
-def create_unclean(scene: Scene) -> None:
-    scene.world.sandbox.cluster.create_topic("c", 1, 3, {"unclean.leader.election.enable": "true"})
+def create_unclean(story: Story) -> None:
+    story.sim.sandbox.cluster.create_topic("c", 1, 3, {"unclean.leader.election.enable": "true"})
 
 
-def look(scene: Scene, causes: list[Cause]) -> tuple[Finding, ...]:
+def look(story: Story, causes: list[Cause]) -> tuple[Finding, ...]:
     for cause in causes:
-        cause.before(scene)
+        cause.before(story)
 
     def meanwhile() -> None:
         for cause in causes:
-            cause.between(scene)
+            cause.between(story)
 
-    looks: Looks = scene.looks(EVERYTHING, meanwhile=meanwhile)
+    looks: Looks = story.looks(EVERYTHING, meanwhile=meanwhile)
     return diagnose(looks, tuple(Scope), severity=Severity.WARNING).findings
 
 
 @pytest.mark.parametrize("incident", INCIDENTS, ids=" and ".join)
 def test_both_causes_are_found_the_graver_first(incident: tuple[str, str]) -> None:
-    def story(scene: Scene) -> None:
-        found = look(scene, [CAUSES[name] for name in incident])
+    def body(story: Story) -> None:
+        found = look(story, [CAUSES[name] for name in incident])
         ids = [each.id for each in found]
         assert set(incident) <= set(ids)
         severities = [list(Severity).index(each.severity) for each in found]
         assert severities == sorted(severities)
         assert set(ids) & CAUSES.keys() - CONSEQUENCES <= set(incident)
 
-    with_scene(story, topics={"t": 2, "u": 1})
+    run_story(body, topics={"t": 2, "u": 1})
 
 
 @pytest.mark.parametrize("name", CAUSES)
 def test_one_cause_alone_is_found_alone(name: str) -> None:
-    def story(scene: Scene) -> None:
-        ids = {each.id for each in look(scene, [CAUSES[name]])}
+    def body(story: Story) -> None:
+        ids = {each.id for each in look(story, [CAUSES[name]])}
         assert ids & CAUSES.keys() - CONSEQUENCES == {name} - CONSEQUENCES
         assert name in ids
 
-    with_scene(story, topics={"t": 2, "u": 1})
+    run_story(body, topics={"t": 2, "u": 1})

@@ -1,16 +1,14 @@
-"""Members of one group on a sandbox in virtual time, and a journal that holds them to own each partition alone."""
+"""GroupCluster: members of one group on a simulated cluster, and a journal of who owns which partition."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.group.application_side import RebalanceListener
-from kctl.client.errors import KafkaError
 from kctl.client.loop.close import CloseRequest
-from kctl.sandbox import Sandbox
+from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.groups.classic import ClassicGroup
-from kctl.sandbox.settings import ClusterSettings
-from tests.sim.consumer.scene import Scene
+from tests.sim.kit.cluster import SimCluster
 from tests.sim.virtual import Hub
 
 GROUP = "g"
@@ -75,13 +73,18 @@ class Noting(RebalanceListener):
         self.journal.note(self.name, "lost", topic_partitions)
 
 
-class GroupScene(Scene):
-    """A `Scene` whose consumers are members of group g, subscribed to t."""
+class GroupCluster(SimCluster):
+    """A cluster with topic t of six partitions; `member` makes members of group g that are subscribed to it."""
 
     def __init__(
-        self, hub: Hub, *, partitions: int = 6, nodes: int = 3, settings: ClusterSettings | None = None
+        self,
+        hub: Hub,
+        *,
+        nodes: int = 3,
+        topics: Mapping[str, int] | None = None,
+        settings: ClusterSettings | None = None,
     ) -> None:
-        super().__init__(hub, nodes=nodes, partitions=partitions, settings=settings)
+        super().__init__(hub, nodes=nodes, topics={"t": 6} if topics is None else topics, settings=settings)
         self.journal = Journal(hub, self.sandbox)
         self.seen: dict[tuple[int, int], int] = {}
         """How often each record was delivered, by partition and offset."""
@@ -93,10 +96,6 @@ class GroupScene(Scene):
         self.journal.consumers[name] = consumer
         consumer.subscribe(["t"], Noting(self.journal, name))
         return consumer
-
-    @property
-    def coordinator(self) -> int:
-        return self.sandbox.cluster.groups.node_of(GROUP).node_id
 
     def read(self, consumer: Consumer, seconds: float, *, step: float = 0.3) -> list[ConsumerRecord]:
         """Poll for so long and count what comes; every poll ends by its deadline."""
@@ -116,24 +115,3 @@ class GroupScene(Scene):
         """End the member's network as the end of its process does: sockets closed, nobody told."""
         self.journal.ended.add(name)
         consumer._side.mailbox.post_close(CloseRequest(0))
-
-    def play(self, *actors: Callable[[], None]) -> None:
-        """Run actors side by side to their ends; a failure of one is the test's."""
-        failures: list[BaseException] = []
-
-        def guarded(actor: Callable[[], None]) -> Callable[[], None]:
-            def body() -> None:
-                try:
-                    actor()
-                except (AssertionError, KafkaError) as error:
-                    failures.append(error)
-
-            return body
-
-        for number, actor in enumerate(actors):
-            self.hub.spawn(f"actor{number}", guarded(actor))
-        self.hub.run()
-        if failures:
-            raise failures[0]
-        assert self.hub.live_actors == (), "a thread is left"
-        assert self.network.open_connections == 0

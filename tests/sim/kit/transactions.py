@@ -1,4 +1,4 @@
-"""What the simulations of transactions share: a world of either version, and what readers see of it."""
+"""Transactions on a simulated cluster of either transaction.version: the producer, its calls, and what readers see."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Fault
-from tests.sim.producer.world import World, run
+from tests.sim.kit.cluster import SimCluster, run
 
 NAME = "copier"
 T0 = TopicPartition("t", 0)
@@ -20,22 +20,26 @@ HANGS = [Fault.FREEZE, Fault.SILENCE]
 TIMEOUTS_MS = [0, 100, 1000, 5000]
 
 
-def run_version(version: int, app: Callable[[World], None], *, topics: Mapping[str, int] | None = None) -> World:
+def run_version(
+    version: int, app: Callable[[SimCluster], None], *, topics: Mapping[str, int] | None = None
+) -> SimCluster:
     """Run an application on a cluster with that transaction.version."""
     return run(app, topics=topics, settings=ClusterSettings(transaction_version=version))
 
 
-def transactional(world: World, properties: Mapping[str, object] | None = None, *, is_ready: bool = True) -> Producer:
+def transactional(
+    cluster: SimCluster, properties: Mapping[str, object] | None = None, *, is_ready: bool = True
+) -> Producer:
     """Return a producer with a transactional.id, initialised unless told otherwise."""
-    producer = world.producer({"transactional.id": NAME, **(properties or {})})
+    producer = cluster.producer({"transactional.id": NAME, **(properties or {})})
     if is_ready:
         producer.init_transactions()
     return producer
 
 
-def seen(world: World, topic: str = "t", *, isolation: str = "read_committed") -> list[bytes | None]:
+def seen(cluster: SimCluster, topic: str = "t", *, isolation: str = "read_committed") -> list[bytes | None]:
     """Return the values that a consumer reads from start to end."""
-    with Consumer({"bootstrap.servers": world.bootstrap, "isolation.level": isolation}, world.runtime) as consumer:
+    with Consumer({"bootstrap.servers": cluster.bootstrap, "isolation.level": isolation}, cluster.runtime) as consumer:
         partitions = [TopicPartition(topic, info.partition) for info in consumer.partitions_for(topic)]
         consumer.assign(partitions)
         consumer.seek_to_beginning()
@@ -46,22 +50,16 @@ def seen(world: World, topic: str = "t", *, isolation: str = "read_committed") -
         return values
 
 
-def committed(world: World, partition: TopicPartition = T0, group_id: str = "g") -> int | None:
+def committed(cluster: SimCluster, partition: TopicPartition = T0, group_id: str = "g") -> int | None:
     """Return the offset that the group has committed."""
-    with Consumer({"bootstrap.servers": world.bootstrap, "group.id": group_id}, world.runtime) as consumer:
+    with Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group_id}, cluster.runtime) as consumer:
         found = consumer.committed([partition])[partition]
         return None if found is None else found.offset
 
 
-def coordinator(world: World, name: str = NAME) -> int:
+def coordinator(cluster: SimCluster, name: str = NAME) -> int:
     """Return the node that coordinates the transactional id."""
-    return world.sandbox.cluster.transactions.node_of(name).node_id
-
-
-def break_all(world: World, fault: Fault) -> None:
-    """Start a fault on every node."""
-    for node_id in (1, 2, 3):
-        world.sandbox.start_fault(node_id, fault)
+    return cluster.sandbox.cluster.transactions.node_of(name).node_id
 
 
 def make(producer: Producer, call: str, timeout_ms: int) -> None:

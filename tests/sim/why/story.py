@@ -1,35 +1,33 @@
-"""Stories for `kctl why` in virtual time: a cluster with groups, one or two looks, and what they found."""
+"""Stories for `kctl why`: a simulated cluster with groups, one or two looks, and what they found."""
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.consumer.consumer import Consumer
 from kctl.why import Diagnosis, Finding, Gatherer, Looks, Scope, Selection, diagnose, take_looks
-from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.kit import SimCluster, run_with_admin
 
 BUDGET = 200
 TIMEOUT_MS = 30_000
 APART_MS = 10_000
 
 
-class Scene:
-    """A world, an admin client, and looks by it."""
+class Story:
+    """A simulated cluster, an admin client, and looks by it."""
 
-    def __init__(self, world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
-        self.world = world
+    def __init__(self, sim: SimCluster, admin: Admin) -> None:
+        self.sim = sim
         self.admin = admin
-        self.stack = stack
         self._between: Callable[[], None] | None = None
 
     def enter(self, consumer: Consumer) -> Consumer:
         """Return a consumer that is closed at the end of the story."""
-        return self.stack.enter_context(consumer)
+        return self.sim.enter(consumer)
 
     def produce(self, count: int, topic: str = "t", partition: int = 0, *, size: int = 10) -> None:
         """Append records to a partition."""
-        with self.world.producer() as producer:
+        with self.sim.producer() as producer:
             for _ in range(count):
                 producer.send(topic, b"x" * size, partition=partition)
 
@@ -42,16 +40,16 @@ class Scene:
         timeout_ms: int = TIMEOUT_MS,
     ) -> Looks:
         """Return one look; two that are 10 s apart where something happens between them."""
-        timer = Timer(self.world.clock, timeout_ms)
+        timer = Timer(self.sim.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
-            first = take_looks(self.admin, self.world.runtime, timer, selection, 0)
+            first = take_looks(self.admin, self.sim.runtime, timer, selection, 0)
         if meanwhile is None:
             return first
-        started_ms = self.world.clock.now_ms()
+        started_ms = self.sim.clock.now_ms()
         meanwhile()
-        runtime = self.world.runtime
+        runtime = self.sim.runtime
         runtime.driver.wait(runtime.driver.waiter(), started_ms + APART_MS)
-        timer = Timer(self.world.clock, timeout_ms)
+        timer = Timer(self.sim.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
             return Looks(Gatherer(self.admin, runtime, timer, selection).look(first.now), first.now)
 
@@ -75,8 +73,6 @@ def by_id(diagnosis: Diagnosis) -> dict[str, Finding]:
     return {finding.id: finding for finding in diagnosis.findings}
 
 
-def with_scene(
-    story: Callable[[Scene], None], *, topics: Mapping[str, int] | None = None, **properties: object
-) -> None:
-    """Run a story."""
-    with_groups(lambda world, admin, stack: story(Scene(world, admin, stack)), topics=topics, **properties)
+def run_story(body: Callable[[Story], None], *, topics: Mapping[str, int] | None = None) -> None:
+    """Run a story on a cluster with these topics."""
+    run_with_admin(lambda sim, admin: body(Story(sim, admin)), topics=topics)
