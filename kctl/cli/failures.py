@@ -270,8 +270,8 @@ def _sentence(error: Any) -> str:
         return f"No such command '{unknown[1]}'. {rest}"
     if ctx is not None and hasattr(error, "possibilities"):
         known = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
-        words = ctx.command_path.split()
-        meant = did_you_mean(Unknown.OPTION, error.option_name, known, words[1] if len(words) > 1 else "")
+        command = " ".join(ctx.command_path.split()[1:3])
+        meant = did_you_mean(Unknown.OPTION, error.option_name, known, command)
         rest = "" if meant is None else f" Did you mean '{meant}'?"
         return f"No such option '{error.option_name}'.{rest}"
     return _plain_number(str(error.format_message()))

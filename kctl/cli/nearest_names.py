@@ -1,43 +1,51 @@
-"""Nearest names: the hint of errors about topics and groups that do not exist names the one that was probably meant.
+"""Nearest names: the hint of errors about topics, groups, users and transactions that do not exist names a similar one.
 
 Owns when the cluster is asked for its names: only after such an error, and for at most a second.
 Shown by tests/cli/test_nearest_names.py.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import nearest_name
 from kctl.client.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin, ConfigResource
+    from kctl.client.consumer import Consumer
 
 PATIENCE_S = 1.0
 """A hint is not worth more of the API timeout; a frozen broker may not list its groups."""
 
 
-def suggest_topics(admin: Admin, failed: Mapping[str, KafkaError]) -> None:
+def suggest_topics(client: "Admin | Consumer", failed: Mapping[str, KafkaError]) -> None:
     """Set the hint of each error that says that there is no such topic, where another has a similar name."""
-    unknown = _unknown(failed, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if unknown:
-        try:
-            _set_hints(unknown, admin.list_topics(timeout=PATIENCE_S))
-        except KafkaError:
-            return
+    _suggest(failed, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, lambda: client.list_topics(timeout=PATIENCE_S))
 
 
-def suggest_groups(admin: Admin, failed: Mapping[str, KafkaError]) -> None:
+def suggest_groups(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
     """Set the hint of each error that says that there is no such group, where another has a similar name."""
-    unknown = _unknown(failed, ErrorCode.GROUP_ID_NOT_FOUND)
-    if unknown:
-        try:
-            _set_hints(unknown, admin.list_groups(timeout=PATIENCE_S).groups)
-        except KafkaError:
-            return
+    _suggest(failed, ErrorCode.GROUP_ID_NOT_FOUND, lambda: admin.list_groups(timeout=PATIENCE_S).groups)
 
 
-def suggest_resources(admin: Admin, failed: Mapping[ConfigResource, KafkaError]) -> None:
+def suggest_users(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
+    """Set the hint of each error that says that a user has no credentials, where another has a similar name."""
+    _suggest(
+        failed, ErrorCode.RESOURCE_NOT_FOUND, lambda: admin.describe_user_scram_credentials(timeout=PATIENCE_S).done
+    )
+
+
+def suggest_transactions(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
+    """Set the hint of each error that says that there is no such transactional.id, where another is similar."""
+    _suggest(
+        failed, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, lambda: admin.list_transactions(timeout=PATIENCE_S).transactions
+    )
+
+
+def suggest_resources(admin: "Admin", failed: "Mapping[ConfigResource, KafkaError]") -> None:
     """Do the same for resources with configs that are topics."""
-    suggest_topics(admin, {one.name: error for one, error in failed.items() if one.type is ResourceType.TOPIC})
+    suggest_topics(admin, {one.name: error for one, error in failed.items() if one.type.name == "TOPIC"})
 
 
 def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
@@ -47,11 +55,13 @@ def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
         error.hint = f"did you mean {meant}?"
 
 
-def _unknown(failed: Mapping[str, KafkaError], code: ErrorCode) -> dict[str, BrokerError]:
-    return {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
-
-
-def _set_hints(unknown: Mapping[str, BrokerError], known: Iterable[str]) -> None:
-    names = list(known)
-    for name, error in unknown.items():
-        name_nearest(error, name, names)
+def _suggest(failed: Mapping[str, KafkaError], code: ErrorCode, known: Callable[[], Iterable[str]]) -> None:
+    """Set the hints of errors of that code by the names that the brokers know, which they are asked for once."""
+    unknown = {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
+    if unknown:
+        try:
+            names = list(known())
+        except KafkaError:
+            return
+        for name, error in unknown.items():
+            name_nearest(error, name, names)

@@ -15,6 +15,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.client.config import nearest_name
+from kctl.grammar.sizes import parse_size_bytes
 
 if TYPE_CHECKING:
     from kctl.client.admin import QuotaEntity
@@ -106,9 +108,9 @@ def set_(
 ) -> int:
     """Set quotas of a user, a client id, a user with a client id, or an address, and leave its others alone.
 
-    Rates are bytes or requests a second and hold for each broker on its own.
+    Rates are bytes or requests a second and hold for each broker on its own. Bytes may be a size: 1MB, 512KiB.
     """
-    values = {key: _value(key, text) for key, text in read_pairs(pairs, "'KEY=VALUE'").items()}
+    values = {_key(key, "'KEY=VALUE'"): _value(key, text) for key, text in read_pairs(pairs, "'KEY=VALUE'").items()}
     return _change(common, names, values, dry_run=dry_run)
 
 
@@ -122,8 +124,11 @@ def unset(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - as above
 ) -> int:
-    """Remove quotas of one entity, so that those of a default apply, or none."""
-    return _change(common, names, dict.fromkeys(keys), dry_run=dry_run)
+    """Remove quotas of one entity, so that those of a default apply, or none.
+
+    The result of a quota that was not set is "not set".
+    """
+    return _change(common, names, dict.fromkeys(_key(key, "'KEY'") for key in keys), dry_run=dry_run)
 
 
 @app.command()
@@ -162,11 +167,14 @@ def _change(common: Common, names: Names, values: Mapping[str, float | None], *,
     output = common.choose_output(*SHAPES)
     entity = QuotaEntity.of(names)
     with admin_of(common) as admin:
+        before = admin.describe_client_quotas(list(names)).get(entity, {}) if None in values.values() else {}
         results = admin.alter_client_quotas({entity: values}, validate_only=dry_run)
     rows: list[Row] = []
     for key, value in values.items():
         done = "unset" if value is None else "set"
         result = "failed" if entity in results.failed else f"would be {done}" if dry_run else done
+        if value is None and key not in before and result != "failed":
+            result = "not set"
         quota = None if value is None else _number(value)
         rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
     write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))
@@ -178,13 +186,25 @@ def _needed(names: Names) -> None:
         raise click.UsageError("Missing option --user, --client-id, --ip or one of their defaults.")
 
 
+def _key(key: str, where: str) -> str:
+    """Return the name of a quota. Raises: click.BadParameter: there is none of that name."""
+    if key in KEYS:
+        return key
+    near = nearest_name(key, KEYS)
+    known = f"did you mean {near}?" if near is not None else f"there are {', '.join(KEYS)}"
+    raise click.BadParameter(f"{key!r} is not a quota: {known}", param_hint=where)
+
+
 def _value(key: str, text: str) -> float:
+    """Return the number of a quota; a rate of bytes may be a size. Raises: click.BadParameter: it is not one."""
+    is_size = key.endswith("_byte_rate")
     try:
-        value = float(text)
+        value = parse_size_bytes(text) if is_size and text[-1:].isalpha() and text[:1].isdigit() else float(text)
     except ValueError:
         value = -1
     if not 0 < value < float("inf") or "_" in text:
-        raise click.BadParameter(f"{key}={text}: a quota is a number above 0", param_hint="'KEY=VALUE'")
+        sizes = ", or a size such as 1MB or 512KiB" if is_size else ""
+        raise click.BadParameter(f"{key}={text}: a quota is a number above 0{sizes}", param_hint="'KEY=VALUE'")
     return value
 
 

@@ -68,6 +68,50 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
         "--delete": "groups delete GROUP",
     },
+    "acls": {
+        "--add": "acls create", "--list": "acls list", "--remove": "acls delete", "--force": "--execute",
+        "--allow-principal": "--allow PRINCIPAL", "--deny-principal": "--deny PRINCIPAL",
+        "--allow-host": "--host ADDRESS", "--deny-host": "--host ADDRESS",
+        "--resource-pattern-type": "--prefixed", "--pattern": "--prefixed",
+    },
+    "acls create": {"--principal": "--allow PRINCIPAL"},
+    "acls check": {"--principal": "PRINCIPAL without an option"},
+    "acls list": {"--allow-principal": "--principal PRINCIPAL", "--deny-principal": "--principal PRINCIPAL"},
+    "configs": {
+        "--entity-type": "TYPE without an option", "--entity-name": "NAME without an option",
+        "--entity-default": "broker-defaults", "--describe": "configs show TYPE NAME",
+        "--alter": "configs set TYPE NAME KEY=VALUE", "--add-config": "configs set TYPE NAME KEY=VALUE",
+        "--delete-config": "configs unset TYPE NAME KEY", "--all": "configs show, which shows all",
+        "--topic": "topic NAME without an option", "--broker": "broker ID without an option",
+    },
+    "quotas": {
+        "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--entity-default": "--user-default",
+        "--describe": "quotas list", "--alter": "quotas set KEY=VALUE", "--add-config": "quotas set KEY=VALUE",
+        "--add": "quotas set KEY=VALUE", "--delete-config": "quotas unset KEY", "--name": "--user NAME",
+        "--principal": "--user NAME", "--client": "--client-id ID",
+    },
+    "users": {
+        "--entity-name": "NAME without an option", "--user": "NAME without an option",
+        "--password": "--password-file FILE", "--new-password": "--password-file FILE",
+    },
+    "partitions": {
+        "--topic": "TOPIC[:P,P-P] without an option", "-t": "TOPIC[:P,P-P] without an option",
+        "--topics-to-move-json-file": "TOPIC without an option", "--broker-list": "--to ID,...",
+        "--brokers": "--to ID,...", "--reassignment-json-file": "PLAN without an option",
+        "--generate": "partitions plan", "--execute": "partitions move PLAN", "--verify": "partitions list",
+        "--list": "partitions list", "--additional": "partitions move PLAN", "--replicas": "-r N",
+        "--all-topic-partitions": "partitions elect --all", "--election-type": "partitions elect --unclean",
+        "--path-to-json-file": "TOPIC[:P,P-P] without an option", "--partition": "TOPIC:P without an option",
+        "--timeout": "--wait DURATION",
+    },
+    "transactions": {
+        "--transactional-id": "ID without an option", "--broker-id": "--broker ID",
+        "--partition": "TOPIC:P without an option", "--max-transaction-timeout": "transactions hanging",
+        "--duration-filter": "--older-than DURATION",
+    },
+    "transactions abort": {"--topic": "TOPIC:P without an option"},
+    "brokers": {"--describe": "brokers disks", "--broker-list": "ID without an option"},
+    "apply": {"--filename": "--file FILE"},
     "": {
         "-B": "-b HOST:PORT", "--broker": "-b HOST:PORT", "--broker-list": "-b HOST:PORT", "--server": "-b HOST:PORT",
         "--servers": "-b HOST:PORT", "--hosts": "-b HOST:PORT", "--zookeeper": "-b HOST:PORT of a broker",
@@ -83,7 +127,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL", "--debug": "--trace",
     },
 }  # fmt: skip
-"""Options of other tools by command, those of every command under ''."""
+"""Options of other tools by command and by command with subcommand, those of every command under ''."""
 
 PROPERTIES = {
     "brokers": "bootstrap.servers", "broker.list": "bootstrap.servers", "bootstrap.server": "bootstrap.servers",
@@ -99,7 +143,7 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
     Args:
         kind: of what it is the name.
         known: the names that would be right in its place.
-        command: the command that it was written for.
+        command: the command that it was written for, with the subcommand.
     """
     meant = _elsewhere(kind, command).get(name)
     known = list(known)
@@ -119,7 +163,7 @@ def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
     if kind is Unknown.COMMAND:
         return COMMANDS
     if kind is Unknown.OPTION:
-        return OPTIONS[""] | OPTIONS.get(command, {})
+        return OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})
     if kind is Unknown.VARIABLE:
         return VARIABLES
     if kind is Unknown.API:

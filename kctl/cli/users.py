@@ -78,10 +78,12 @@ def list_(
 ) -> int:
     """List users with their SCRAM mechanisms and iterations."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.nearest_names import suggest_users
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         results = admin.describe_user_scram_credentials(names or None)
+        suggest_users(admin, results.failed)
     rows: list[Row] = [
         {"user": user, "mechanism": mechanism, "iterations": iterations}
         for user, found in results.done.items()
@@ -140,6 +142,7 @@ def delete(
     They are shown, and deleted with --execute, or after a yes on a terminal. Who is connected stays so.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.nearest_names import suggest_users
     from kctl.client.admin import ScramRemoval
     from kctl.client.wording import counted, one_line
 
@@ -147,6 +150,7 @@ def delete(
     execute = execute or yes
     with admin_of(common) as admin:
         found = admin.describe_user_scram_credentials(names)
+        suggest_users(admin, found.failed)
         if found.failed:
             common.say(f"{common.environment.program}: nothing was deleted")
             return report_failures(common, None, list(found.failed.values()))
@@ -195,6 +199,8 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
 
     Raises: CommandError: a new user exists already, or another one does not.
     """
+    from kctl.cli.nearest_names import suggest_users  # the client: not wanted for --help
+
     found = admin.describe_user_scram_credentials([name])
     error = found.failed.get(name)
     if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":
@@ -204,9 +210,9 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
             ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter gives it another password"
         )
     if not is_new and error is not None:
-        raise CommandError(
-            ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", "kctl users list shows who has one"
-        )
+        suggest_users(admin, found.failed)
+        hint = getattr(error, "hint", "") or "kctl users list shows who has one"
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
 

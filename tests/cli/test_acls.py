@@ -30,6 +30,8 @@ def listed(access: str, *words: str) -> list[str]:
 def test_rules_are_created_listed_by_filter_and_deleted(access: str) -> None:
     ended = kctl("acls", "create", *READ, "-b", access, "--output", "json")
     assert [row["result"] for row in rows(ended)] == ["created"]
+    ended = kctl("acls", "create", *READ, "-b", access, "--output", "json")
+    assert [row["result"] for row in rows(ended)] == ["exists"]
     words = ("--deny", "bob", "--operation", "AlterConfigs", "--operation", "delete", "--topic", "ord", "--prefixed")
     assert kctl("acls", "create", *words, "--host", "10.0.0.1", "-b", access).code == 0
     cluster = ("--allow", "User:*", "--operation", "describe", "--cluster", "kafka-cluster")

@@ -170,7 +170,8 @@ def test_interrupt_says_what_was_done_and_the_command_that_makes_the_rest(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "Missing option '--file'"),
+        ((), "Missing FILE"),
+        (("a", "-f", "b"), "FILE and --file"),
         (("--export", "-f", "x"), "--export with --file"),
         (("-f", "x", "--diff", "--dry-run"), "exclude each other"),
         (("-f", "/no/such/file"), "cannot read /no/such/file"),

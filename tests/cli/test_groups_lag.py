@@ -163,7 +163,7 @@ def test_off_a_terminal_each_look_is_a_block_with_its_summary(own: ServedSandbox
     assert "READ PER S" in blocks[1]
     summaries = [line for line in ended.stderr.splitlines() if "lag 6" in line]
     assert len(summaries) == 2
-    assert summaries[1].endswith("UTC  1 group, 1 partition, lag 6, 0/s read, 0/s written, not catching up")
+    assert summaries[1].endswith("UTC  lag 6, 0/s read, 0/s written, not catching up, 1 group, 1 partition")
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120, 200])

@@ -11,6 +11,7 @@ from tests.cli.processes import kctl
 
 TOPIC = "hint: did you mean orders?\n"
 GROUP = "hint: did you mean billing?\n"
+USER = "hint: did you mean alice?\n"
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,8 @@ def served() -> Iterator[ServedSandbox]:
     with Sandbox(nodes=2, topics={"orders": 2}).serve() as cluster:
         words = ("groups", "reset-offsets", "billing", "--create", "--topic", "orders", "--to-earliest", "--execute")
         assert kctl(*words, "-b", cluster.bootstrap).code == 0
+        user = ("users", "create", "alice", "--password-file", "-", "-b", cluster.bootstrap)
+        assert kctl(*user, stdin=b"secret").code == 0
         yield cluster
 
 
@@ -36,6 +39,9 @@ def served() -> Iterator[ServedSandbox]:
         ("doctor --topic orders --topic ordrs", TOPIC),
         ("groups lag billing --topic ordrs", TOPIC),
         ("groups reset-offsets billing --topic ordrs --to-earliest", TOPIC),
+        ("consume ordrs -e", TOPIC),
+        ("users list alce", USER),
+        ("users delete alce", USER),
         ("groups lag biling", GROUP),
         ("groups describe biling", GROUP),
         ("groups members biling", GROUP),

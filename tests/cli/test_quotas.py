@@ -51,8 +51,12 @@ def test_quotas_are_set_listed_applied_and_removed(access: str) -> None:
     }
     found = rows(kctl("quotas", "describe", "--ip", "10.0.0.1", "-b", access, "--output", "json"))
     assert ("connection_creation_rate", 3) in [(row["key"], row["quota"]) for row in found]
-    assert kctl("quotas", "unset", "--user", "ann", "producer_byte_rate", "-b", access).code == 0
+    for result in ("unset", "not set"):
+        ended = kctl("quotas", "unset", "--user", "ann", "producer_byte_rate", "-b", access, "--output", "json")
+        assert [row["result"] for row in rows(ended)] == [result]
     assert len(listed(access, "--user", "ann")) == 2
+    assert kctl("quotas", "set", "--user", "ann", "producer_byte_rate=1.5MB", "-b", access).code == 0
+    assert ("ann", None, None, "producer_byte_rate", 1_500_000) in listed(access)
 
 
 def test_dry_run_changes_nothing(access: str) -> None:
@@ -72,7 +76,7 @@ def test_dry_run_changes_nothing(access: str) -> None:
         (("set", "--user", "a", "producer_byte_rate=inf"), "a quota is a number above 0"),
         (("set", "--user", "a", "producer_byte_rate=0.5"), "INVALID_REQUEST"),
         (("set", "--user", "a", "connection_creation_rate=5"), "INVALID_REQUEST"),
-        (("set", "--user", "a", "no_such_rate=5"), "INVALID_REQUEST"),
+        (("set", "--user", "a", "no_such_rate=5"), "is not a quota: there are producer_byte_rate"),
         (("set", "--user", "a", "--user-default", "producer_byte_rate=1"), "cannot be combined"),
         (("set", "--user", "a", "--ip", "10.0.0.1", "producer_byte_rate=1"), "cannot be combined"),
         (("set", "--user", "", "producer_byte_rate=1"), "the user is empty"),

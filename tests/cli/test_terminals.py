@@ -43,7 +43,7 @@ def columns_of(text: str) -> int:
 VIEWS = {
     "probe": (("probe",), "of 1m left (--api-timeout)"),
     "probe --watch": (("probe", "--watch", "--interval", "100ms"), "addresses ready"),
-    "groups lag": (("groups", "lag", "--all", "--watch", "--interval", "100ms"), "3 groups, "),
+    "groups lag": (("groups", "lag", "--all", "--watch", "--interval", "100ms"), "UTC  lag 15"),
     "consume": (("consume", "orders", "-o", "end"), "0 records, 0/s"),
     "bench": (("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
 }

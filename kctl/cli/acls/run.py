@@ -13,8 +13,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output
-from kctl.client.admin import AclFilter, AclOperation, AclRule, Results
-from kctl.client.errors import KafkaError
+from kctl.client.admin import AclFilter, AclOperation, AclRule, Admin, Results
+from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.wording import counted, one_line
 
 COLUMNS = ("permission", "principal", "host", "operation", "resource_type", "resource", "pattern")
@@ -85,20 +85,26 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
                 "for all names that begin with it"
             )
     with admin_of(common) as admin:
-        if dry_run:
-            known = {rule for rule in rules if admin.describe_acls(AclFilter.of(rule))}
-            results: Results[AclRule, None] = Results({}, {})
-        else:
-            known = set()
-            results = admin.create_acls(rules)
+        known = _existing(admin, rules, is_needed=dry_run)
+        results = Results[AclRule, None]({}, {}) if dry_run else admin.create_acls(rules)
     rows: list[Row] = []
     for rule in rules:
-        result = "failed" if rule in results.failed else "created"
-        if dry_run:
-            result = "exists" if rule in known else "would be created"
+        result = "failed" if rule in results.failed else "exists" if rule in known else "created"
+        if dry_run and rule not in known:
+            result = "would be created"
         rows.append({**rule_row(rule), "result": result})
     write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
     return report_failures(common, results.done, list(results.failed.values()))
+
+
+def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set[AclRule]:
+    """Return those of some rules that exist; none where rules may not be listed, unless that is needed."""
+    try:
+        return {rule for rule in rules if admin.describe_acls(AclFilter.of(rule))}
+    except BrokerError:
+        if is_needed:
+            raise
+        return set()
 
 
 def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool) -> int:

@@ -18,6 +18,9 @@ app = Commands()
 @with_common(*SHAPES)
 def apply(
     common: Common,
+    positional: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The YAML file, as with --file.", show_default=False)
+    ] = None,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - reads stdin.")
     ] = None,
@@ -47,6 +50,9 @@ def apply(
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
+    if None not in (positional, file):
+        raise click.UsageError("FILE and --file: take one of them.")
+    file = file or positional
     if export:
         if file is not None or diff or prune:
             raise click.UsageError("--export with --file, --diff or --prune: it reads the cluster alone.")
@@ -57,7 +63,7 @@ def apply(
             export_topics(common, output, admin)
         return ExitCode.OK
     if file is None:
-        raise click.UsageError("Missing option '--file': the file to apply; --export prints the present topics.")
+        raise click.UsageError("Missing FILE, the file to apply; --export prints the present topics.")
     if diff + dry_run + (execute or yes) > 1:
         raise click.UsageError("--diff, --dry-run and --execute exclude each other.")
     from kctl.cli.apply.run import Wish, run_apply

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.consume.bounds import Bounds, BoundsLookup
+from kctl.cli.consume.partitions import partitions_of
 from kctl.cli.consume.reading import Limits, Reading
 from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
 from kctl.cli.exit_codes import ExitCode
@@ -79,7 +80,7 @@ class GroupReading(Reading, RebalanceListener):
         """
         self._specs = specs
         self._exit_at_end = exit_at_end
-        partitions = [TopicPartition(topic, 0) for topic in topics.names if self._consumer.partitions_for(topic)]
+        partitions = [TopicPartition(topic, 0) for topic in topics.names if partitions_of(self._consumer, topic)]
         self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # is there a coordinator; are we let in
         self._consumer.subscribe(topics.as_pattern() if topics.patterns else topics.names, self)
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.client.cluster import TopicPartition
+from kctl.cli.nearest_names import suggest_topics
+from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer import Consumer
+from kctl.client.errors import BrokerError
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.topics import TopicWords
 
@@ -30,7 +32,7 @@ def choose_partitions(
         CommandError: a topic lacks a wanted partition, a spec is about none, or no topic matches.
         BrokerError: no such topic, or not allowed.
     """
-    found = {topic: consumer.partitions_for(topic) for topic in topics.names}
+    found = {topic: partitions_of(consumer, topic) for topic in topics.names}
     if topics.patterns:
         there = consumer.list_topics()
         found |= {topic: there[topic] for topic in topics.chosen_of(there) if topic not in found}
@@ -51,3 +53,12 @@ def choose_partitions(
         if chosen and not any(spec.is_about(tp.partition) for tp in chosen):
             raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"-o {spec}: no partition that is read has such a number")
     return chosen
+
+
+def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
+    """Return the partitions of a topic. Raises: BrokerError: no such topic, with a hint at a similar one."""
+    try:
+        return consumer.partitions_for(topic)
+    except BrokerError as e:
+        suggest_topics(consumer, {topic: e})
+        raise

@@ -9,6 +9,7 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.decode.options import KEY, VALUE, LocalSchemas, check_local, parse_sides
+from kctl.client.config import nearest_name
 
 LOCAL = ("avro", "protobuf", "json", "msgpack")
 """Formats without a registry."""
@@ -99,6 +100,9 @@ def _check_registration(request: EncodeRequest) -> None:
 def _problem(text: str) -> str:
     if text in LOCAL:
         return ""
+    near = nearest_name(text, (*LOCAL, "auto", "topic"), likeness=0.7)
+    if near is not None and text != near:
+        return f"{text!r}: did you mean {near}? A subject of that name is subject:{text}."
     from kctl.serdes.encoder import parse_target  # wanted where something is encoded
 
     try:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kctl.cli.failures import explain
-from kctl.cli.formats.columns import columns_of
-from kctl.cli.formats.rows import Row, table_lines
+from kctl.cli.formats.rows import Row
 from kctl.cli.groups.lag_look import Look, shown_columns
 from kctl.cli.view.painter import text_of
+from kctl.cli.view.tables import rendered_table, width_of
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, harmless_text
 
 _ALWAYS = ("group", "topic", "partition", "lag")
-_UNLIMITED = 1 << 15
+_NAMES = ("group", "topic")
 
 
 def late_frame(before: Sequence[Text], error: KafkaError, height: int) -> list[Text]:
@@ -36,24 +36,19 @@ def draw(look: Look, summary: str, columns: int, height: int) -> list[Text]:
     if len(rows) > fitting:
         hidden = len(rows) - max(1, fitting - 1)
         rows = _worst(rows, len(rows) - hidden)
-    lines: list[Text] = [text_of((summary, "bold"))]
-    heading, *table = [*_table(rows, columns), ""] if rows else [""]
-    lines += [text_of((heading, "bold"))] if rows else []
-    lines += [text_of((line, _style(row))) for line, row in zip(table, rows, strict=False)]
+    lines: list[Text] = [text_of((summary, "bold")), *_table(rows, columns)]
     if hidden:
         lines.append(text_of((f"and {counted(hidden, 'partition')} less behind", "dim")))
     return [*lines, *notes][:room]
 
 
-def _table(rows: Sequence[Row], columns: int) -> list[str]:
-    """Return the table, a line for each row; on a narrow terminal without the columns that matter least."""
+def _table(rows: Sequence[Row], columns: int) -> list[Text]:
+    """Return the table, a line for each row; on a narrow terminal without what matters least, names cut."""
     shown = list(shown_columns(rows))
     least = [name for name in reversed(shown) if name not in _ALWAYS]
-    while True:
-        lines = list(table_lines(shown, rows, _UNLIMITED))
-        if not least or max(map(columns_of, lines)) <= columns:
-            return lines
+    while least and width_of(shown, rows) > columns:
         shown.remove(least.pop(0))
+    return rendered_table(shown, rows, columns, shortened=_NAMES)
 
 
 def _worst(rows: Sequence[Row], count: int) -> list[Row]:
@@ -65,9 +60,3 @@ def _worst(rows: Sequence[Row], count: int) -> list[Row]:
 
     kept = sorted(sorted(range(len(rows)), key=badness, reverse=True)[:count])
     return [rows[at] for at in kept]
-
-
-def _style(row: Row) -> str:
-    if row["lag"] is None or row["deleted_in"] is not None:
-        return "yellow"
-    return ""

@@ -130,14 +130,15 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
 
 
 def plain_summary(look: Look, wall_ms: int) -> str:
-    """Return clock, lag of all, rates and time to catch up in one line."""
+    """Return clock, lag of all, rates and time to catch up in one line; what matters most comes first."""
     lag, rates = total(look.lags, look.rates)
     groups = len({each.group_id for each in look.lags})
-    parts = [f"{counted(groups, 'group')}, {counted(len(look.lags), 'partition')}, lag {lag}"]
+    parts = [f"lag {lag}"]
     if rates.rate_per_s is not None and rates.produced_per_s is not None:
         parts.append(f"{rates.rate_per_s:.0f}/s read, {rates.produced_per_s:.0f}/s written")
         if lag and rates.catch_up_ms is not None:
             parts.append(f"caught up in {duration_text(rates.catch_up_ms)}")
         elif lag:
             parts.append("not catching up")
+    parts.append(f"{counted(groups, 'group')}, {counted(len(look.lags), 'partition')}")
     return f"{datetime.fromtimestamp(wall_ms / 1000, UTC):%H:%M:%S} UTC  {', '.join(parts)}"

@@ -11,6 +11,7 @@ from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.nearest_names import suggest_transactions
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, OpenTransaction, OpenTransactions, TransactionDescription, Verdict
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -76,6 +77,7 @@ def describe_transactions(common: Common, output: Output, ids: list[str]) -> int
     """Show transactions; return the exit code."""
     with admin_of(common) as admin:
         results = admin.describe_transactions(ids)
+        suggest_transactions(admin, results.failed)
     wall_ms = common.environment.clock.wall_ms()
     found = [results.done[name] for name in ids if name in results.done]
     listing = Listing(

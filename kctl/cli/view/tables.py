@@ -5,13 +5,14 @@ Owns the meaning: what is wrong is red, what may become so yellow, what works gr
 Shown by tests/unit/cli/view/test_tables.py and tests/cli/test_terminals.py.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kctl.cli.formats.rows import Row, Value, block_lines, cell, heading
+from kctl.cli.view.painter import rendered
 
 _UNLIMITED = 1 << 15
 _WRONG, _DOUBTFUL, _RIGHT, _LESS = "red", "yellow", "green", "dim"
@@ -63,13 +64,7 @@ def coloured_table(columns: Sequence[str], rows: Sequence[Row], width: int | Non
     """Yield a table as `rows.table_lines` does, with colours; blocks where it is wider than the terminal."""
     if not rows:
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(heading(column), no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell(row[column]), style_of(column, row[column])) for column in columns))
-    console = _console(width or _UNLIMITED)
-    if table.__rich_measure__(console, console.options.update(max_width=_UNLIMITED)).maximum > console.width:
+    if width is not None and width_of(columns, rows) > width:
         longest = max(map(len, columns))
         for number, row in enumerate(rows):
             yield from [""] if number else []
@@ -77,9 +72,43 @@ def coloured_table(columns: Sequence[str], rows: Sequence[Row], width: int | Non
                 [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})], width, longest
             )
         return
-    with console.capture() as capture:
-        console.print(table)
-    yield from (line.rstrip(" ") for line in capture.get().splitlines())
+    yield from rendered(rendered_table(columns, rows, width or _UNLIMITED), colour=True)
+
+
+def width_of(columns: Sequence[str], rows: Sequence[Row]) -> int:
+    """Return how many columns of a terminal a table takes."""
+    console = _console(_UNLIMITED)
+    return console.measure(_table(columns, rows, ())).maximum
+
+
+def rendered_table(
+    columns: Sequence[str], rows: Sequence[Row], width: int, shortened: Collection[str] = ()
+) -> list[Text]:
+    """Return the lines of a table; nothing without rows.
+
+    Args: shortened: columns whose values are cut where the table would be wider than that.
+    """
+    if not rows:
+        return []
+    console = _console(width)
+    lines = console.render_lines(_table(columns, rows, shortened), pad=False)
+    texts = [Text.assemble(*((text, style or "") for text, style, _ in line), end="") for line in lines]
+    for text in texts:
+        text.rstrip()
+    return texts
+
+
+def _table(columns: Sequence[str], rows: Sequence[Row], shortened: Collection[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(_text(heading(column)), no_wrap=column not in shortened)
+    for row in rows:
+        table.add_row(*(_text(cell(row[column]), style_of(column, row[column])) for column in columns))
+    return table
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
 def coloured_block(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:

@@ -3,12 +3,15 @@
 import re
 import shlex
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+import typer
 
+from kctl.cli.app import root
 from kctl.cli.spellings import rewrite
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
-from tests.docs.test_migration import PAGE, parse
+from tests.docs.test_migration import PAGE
 from tests.unit.cli.run_in_process import run_in_process
 
 NO_SERVERS = "bootstrap.servers is not set"
@@ -75,6 +78,19 @@ NAMED = [
     ("list", "Did you mean 'topics list'?"),
     ("cluster info", "There are: describe, quorum."),
     ("-L -b h:1", "kctl probe shows the brokers"),
+    ("acls create --principal User:a --operation read --topic t", "Did you mean '--allow PRINCIPAL'?"),
+    ("acls create --allow-principal User:a --operation read --topic t", "Did you mean '--allow PRINCIPAL'?"),
+    ("acls list --allow-principal User:a", "Did you mean '--principal PRINCIPAL'?"),
+    ("acls check --principal User:a --topic t", "Did you mean 'PRINCIPAL without an option'?"),
+    ("partitions plan --topic orders", "Did you mean 'TOPIC[:P,P-P] without an option'?"),
+    ("partitions move --reassignment-json-file p.json", "Did you mean 'PLAN without an option'?"),
+    ("configs show --entity-type topics", "Did you mean 'TYPE without an option'?"),
+    ("quotas set --entity-name ann producer_byte_rate=1", "Did you mean '--user NAME'?"),
+    ("quotas set producer_byte_rat=1 --user ann", "is not a quota: did you mean producer_byte_rate?"),
+    ("quotas unset xyz --user ann", "'xyz' is not a quota: there are producer_byte_rate, "),
+    ("transactions abort --topic t", "Did you mean 'TOPIC:P without an option'?"),
+    ("produce t --encode avr", "'avr': did you mean avro? A subject of that name is subject:avr."),
+    ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
 
 
@@ -146,19 +162,30 @@ def test_shared_options_move_behind_the_command() -> None:
     assert rewrite(["-b"]) == ["-b"]
 
 
+def declared(command: str) -> set[str]:
+    """Return the options of a command, or of all its subcommands."""
+    found: Any = typer.main.get_command(root)
+    for word in command.split():
+        found = found.get_command(typer.Context(found), word)
+    inner = getattr(found, "commands", {})
+    return {name for each in (found, *inner.values()) for option in each.params for name in option.opts}
+
+
 def test_options_that_are_suggested_exist() -> None:
+    shared = declared("consume")
     for command, table in OPTIONS.items():
         for typed, meant in table.items():
             option = meant.split()[0]
             if option.startswith("-"):
-                words = {"topics": ["create", "t"], "groups": ["list"]}.get(command, ["t"])
-                value = {"DURATION": "1s", "jsonl": "jsonl", "json": "table"}.get(meant.split()[-1], "1=1")
-                value = "1" if meant.split()[-1] in ("N", "RANGE") else value
-                if command == "topics" and option == "--execute":
-                    words = ["delete", "t"]
-                if meant != "--output json":  # of the commands that have it
-                    parse([command or "consume", *words, option, *([value] if len(meant.split()) > 1 else [])])
+                assert option in (declared(command) if command else shared), (command, meant)
             assert did_you_mean(Unknown.OPTION, typed, (), command) == meant
+
+
+def test_commands_in_the_place_of_options_exist() -> None:
+    named = {meant for command, table in OPTIONS.items() for meant in table.values() if meant.startswith(f"{command} ")}
+    assert len(named) > 20
+    for meant in named:
+        assert declared(" ".join(meant.split(",")[0].split()[:2])), meant
 
 
 def test_commands_that_are_suggested_exist() -> None:
