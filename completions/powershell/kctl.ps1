@@ -1822,7 +1822,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @()
+        Arguments = @('')
     }
     'partitions' = @{
         Commands = @(
