@@ -102,6 +102,11 @@ class Environment(NamedTuple):
         return self.stdout_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property
+    def colours_stderr(self) -> bool:
+        """The same of stderr."""
+        return self.stderr_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
+
+    @property
     def can_redraw(self) -> bool:
         """Whether stdout is a terminal on which a view can be painted over."""
         return self.stdout_is_tty and not self.is_dumb
@@ -124,10 +129,18 @@ class Environment(NamedTuple):
         """How wide a table may be: as the terminal; None where nobody looks at it."""
         return self.size()[0] if self.stdout_is_tty else None
 
+    def styled(self, text: str, style: str) -> str:
+        """Return a text for stderr in a style, where that has colours."""
+        if not style or not self.colours_stderr:
+            return text
+        from kctl.cli.view.painter import coloured  # rich: wanted on a terminal
+
+        return coloured(text, style)
+
     def say(self, line: str, *, is_error: bool = False) -> None:
         """Write a line for people to stderr. Where that takes nothing, the command ends as it would have."""
         text = self.secrets.masked(line)
-        if self.stderr_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb:
+        if self.colours_stderr:
             from kctl.cli.view.notices import coloured_notice  # rich: wanted on a terminal
 
             text = coloured_notice(text, is_error=is_error)

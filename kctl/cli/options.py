@@ -360,7 +360,7 @@ def _fetch_references(settings: Settings, chosen: Chosen, environment: Environme
 def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
     from kctl.cli.trace.tracer import Tracer
 
-    return Tracer(environment.say, environment.clock, limit_ms=_api_timeout_ms(settings))
+    return Tracer(environment.say, environment.clock, environment.styled, limit_ms=_api_timeout_ms(settings))
 
 
 def _notices(environment: Environment, settings: Settings) -> "WaitNotices":

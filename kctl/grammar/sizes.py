@@ -17,6 +17,7 @@ UNITS_BYTES = {
 LARGEST_BYTES = 2**53
 LONGEST_TEXT = 40
 
+_SHOWN_UNITS = ("B", "kB", "MB", "GB", "TB")
 _BY_LOWER = {unit.lower(): size for unit, size in UNITS_BYTES.items()}
 _SIZE = r"([0-9]+(?:\.[0-9]+)?)\s?([A-Za-z]*)"
 _RATE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)"
@@ -52,6 +53,16 @@ def parse_size_bytes(text: str) -> int:
     if size > LARGEST_BYTES:
         raise ValueError(f"{text!r} is more than any machine has")
     return size
+
+
+def show_size(size_bytes: float) -> str:
+    """Return a size in decimal units, with three digits: `512 B`, `4.1 GB`."""
+    unit = 0
+    while abs(size_bytes) >= 999.5 and unit < len(_SHOWN_UNITS) - 1:
+        size_bytes /= 1000
+        unit += 1
+    digits = 0 if unit == 0 or abs(size_bytes) >= 99.95 else 1
+    return f"{size_bytes:.{digits}f} {_SHOWN_UNITS[unit]}"
 
 
 def parse_rate(text: str) -> float:

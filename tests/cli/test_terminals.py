@@ -17,6 +17,8 @@ from tests.cli.tmux import Tmux
 
 JAPANESE, ROCKET = "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", "a\U0001f680"
 WIDTHS = [40, 80, 120, 200]
+LONG_FILE = str(Path(__file__).parents[2] / "README.md")
+"""A file of more lines than are produced meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,8 @@ VIEWS = {
     "probe --watch": (("probe", "--watch", "--interval", "100ms"), "addresses ready"),
     "groups lag": (("groups", "lag", "--all", "--watch", "--interval", "100ms"), "UTC  lag 15"),
     "consume": (("consume", "orders", "-o", "end"), "0 records, 0/s"),
+    "produce": (("produce", "input", "--rate", "2/s", LONG_FILE), "/s, "),
+    "bench end-to-end": (("bench", "end-to-end", "-n", "1000", "--rate", "2/s"), "/s, "),
     "bench": (("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
 }
 """Each view that runs until Ctrl-C, and what is on the screen then."""
@@ -149,3 +153,13 @@ def test_wrong_values_are_coloured_on_a_terminal_and_nowhere_else(scene: ServedS
         shown = terminal.read_all()
     assert b"\x1b[1;31mkctl topics:\x1b[0m" in shown
     assert Screen().show(shown.decode())[0].startswith("kctl topics: ")
+
+
+def test_trace_picture_is_coloured_on_a_terminal_and_plain_elsewhere(scene: ServedSandbox) -> None:
+    command = ("topics", "list", "--trace", "-b", scene.bootstrap)
+    with Terminal(*command, with_stderr=True) as terminal:
+        shown = terminal.read_all().decode()
+    assert re.search(r"connect 127\.0\.0\.1:\d+ +\d+ ms +\x1b\[32m *-*\|\x1b\[0m\r\n", shown)
+    with Terminal(*command, with_stderr=True, environ={"NO_COLOR": "1"}) as terminal:
+        assert b"\x1b" not in terminal.read_all()
+    assert "\x1b" not in kctl(*command).stderr

@@ -11,7 +11,7 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.lag_look import Look, shown_columns
 from kctl.cli.view.painter import text_of
-from kctl.cli.view.tables import rendered_table, width_of
+from kctl.cli.view.tables import fitting_table
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, harmless_text
 
@@ -36,19 +36,13 @@ def draw(look: Look, summary: str, columns: int, height: int) -> list[Text]:
     if len(rows) > fitting:
         hidden = len(rows) - max(1, fitting - 1)
         rows = _worst(rows, len(rows) - hidden)
-    lines: list[Text] = [text_of((summary, "bold")), *_table(rows, columns)]
+    lines: list[Text] = [
+        text_of((summary, "bold")),
+        *fitting_table(shown_columns(rows), rows, columns, kept=_ALWAYS, shortened=_NAMES),
+    ]
     if hidden:
         lines.append(text_of((f"and {counted(hidden, 'partition')} less behind", "dim")))
     return [*lines, *notes][:room]
-
-
-def _table(rows: Sequence[Row], columns: int) -> list[Text]:
-    """Return the table, a line for each row; on a narrow terminal without what matters least, names cut."""
-    shown = list(shown_columns(rows))
-    least = [name for name in reversed(shown) if name not in _ALWAYS]
-    while least and width_of(shown, rows) > columns:
-        shown.remove(least.pop(0))
-    return rendered_table(shown, rows, columns, shortened=_NAMES)
 
 
 def _worst(rows: Sequence[Row], count: int) -> list[Row]:

@@ -24,7 +24,7 @@ from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
 from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
 from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, View, Watch, view_of
-from kctl.cli.view.move_status import MoveStatus
+from kctl.cli.view.progress_status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -201,13 +201,14 @@ class _Move:
         runtime = system_runtime()
         watch = Watch(self._admin, {key: self._targets[key] for key in keys}, runtime.clock)
         copies = Copies(self._admin, before, watch, self._targets, self._brokers, runtime.clock)
-        status = MoveStatus(self._common.environment, wanted=shows and not self._common.quiet)
+        is_wanted = shows and not self._common.quiet
+        status = ProgressStatus(self._common.environment, wanted=is_wanted, plain_after_ms=PLAIN_EVERY_MS)
         timer = Timer(runtime.clock, FOREVER_MS if self._wanted.wait_ms is None else self._wanted.wait_ms)
 
         def missing() -> str:
             missed = watch.look()
             if missed:
-                status.show(copies.progress())
+                status.on_move(copies.progress())
             return missed
 
         try:

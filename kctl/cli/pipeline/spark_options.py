@@ -172,16 +172,16 @@ def run_job(
     common: Common, spark: SparkOptions, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
 ) -> T:
     """Run a job: with the properties for its tasks, and a view of how far it is."""
-    from kctl.cli.view.job_status import JobStatus
+    from kctl.cli.view.progress_status import ProgressStatus
     from kctl.pipeline.references import lent
 
     properties = task_properties(common.settings.by_name, is_local=spark.is_local)
     with lent(properties) as referring:
-        status = JobStatus(common.environment, wanted=not common.quiet)
+        status = ProgressStatus(common.environment, wanted=not common.quiet)
         if common.notices is not None:
             common.notices.say = status.say
         try:
-            return job(referring, spark.session_options(), status.on_progress)
+            return job(referring, spark.session_options(), status.on_job)
         finally:
             status.close()
 

@@ -66,19 +66,19 @@ def event_object(event: Event, since_ms: int) -> dict[str, Any]:
     fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - since_ms}
     for name, value in event._asdict().items():
         if name == "target":
-            fields |= _target(value)
+            fields |= {"attempt": value.attempt, **target_object(value)}
         elif name in ("phase", "cause"):
             fields[name] = value.value
         elif name == "error":
-            fields[name] = None if value is None else _error(value)
+            fields[name] = None if value is None else error_object(value)
         elif name != "at_ms":
             fields[name] = value
     return fields
 
 
-def _target(target: Target) -> dict[str, Any]:
+def target_object(target: Target) -> dict[str, Any]:
+    """Return what a connection attempt is to."""
     return {
-        "attempt": target.attempt,
         "node_id": target.node_id,
         "host": target.host,
         "port": target.port,
@@ -86,7 +86,8 @@ def _target(target: Target) -> dict[str, Any]:
     }
 
 
-def _error(error: KafkaError) -> dict[str, Any]:
+def error_object(error: KafkaError) -> dict[str, Any]:
+    """Return an error with its hint and exit code."""
     return {
         "name": type(error).__name__,
         "message": str(error),

@@ -31,10 +31,16 @@ from kctl.client.wording import harmless_text
 
 
 class Tracer:
-    """One command's trace. Hand `take` to the client as its sink, and call `finish` once."""
+    """One command's trace. Hand `on_event` to the client as its sink, and call `finish` once.
 
-    def __init__(self, say: Callable[[str], None], clock: Clock, *, limit_ms: int) -> None:
+    Args: styled: returns a text in a style of the terminal.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Clock, styled: Callable[[str, str], str], *, limit_ms: int
+    ) -> None:
         self._say = say
+        self._styled = styled
         self._clock = clock
         self._limit_ms = limit_ms
         self._started_at_ms = clock.now_ms()
@@ -55,8 +61,8 @@ class Tracer:
             width=shutil.get_terminal_size().columns,
             more=self._spans.not_shown,
         )
-        for line in lines:
-            self._say(harmless_text(line))
+        for start, bar, style in lines:
+            self._say(harmless_text(start) + self._styled(bar, style))
 
 
 def trace_line(event: Event, since_ms: int) -> str:

@@ -5,7 +5,7 @@ Shown by tests/unit/cli/view/test_notices.py and tests/cli/test_terminals.py.
 
 import re
 
-from kctl.cli.view.painter import rendered, text_of
+from kctl.cli.view.painter import coloured
 
 _NOTE = re.compile(r"(?:kctl(?: [a-z]+)?: )?note:|(?:kctl(?: [a-z]+)?: )?warning:")
 _NAME = re.compile(r"kctl(?: [a-z]+)?:")
@@ -20,5 +20,5 @@ def _line(line: str, *, is_error: bool) -> str:
     for start, style in ((re.compile("hint:"), "cyan"), (_NOTE, "yellow"), (_NAME, "bold red" if is_error else "")):
         found = start.match(line)
         if found is not None and style:
-            return rendered([text_of((found[0], style), line[found.end() :])], colour=True)[0]
+            return coloured(found[0], style) + line[found.end() :]
     return line

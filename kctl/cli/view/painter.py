@@ -34,16 +34,7 @@ def text_of(*parts: "str | Text | tuple[str, str]") -> "Text":
     """Return a line of plain and of styled parts, `("failed", "red")`; each is harmless already."""
     from rich.text import Text  # wanted where something is painted
 
-    return Text.assemble(*parts, overflow="ignore", no_wrap=True, end="")
-
-
-def cut(line: "Text", columns: int) -> "Text":
-    """Return as much of a line as fits into the columns; dots say that there was more."""
-    if line.cell_len <= columns:
-        return line
-    line = line.copy()
-    line.truncate(max(0, columns - 3), overflow="crop")
-    return line.append("..."[:columns])
+    return Text.assemble(*parts, overflow="ellipsis", no_wrap=True, end="")
 
 
 def rendered(lines: "Sequence[Text]", *, colour: bool) -> list[str]:
@@ -57,6 +48,11 @@ def rendered(lines: "Sequence[Text]", *, colour: bool) -> list[str]:
         for line in lines:
             console.print(line, end="\n", soft_wrap=True)
     return capture.get().split("\n")[: len(lines)]
+
+
+def coloured(text: str, style: str) -> str:
+    """Return a text in a style as a terminal takes it."""
+    return rendered([text_of((text, style))], colour=True)[0]
 
 
 class Painter:
@@ -95,7 +91,9 @@ class Painter:
 
     def paint(self, lines: "Sequence[Text]", columns: int) -> None:
         """Replace the last frame; no line is longer than `columns`, for longer ones are cut."""
-        fitting = [cut(line, columns) for line in lines]
+        fitting = [line.copy() for line in lines]
+        for line in fitting:
+            line.truncate(columns)
         parts = [self._back(columns)]
         parts += [f"\r{CLEAR_LINE}{line}\r\n" for line in rendered(fitting, colour=self._colour)]
         self._painted = [line.cell_len for line in fitting]  # before the write: an interrupt comes behind it

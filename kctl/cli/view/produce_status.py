@@ -14,11 +14,10 @@ from kctl.cli.view.status_line import PAINT_EVERY_MS, SHOW_AFTER_MS, Rate, Statu
 from kctl.client.clock import Clock
 from kctl.client.runtime import Driver
 from kctl.client.wording import counted
+from kctl.grammar.sizes import show_size
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 class SendFigures(NamedTuple):
@@ -45,16 +44,6 @@ def send_line(figures: SendFigures, records_per_second: float, bytes_per_second:
     text = f"{delivered}, {show_size(figures.read_bytes)}, {rates}{waiting}"
     share = min(1.0, figures.read_bytes / figures.total_bytes) if figures.total_bytes else None
     return line_with_bar(share, [text], columns)
-
-
-def show_size(size_bytes: float) -> str:
-    """Return a size in decimal units, three digits of it."""
-    unit = 0
-    while size_bytes >= 999.5 and unit < len(_UNITS) - 1:
-        size_bytes /= 1000
-        unit += 1
-    digits = 0 if unit == 0 or size_bytes >= 99.95 else 1
-    return f"{size_bytes:.{digits}f} {_UNITS[unit]}"
 
 
 class SendStatus:

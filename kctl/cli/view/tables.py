@@ -8,6 +8,7 @@ Shown by tests/unit/cli/view/test_tables.py and tests/cli/test_terminals.py.
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -81,6 +82,17 @@ def width_of(columns: Sequence[str], rows: Sequence[Row]) -> int:
     return console.measure(_table(columns, rows, ())).maximum
 
 
+def fitting_table(
+    columns: Sequence[str], rows: Sequence[Row], width: int, *, kept: Collection[str], shortened: Collection[str]
+) -> list[Text]:
+    """Return the lines of a table; where it is too wide it loses columns from its end, but those that are kept."""
+    shown = list(columns)
+    for column in reversed(columns):
+        if column not in kept and width_of(shown, rows) > width:
+            shown.remove(column)
+    return rendered_table(shown, rows, width, shortened)
+
+
 def rendered_table(
     columns: Sequence[str], rows: Sequence[Row], width: int, shortened: Collection[str] = ()
 ) -> list[Text]:
@@ -92,7 +104,9 @@ def rendered_table(
         return []
     console = _console(width)
     lines = console.render_lines(_table(columns, rows, shortened), pad=False)
-    texts = [Text.assemble(*((text, style or "") for text, style, _ in line), end="") for line in lines]
+    texts = [
+        Text.assemble(*((text, style or "") for text, style, _ in Segment.simplify(line)), end="") for line in lines
+    ]
     for text in texts:
         text.rstrip()
     return texts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.grammar.sizes import parse_size_bytes
+from kctl.grammar.sizes import parse_size_bytes, show_size
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,20 @@ def test_reads(text: str, expected: int) -> None:
 def test_refuses(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         parse_size_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (99_949, "99.9 kB"),
+        (99_951, "100 kB"),
+        (999_499, "999 kB"),
+        (999_999, "1.0 MB"),
+        (12_345_678_901_234_567, "12346 TB"),
+    ],
+)
+def test_size_is_shown_with_three_digits(size: int, text: str) -> None:
+    assert show_size(size) == text

@@ -5,8 +5,6 @@ nothing that cannot be read without it. Shown by tests/unit/cli/probe/view/test_
 """
 
 from collections.abc import Iterable
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 from rich.text import Text
@@ -32,7 +30,8 @@ _STYLES = {
     Phase.SASL: "green",
     Phase.METADATA: "bold",
 }
-LIMIT_MARK, EXPIRED_MARK, FAILED_MARK = "|", "!", "x"
+LIMIT_MARK = "|"
+_MARKS = {Outcome.FAILED: "x", Outcome.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
 _STEPS = (1, 2, 5)
 _LATE_MS = 100
@@ -91,31 +90,29 @@ def elapsed_ms(report: AddressReport, now_ms: int) -> int:
 
 def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
     """Return the bar of one address: `width` cells, and one more for a mark at its very end."""
-    cells: list[tuple[str, str]] = []
+    line = Text()
+
+    def fill(until: int, letter: str, phase: Phase) -> None:
+        line.append(letter * (until - len(line)), _STYLES[phase])
+
     until_ms = 0
     for phase in PHASES:
         if phase in report.phases_ms:
             until_ms += report.phases_ms[phase]
-            _fill(cells, scale.cell(until_ms, width), LETTERS[phase], _STYLES[phase])
-    stands = outcome(report)
+            fill(scale.cell(until_ms, width), LETTERS[phase], phase)
+    stands, end = outcome(report), scale.cell(elapsed_ms(report, now_ms), width)
     if stands is not Outcome.READY and report.phase in LETTERS:
-        _fill(
-            cells, scale.cell(elapsed_ms(report, now_ms), width), LETTERS[report.phase].lower(), _STYLES[report.phase]
-        )
-    if not cells and report.phases_ms:
+        fill(end, LETTERS[report.phase].lower(), report.phase)
+    if not line and report.phases_ms:  # too short for the scale, yet not nothing
         longest = max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
-        _fill(cells, 1, LETTERS[longest], _STYLES[longest])  # too short for the scale, yet not nothing
-    cells += [(" ", "")] * (width + 1 - len(cells))
+        fill(1, LETTERS[longest], longest)
+    line.pad_right(width + 1 - len(line))
     if scale.shows_limit:
-        cells[scale.cell(scale.limit_ms, width)] = (LIMIT_MARK, "bold")
-    ends = scale.cell(elapsed_ms(report, now_ms), width)
-    if stands is Outcome.FAILED:
-        cells[ends] = (FAILED_MARK, "red")
-    elif stands is Outcome.EXPIRED:
-        cells[ends] = (EXPIRED_MARK, "red")
-    runs = groupby(cells, key=itemgetter(1))
-    return Text.assemble(*(("".join(cell for cell, _ in run), style) for style, run in runs))
+        line = _marked(line, scale.cell(scale.limit_ms, width), LIMIT_MARK, "bold")
+    if stands in _MARKS:
+        line = _marked(line, end, _MARKS[stands], "red")
+    return line
 
 
-def _fill(cells: list[tuple[str, str]], until: int, letter: str, style: str) -> None:
-    cells += [(letter, style)] * (until - len(cells))
+def _marked(line: Text, at: int, mark: str, style: str) -> Text:
+    return Text.assemble(line[:at], (mark, style), line[at + 1 :])

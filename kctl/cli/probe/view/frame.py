@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from kctl.cli.formats.columns import columns_of, fitted
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import Outcome, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
-from kctl.cli.view.painter import cut, text_of
+from kctl.cli.view.painter import text_of
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
 from kctl.client.wording import harmless_text
@@ -64,7 +63,9 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
         lines += _row(report, scene.now_ms, scale, columns, _name_width(shown, columns))
     if hidden:
         lines.append(text_of((_rest(hidden), "dim")))
-    return [cut(line, columns) for line in (*lines, *foot)][-(rows - 1) :]
+    for line in (*lines, *foot):
+        line.truncate(columns)
+    return [*lines, *foot][-(rows - 1) :]
 
 
 def _head(scene: Scene, scale: Scale, columns: int) -> list[Text]:
@@ -123,7 +124,7 @@ def _rest(hidden: Sequence[AddressReport]) -> str:
 
 
 def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
-    return min(max((columns_of(name(report)) for report in shown), default=0), columns * 3 // 10)
+    return min(max((text_of(name(report)).cell_len for report in shown), default=0), columns * 3 // 10)
 
 
 def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Text]:
@@ -131,16 +132,16 @@ def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_wi
     total = f"{elapsed_ms(report, now_ms)} ms"
     words = (_words(report), _STYLES[stands])
     height = _lines_a_row(columns)
+    label = text_of((name(report), "bold"))
     if height == 1:
         width = (columns - name_width) * 4 // 10
-        label = (_padded(name(report), name_width), "bold")
+        label.truncate(name_width, pad=True)
         return [text_of(label, " ", bar(report, now_ms, width, scale), f" {total:>9}  ", words)]
-    label = (name(report), "bold")
     if height == 2:
         width = columns // 2 - 2
-        return [text_of(label), text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}  ", words)]
+        return [label, text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}  ", words)]
     width = columns - 3 - 10
-    return [text_of(label), text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}"), text_of("  ", words)]
+    return [label, text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}"), text_of("  ", words)]
 
 
 def _words(report: AddressReport) -> str:
@@ -157,7 +158,3 @@ def _words(report: AddressReport) -> str:
     elif report.is_ready and not report.is_done:
         words += ", not done yet"
     return words
-
-
-def _padded(text: str, width: int) -> str:
-    return fitted(text if columns_of(text) <= width else fitted(text, max(0, width - 3)) + "...", width)

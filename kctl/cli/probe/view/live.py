@@ -14,10 +14,12 @@ from rich.text import Text
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
+from kctl.cli.probe.view.report import Report
 from kctl.cli.probe.view.result import ProbeResult
-from kctl.cli.probe.view.statistics import Statistics, table
+from kctl.cli.probe.view.statistics import COLUMNS, Statistics, statistics_rows
 from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
 from kctl.cli.view.painter import Painter, text_of
+from kctl.cli.view.tables import fitting_table
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
 from kctl.client.probe import Prober
@@ -26,10 +28,11 @@ REDRAW_MS = 50
 """How often a live view moves on; more often would only cost time that the probe needs."""
 
 
-class Painted:
+class Painted(Report):
     """What the reports have in common that paint over what they showed before."""
 
     def __init__(self, out: DataOut, environment: Environment, since_ms: int) -> None:
+        super().__init__(out)
         self._clock = environment.clock
         self._environment = environment
         self._since_ms = since_ms
@@ -110,10 +113,12 @@ class WatchReport(Painted):
         self._show(f"round {result.number}: {summary(result.reports)}")
 
     def _show(self, last_line: str) -> None:
-        columns, rows = self._environment.size()
-        room = max(1, rows - 2 - len(self._events))
-        lines = table(self._statistics, columns, most=max(1, room // 4))
-        if len(table(self._statistics, columns)) <= room:
-            lines = table(self._statistics, columns)
+        columns, height = self._environment.size()
+        room = max(1, height - 3 - len(self._events))  # the heading, the last line, and the cursor below
+        rows, hidden = statistics_rows(self._statistics)
+        if len(rows) > room:
+            rows, hidden = statistics_rows(self._statistics, max(1, room - 1))
+        rest = [text_of((f"and {hidden} more", "dim"))] if hidden else []
+        table = fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])
         events = [text_of((event, "dim")) for event in self._events]
-        self._paint([*map(text_of, lines), *events, text_of((last_line, "bold"))])
+        self._paint([*table, *rest, *events, text_of((last_line, "bold"))])

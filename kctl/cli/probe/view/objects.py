@@ -7,40 +7,21 @@ tests/unit/cli/probe/view/test_objects.py, which holds every kind of object to t
 from collections.abc import Mapping
 from typing import Any
 
-from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, ProbeResult, brokers, count, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place
 from kctl.cli.probe.view.text import LoggedEvent
+from kctl.cli.trace.event_objects import error_object, target_object
+from kctl.cli.trace.event_objects import event_object as trace_object
 from kctl.client.cluster import Node
-from kctl.client.errors import KafkaError
-from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target
 from kctl.client.probe import AddressReport, CoordinatorReport, Finding, TlsReport, api_name
 from kctl.version import VERSION
 
 SCHEMA_VERSION = 1
 
-_NAMES: dict[type[LoggedEvent], str] = {
-    Started: "started",
-    PhaseDone: "phase_done",
-    Ready: "connected",
-    Failed: "failed",
-    Expired: "expired",
-    Lost: "lost",
-}
-
 
 def event_object(event: LoggedEvent, since_ms: int, round_number: int = 1) -> dict[str, Any]:
     """Return an event as plain values; instants are milliseconds since `since_ms`."""
-    fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": _NAMES[type(event)], "round": round_number}
-    fields |= event._asdict()
-    fields["at_ms"] = event.at_ms - since_ms
-    fields.pop("target")
-    fields |= {"attempt": event.target.attempt, **_target(event.target)}
-    if "phase" in fields:
-        fields["phase"] = fields["phase"].value
-    if "error" in fields:
-        fields["error"] = _error(fields["error"])
-    return fields
+    return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, since_ms)}
 
 
 def summary_object(
@@ -71,14 +52,14 @@ def address_object(report: AddressReport) -> dict[str, Any]:
     """Return all that is known of one address."""
     view, broker = report.view, report.broker
     return {
-        **_target(report.target),
+        **target_object(report.target),
         "advertised": report.advertised,
         "outcome": outcome(report).value,
         "phase": report.phase.value,
         "elapsed_ms": report.elapsed_ms,
         "limit_ms": report.limit_ms,
         "phases_ms": {phase.value: ms for phase, ms in report.phases_ms.items()},
-        "error": None if report.error is None else _error(report.error),
+        "error": None if report.error is None else error_object(report.error),
         "works_with": report.works_with or None,
         "answers_as": report.answers_as,
         "advertised_as": None if broker is None else _node(broker),
@@ -92,31 +73,13 @@ def address_object(report: AddressReport) -> dict[str, Any]:
         if report.idle is None
         else {
             "idle_ms": report.idle.idle_ms,
-            "error": None if report.idle.error is None else _error(report.idle.error),
+            "error": None if report.idle.error is None else error_object(report.idle.error),
         },
-    }
-
-
-def _target(target: Target) -> dict[str, Any]:
-    return {
-        "node_id": target.node_id,
-        "host": target.host,
-        "port": target.port,
-        "address": target.address or None,
     }
 
 
 def _node(node: Node) -> dict[str, Any]:
     return {"node_id": node.node_id, "host": node.host, "port": node.port, "rack": node.rack}
-
-
-def _error(error: KafkaError) -> dict[str, Any]:
-    return {
-        "name": type(error).__name__,
-        "message": str(error),
-        "hint": getattr(error, "hint", ""),
-        "exit_code": int(exit_code(error)),
-    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -135,7 +98,7 @@ def _coordinator(found: CoordinatorReport) -> dict[str, Any]:
         "node": None if found.node is None else _node(found.node),
         "partition": found.partition,
         "leader_id": found.leader_id,
-        "error": None if found.error is None else _error(found.error),
+        "error": None if found.error is None else error_object(found.error),
     }
 
 

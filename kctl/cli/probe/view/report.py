@@ -5,17 +5,17 @@ Shown by tests/unit/cli/probe/view/test_report.py.
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, document_lines, listing_lines, write_lines
-from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.options import Output
 from kctl.cli.probe.view.objects import address_object, event_object, summary_object
 from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
-from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, table
+from kctl.cli.probe.view.statistics import COLUMNS, Latencies, Place, Statistics, statistics_rows
 from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_logged, name, state, summary
 from kctl.cli.probe.view.write_out import Template, fill
 from kctl.client.clock import Timer
@@ -23,39 +23,20 @@ from kctl.client.events import Event, Started
 from kctl.client.probe import Prober
 
 
-class Report(Protocol):
-    """Takes what happens; a context, so that a terminal is put back whatever comes."""
-
-    def on_event(self, event: Event) -> None:
-        """Note one event."""
-        ...
-
-    def draw(self, prober: Prober, timer: Timer) -> None:
-        """Show how things are, where the report shows that at all."""
-        ...
-
-    def ended(self, result: ProbeResult) -> None:
-        """Show how a round ended."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
-class Unpainted:
-    """What the reports have in common that write as things happen."""
+class Report:
+    """What happens in a probe, shown; a context, so that a terminal is put back whatever comes."""
 
     def __init__(self, out: DataOut) -> None:
         self._out = out
 
     def on_event(self, event: Event) -> None:
-        """Show nothing: what counts is how a round ended."""
+        """Note one event."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
-        """Show nothing: nothing is painted over."""
+        """Show how things are, where the report shows that at all."""
+
+    def ended(self, result: ProbeResult) -> None:
+        """Show how a round ended."""
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +47,7 @@ class Unpainted:
         self._out.flush()
 
 
-class LinesReport(Unpainted):
+class LinesReport(Report):
     """One line an event, then what was found, and a summary."""
 
     def __init__(self, out: DataOut, since_ms: int, *, verbose: bool) -> None:
@@ -83,7 +64,7 @@ class LinesReport(Unpainted):
             self._out.write_line(line)
 
 
-class ObjectsReport(Unpainted):
+class ObjectsReport(Report):
     """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too."""
 
     def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, output: Output) -> None:
@@ -108,7 +89,7 @@ class ObjectsReport(Unpainted):
             self._out.write_line(line)
 
 
-class CsvReport(Unpainted):
+class CsvReport(Report):
     """A row for each address and round."""
 
     COLUMNS = ("round", "node_id", "host", "port", "address", "outcome", "phase", "elapsed_ms", "error")
@@ -129,7 +110,7 @@ class CsvReport(Unpainted):
         self._has_header = True
 
 
-class QuietReport(Unpainted):
+class QuietReport(Report):
     """One line a round, for those who only run it: the state and, when it is not good, why."""
 
     def ended(self, result: ProbeResult) -> None:
@@ -143,7 +124,7 @@ class QuietReport(Unpainted):
         self._out.write_line(line.replace("\n", " "))
 
 
-class WriteOutReport(Unpainted):
+class WriteOutReport(Report):
     """A template, filled for each address."""
 
     def __init__(self, out: DataOut, template: Template) -> None:
@@ -156,7 +137,7 @@ class WriteOutReport(Unpainted):
         self._out.flush()
 
 
-class RoundsReport(Unpainted):
+class RoundsReport(Report):
     """One line an address and round, and the statistics in the end, also when it is interrupted."""
 
     def __init__(self, out: DataOut, statistics: Statistics, columns: int) -> None:
@@ -174,6 +155,7 @@ class RoundsReport(Unpainted):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for line in table(self._statistics, self._columns):
+        rows, _ = statistics_rows(self._statistics)
+        for line in table_lines(COLUMNS, rows, self._columns):
             self._out.write_line(line)
-        self._out.flush()
+        super().__exit__(kind, error, traceback)

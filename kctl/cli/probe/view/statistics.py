@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kctl.cli.formats.rows import Row
 from kctl.cli.probe.view.result import Outcome, latency_ms, outcome
 from kctl.client.probe import AddressReport
 
@@ -84,67 +85,31 @@ def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
             latencies.add(None, report.reason or f"unfinished in {report.phase.value}")
 
 
-_HEADINGS = ("sent", "ok", "loss", "last", "avg", "best", "worst", "p99")
+COLUMNS = ("address", "sent", "ok", "loss", "last", "avg", "best", "worst", "p99")
 
 
-def table(statistics: Statistics, columns: int, most: int | None = None) -> list[str]:
-    """Return the statistics as a table, no line longer than `columns`; milliseconds throughout.
+def statistics_rows(statistics: Statistics, most: int | None = None) -> tuple[list[Row], int]:
+    """Return a row an address, in milliseconds, and how many are left out.
 
-    Args: most: how many addresses at most, those with most loss first; the others are counted. None has all, as met.
+    Args: most: how many addresses at most, those with most loss first. None has all, as met.
     """
     items = list(statistics.items())
-    hidden = 0
     if most is not None and len(items) > most:
         items.sort(key=lambda item: (-item[1].loss, -(item[1].worst_ms or 0)))
-        hidden, items = len(items) - most, items[:most]
-    names = [_name(place) for place, _ in items]
-    rows = [_cells(latencies) for _, latencies in items]
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    numbers = sum(widths) + 2 * len(widths)
-    longest = max([len("address"), *map(len, names)])
-    if longest + numbers > columns:
-        return _narrow(names, rows, columns) + _rest(hidden)
-    lines = ["address".ljust(longest) + _line(_HEADINGS, widths)]
-    lines += [name.ljust(longest) + _line(cells, widths) for name, cells in zip(names, rows, strict=True)]
-    return lines + _rest(hidden)
+    return [_row(*item) for item in items[:most]], len(items) - len(items[:most])
 
 
-def _name(place: Place) -> str:
+def _row(place: Place, latencies: Latencies) -> Row:
     ip = place.address.rpartition(":")[0].strip("[]")
-    return f"{place.host}:{place.port}" + (f" [{ip}]" if ip and ip != place.host else "")
-
-
-def _cells(latencies: Latencies) -> tuple[str, ...]:
     average = latencies.average_ms
-    numbers = (latencies.best_ms, latencies.worst_ms, latencies.percentile_ms(0.99))
-    return (
-        str(latencies.sent),
-        str(latencies.ok),
-        f"{latencies.loss:.0%}",
-        "failed" if latencies.last_ms is None else str(latencies.last_ms),
-        "-" if average is None else f"{average:.1f}",
-        *("-" if number is None else str(number) for number in numbers),
-    )
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-
-
-def _narrow(names: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
-    """Return a heading line an address and its numbers below, where a table has no room."""
-    lines: list[str] = []
-    for name, cells in zip(names, rows, strict=True):
-        lines.append(name[:columns])
-        line = " "
-        for heading, cell in zip(_HEADINGS, cells, strict=True):
-            if len(line) + len(heading) + len(cell) + 2 > columns:
-                lines.append(line)
-                line = " "
-            line += f" {heading} {cell}"
-        lines.append(line)
-    return lines
-
-
-def _rest(hidden: int) -> list[str]:
-    return [f"and {hidden} more"] if hidden else []
+    return {
+        "address": f"{place.host}:{place.port}" + (f" [{ip}]" if ip and ip != place.host else ""),
+        "sent": latencies.sent,
+        "ok": latencies.ok,
+        "loss": f"{latencies.loss:.0%}",
+        "last": "failed" if latencies.last_ms is None else latencies.last_ms,
+        "avg": None if average is None else f"{average:.1f}",
+        "best": latencies.best_ms,
+        "worst": latencies.worst_ms,
+        "p99": latencies.percentile_ms(0.99),
+    }

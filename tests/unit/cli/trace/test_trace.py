@@ -1,6 +1,8 @@
 """--trace: events as lines, folded into spans, drawn under the API timer."""
 
-from kctl.cli.trace.spans import End, Spans
+from collections.abc import Sequence
+
+from kctl.cli.trace.spans import End, Span, Spans
 from kctl.cli.trace.tracer import Tracer, trace_line
 from kctl.cli.trace.waterfall import waterfall
 from kctl.client.clock import ManualClock
@@ -24,6 +26,10 @@ NAME = Target(1, -1, "a.example", 9092, "")
 FIRST = NAME._replace(address="10.0.0.1:9092")
 SECOND = NAME._replace(address="10.0.0.2:9092")
 ERROR = ConnectionLost("gone")
+
+
+def drawn(spans: Sequence[Span], **of_call: int) -> list[str]:
+    return [start + bar for start, bar, _ in waterfall(spans, **of_call)]
 
 
 def fold(*events: Event) -> list[tuple[str, int, int | None, End]]:
@@ -80,7 +86,7 @@ def test_bars_lie_under_the_api_timer_on_its_scale() -> None:
         ResponseReceived(999, FIRST, "Metadata", 13, 2, 80, 499),
     ):
         spans.on_event(event)
-    lines = waterfall(spans.shown, started_at_ms=0, ended_at_ms=1000, limit_ms=5000, width=97)
+    lines = drawn(spans.shown, started_at_ms=0, ended_at_ms=1000, limit_ms=5000, width=97)
     assert lines[0].endswith("1000 ms " + "=" * 41)
     assert lines[1].endswith("400 ms expired " + "-" * 16 + "T")
     assert lines[2].endswith("499 ms " + " " * 20 + "-" * 20 + "|")
@@ -96,7 +102,7 @@ def test_span_of_request_that_expects_no_response_ends_when_it_is_sent() -> None
 def test_a_narrow_terminal_still_gets_a_bar() -> None:
     spans = Spans()
     spans.on_event(RequestSent(0, FIRST, "Metadata", 13, 1, 40))
-    lines = waterfall(spans.shown, started_at_ms=0, ended_at_ms=10, limit_ms=10, width=20, more=7)
+    lines = drawn(spans.shown, started_at_ms=0, ended_at_ms=10, limit_ms=10, width=20, more=7)
     assert lines[1].endswith(">")
     assert "and 7 more" in lines
 
@@ -118,7 +124,7 @@ def test_spans_beyond_the_bound_are_counted_not_kept() -> None:
 def test_a_tracer_says_each_event_and_then_the_picture() -> None:
     said: list[str] = []
     clock = ManualClock()
-    tracer = Tracer(said.append, clock, limit_ms=1000)
+    tracer = Tracer(said.append, clock, lambda text, _: text, limit_ms=1000)
     tracer.on_event(Started(0, NAME._replace(host="evil\x1b[31m"), Phase.DNS, 1000))
     clock.advance(5)
     tracer.finish()

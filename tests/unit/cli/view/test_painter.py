@@ -6,7 +6,7 @@ import pytest
 from rich.text import Text
 
 from kctl.cli.data_out import DataOut
-from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, cut, text_of
+from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, text_of
 from tests.cli.screen import Screen
 
 
@@ -68,19 +68,24 @@ def test_colour_only_where_it_is_wanted() -> None:
         assert (b"\x1b[31mred\x1b[0m" in stdout.getvalue()) is colour
 
 
+def painted(line: Text, columns: int) -> str:
+    stdout = io.BytesIO()
+    Painter(DataOut(stdout), colour=False).paint([line], columns)
+    return Screen().show(stdout.getvalue().decode())[0]
+
+
 @pytest.mark.parametrize("columns", range(1, 12))
-def test_line_that_is_too_long_is_cut_with_dots(columns: int) -> None:
-    line = text_of(("abcd", "red"), "efgh", "ij")
-    text = cut(line, columns).plain
-    assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: max(0, columns - 3)] + "..."[:columns])
+def test_line_that_is_too_long_is_cut_with_an_ellipsis(columns: int) -> None:
+    text = painted(text_of(("abcd", "red"), "efgh", "ij"), columns)
+    assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: columns - 1] + "\u2026")
     assert len(text) <= columns
 
 
 def test_wide_characters_are_cut_by_columns() -> None:
     line = text_of(("\u65e5\u672c\u30b0", "red"), ("\u30eb\u30fc\u30d7", "dim"))
-    assert cut(line, 12).plain == "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7"
-    assert cut(line, 11).plain == "\u65e5\u672c\u30b0\u30eb..."
-    assert cut(line, 10).plain == "\u65e5\u672c\u30b0 ..."
+    assert painted(line, 12) == "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7"
+    assert painted(line, 11) == "\u65e5\u672c\u30b0\u30eb\u30fc\u2026"
+    assert painted(line, 10) == "\u65e5\u672c\u30b0\u30eb \u2026"
 
 
 def test_wide_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:

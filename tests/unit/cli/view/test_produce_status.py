@@ -2,29 +2,10 @@
 
 import io
 
-import pytest
-
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line, show_size
+from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line
 from kctl.client.clock import ManualClock
 from kctl.client.network.system import system_runtime
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (1000, "1.0 kB"),
-        (99_949, "99.9 kB"),
-        (99_951, "100 kB"),
-        (999_499, "999 kB"),
-        (999_999, "1.0 MB"),
-        (12_345_678_901_234_567, "12346 TB"),
-    ],
-)
-def test_sizes(size: int, text: str) -> None:
-    assert show_size(size) == text
 
 
 def test_a_pipe_has_no_end_to_show() -> None:

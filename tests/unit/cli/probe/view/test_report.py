@@ -92,7 +92,7 @@ def test_rounds_end_with_the_statistics_also_when_they_are_interrupted() -> None
     lines = _written(RoundsReport(DataOut(stdout), statistics, 120), stdout)
     assert lines[0] == "round 1  kafka-a.example:9092 [10.0.0.1]  ready in 740 ms"
     assert lines[1] == "round 1  10.0.0.2:9092  failed: connection refused (RST after 1 ms)"
-    assert lines[8].startswith("address ")
+    assert lines[8].startswith("ADDRESS ")
     assert len(lines) == 8 + 1 + len(statistics)
 
 
@@ -129,5 +129,5 @@ def test_a_repeated_probe_paints_its_table() -> None:
     statistics: Statistics = {}
     add_round(statistics, result().reports)
     _written(WatchReport(DataOut(stdout), _environment(stdout), START_MS, statistics), stdout)
-    assert b"p99" in stdout.getvalue()
+    assert b"WORST" in stdout.getvalue()
     assert b"round 1: 2 of 8 addresses ready" in stdout.getvalue()

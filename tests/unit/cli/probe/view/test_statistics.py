@@ -2,7 +2,9 @@
 
 import pytest
 
-from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, add_round, table
+from kctl.cli.formats.rows import table_lines
+from kctl.cli.probe.view.statistics import COLUMNS, Latencies, Place, Statistics, add_round, statistics_rows
+from kctl.cli.view.tables import fitting_table
 from tests.unit.cli.probe.view.scenario import reports
 
 
@@ -50,29 +52,32 @@ def test_rounds_are_added_address_by_address() -> None:
     assert (silent.ok, silent.last_reason) == (0, "unfinished in apiversions")
 
 
-def test_a_table() -> None:
+def test_row_of_an_address() -> None:
     statistics = {
         Place("a.example", 9092, "10.0.0.1:9092"): taken(4, 2, 9),
         Place("10.0.0.2", 9092, "10.0.0.2:9092"): taken(None, 120),
     }
-    assert table(statistics, 80) == [
-        "address                    sent  ok  loss  last    avg  best  worst  p99",
-        "a.example:9092 [10.0.0.1]     3   3    0%     9    5.0     2      9    9",
-        "10.0.0.2:9092                 2   1   50%   120  120.0   120    120  120",
+    rows, hidden = statistics_rows(statistics)
+    assert hidden == 0
+    assert list(table_lines(COLUMNS, rows, 80)) == [
+        "ADDRESS                    SENT  OK  LOSS  LAST  AVG    BEST  WORST  P99",
+        "a.example:9092 [10.0.0.1]  3     3   0%    9     5.0    2     9      9",
+        "10.0.0.2:9092              2     1   50%   120   120.0  120   120    120",
     ]
 
 
-@pytest.mark.parametrize("columns", [20, 40, 60])
-def test_a_narrow_one(columns: int) -> None:
-    statistics = {Place("a.example", 9092, "10.0.0.1:9092"): taken(4, 2, 9)}
-    lines = table(statistics, columns)
+@pytest.mark.parametrize("columns", [30, 40, 60])
+def test_narrow_table_keeps_the_losses(columns: int) -> None:
+    statistics = {Place("a-long-name.example", 9092, "10.0.0.1:9092"): taken(4, None, 9)}
+    rows, _ = statistics_rows(statistics)
+    lines = [line.plain for line in fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])]
     assert max(map(len, lines)) <= columns
-    assert " ".join(" ".join(lines[1:]).split()) == "sent 3 ok 3 loss 0% last 9 avg 5.0 best 2 worst 9 p99 9"
+    assert lines[0].split()[:5] == ["ADDRESS", "SENT", "OK", "LOSS", "LAST"]
+    assert lines[1].split()[-(len(lines[0].split()) - 1) :][:4] == ["3", "2", "33%", "9"]
 
 
 def test_of_many_the_worst_are_shown() -> None:
     statistics = {Place(f"a{number}", 1, ""): taken(number) for number in range(100)}
     statistics[Place("dead", 1, "")] = taken(None)
-    lines = table(statistics, 80, most=3)
-    assert [line.split()[0] for line in lines] == ["address", "dead:1", "a99:1", "a98:1", "and"]
-    assert lines[-1] == "and 98 more"
+    rows, hidden = statistics_rows(statistics, most=3)
+    assert ([row["address"] for row in rows], hidden) == (["dead:1", "a99:1", "a98:1"], 98)

@@ -1,11 +1,12 @@
-"""How far a job is: a line with a bar on a terminal, plain lines now and then elsewhere, nothing with --quiet."""
+"""How far a job or a move is: a line with a bar on a terminal, plain lines at times elsewhere, nothing with --quiet."""
 
 import io
 
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.job_status import PLAIN_EVERY_MS, JobStatus, progress_line, progress_texts
+from kctl.cli.view.progress_status import PLAIN_EVERY_MS, MoveProgress, ProgressStatus, job_standing, move_standing
+from kctl.cli.view.status_line import line_with_bar
 from kctl.client.clock import ManualClock
 from kctl.pipeline.running import Progress
 
@@ -25,9 +26,14 @@ def environment(clock: ManualClock) -> Environment:
     )
 
 
+def line(progress: Progress, columns: int) -> str:
+    standing = job_standing(progress, 100)
+    return line_with_bar(standing.share, standing.texts, columns).plain
+
+
 def test_the_text_says_what_is_known() -> None:
     def told(progress: Progress, per_second: float) -> str:
-        return progress_texts(progress, per_second)[0]
+        return job_standing(progress, per_second).texts[0]
 
     assert told(Progress("planning"), 0) == "planning"
     assert told(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
@@ -48,7 +54,7 @@ def test_the_text_says_what_is_known() -> None:
     ],
 )
 def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_last(columns: int, text: str) -> None:
-    shown = progress_line(HALF, 100, columns).plain
+    shown = line(HALF, columns)
     assert len(shown) <= columns
     assert shown == text
 
@@ -56,20 +62,20 @@ def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_la
 @pytest.mark.parametrize("columns", [20, 39, 79])
 @pytest.mark.parametrize("progress", [HALF._replace(lag=None), Progress("starting Spark"), Progress("waiting", lag=0)])
 def test_no_bar_where_the_end_is_not_known(progress: Progress, columns: int) -> None:
-    shown = progress_line(progress, 100, columns).plain
+    shown = line(progress, columns)
     assert len(shown) <= columns
-    assert shown in progress_texts(progress, 100)
+    assert shown in job_standing(progress, 100).texts
 
 
 def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     clock = ManualClock()
     to = environment(clock)
-    status = JobStatus(to, wanted=True)
-    status.on_progress(Progress("planning"))
-    status.on_progress(HALF)
+    status = ProgressStatus(to, wanted=True)
+    status.on_job(Progress("planning"))
+    status.on_job(HALF)
     for second in range(1, PLAIN_EVERY_MS // 1000 + 1):
         clock.advance(1000)
-        status.on_progress(HALF._replace(records=500 + 40 * second, lag=500 - 40 * second))
+        status.on_job(HALF._replace(records=500 + 40 * second, lag=500 - 40 * second))
     status.close()
     assert isinstance(to.stderr, io.StringIO)
     assert [line.partition(", lag")[0] for line in to.stderr.getvalue().splitlines()] == [
@@ -81,8 +87,22 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
 
 def test_nothing_is_said_where_nothing_is_wanted() -> None:
     to = environment(ManualClock())
-    status = JobStatus(to, wanted=False)
-    status.on_progress(HALF)
+    status = ProgressStatus(to, wanted=False)
+    status.on_job(HALF)
     status.close()
     assert isinstance(to.stderr, io.StringIO)
     assert to.stderr.getvalue() == ""
+
+
+def test_line_has_partitions_bytes_and_time_left_and_shrinks() -> None:
+    texts = move_standing(MoveProgress(3, 10, 1_200_000_000, 4_000_000_000, 725_000)).texts
+    assert texts == [
+        "3 of 10 partitions moved, 1.2 GB of 4.0 GB copied, about 13m left",
+        "3 of 10 partitions moved, about 13m left",
+        "3/10",
+    ]
+
+
+def test_line_without_sizes_or_rate_says_less() -> None:
+    assert move_standing(MoveProgress(0, 1, 0, 0, None)).texts[0] == "0 of 1 partitions moved"
+    assert move_standing(MoveProgress(0, 1, 0, 0, 1)).texts[0] == "0 of 1 partitions moved, about 1s left"
