@@ -388,6 +388,7 @@ class KafkaTimeoutError(KafkaError):
         flag: the same limit on the command line.
         timeout_ms, elapsed_ms: its value and what was measured.
         waiting_for: what the call was waiting for when the limit passed.
+        node_ids: the brokers that it was waiting for, where it was for some of several.
         cause: the error that blocked the call, if any was met on the way.
         account: where the time went, connection attempts, and what is wrong with which node.
         summary: what, where, which limit and why in one line; `str` has the account too.
@@ -396,6 +397,7 @@ class KafkaTimeoutError(KafkaError):
     retriable = True
     limit = "default.api.timeout.ms"
     flag = "--api-timeout"
+    node_ids: "tuple[int, ...]" = ()
 
     def __init__(
         self,

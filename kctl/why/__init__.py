@@ -1,13 +1,13 @@
 """Why a group, a topic or a cluster is in trouble: what one or two looks at it show, as findings.
 
-`look.py` has the values that were read, `gather.py` reads them by bounded read-only requests, `table.py` names every
+`look.py` has the values that were read, `gathering/` reads them by bounded read-only requests, `table.py` names every
 finding once, `findings/` decides: pure functions from looks to findings. Knows no command line.
 Shown by tests/unit/why and tests/sim/why.
 """
 
 from kctl.why.diagnosis import Diagnosis, diagnose
 from kctl.why.finding import Evidence, Finding, FindingKind, Scope, Severity
-from kctl.why.gather import Gatherer, Selection, take_looks
+from kctl.why.gathering import Gatherer, Selection, take_looks
 from kctl.why.look import Gap, Look
 from kctl.why.looking import Looks
 from kctl.why.table import FINDINGS

@@ -19,6 +19,9 @@ from kctl.why.table import FINDINGS, is_at_least, kinds_of
 
 FAMILIES = (group_progress, group_members, group_offsets, transactions, partitions, brokers, connections)
 
+_READ_AFTER = {"ListGroups": ("DescribeGroups", "OffsetFetch"), "DescribeGroups": ("OffsetFetch",)}
+"""What is read only of groups that these requests have returned."""
+
 
 class Unchecked(NamedTuple):
     """Findings that could not be looked for, or not everywhere, and the gap that is the reason."""
@@ -80,7 +83,8 @@ def _unchecked(looks: Looks, kinds: list[FindingKind]) -> tuple[Unchecked, ...]:
     """Return the gaps that keep from checking something; of those with one request and one reason the first."""
     found: dict[tuple[str, str], Unchecked] = {}
     for gap in looks.now.gaps:
-        ids = tuple(kind.id for kind in kinds if gap.request in kind.requests)
+        requests = {gap.request, *_READ_AFTER.get(gap.request, ())}
+        ids = tuple(kind.id for kind in kinds if requests.intersection(kind.requests))
         if ids:
             found.setdefault((gap.request, gap.reason), Unchecked(gap, ids))
     return tuple(found.values())

@@ -37,6 +37,13 @@ class Gap(NamedTuple):
     reason: str
 
 
+class Silence(NamedTuple):
+    """Why a broker counts as silent, in words and as the error that it was."""
+
+    reason: str
+    error: KafkaError
+
+
 class ConfigValue(NamedTuple):
     """A config value and where it was set, a key of `CONFIG_SOURCES`."""
 
@@ -97,7 +104,7 @@ class Look(NamedTuple):
         transactions: by transactional.id, with `has_brokers`.
         features: the levels of the cluster.
         views: the metadata of topics and brokers as each broker reports it.
-        unreachable: brokers that did not respond, with the reason.
+        silent: brokers that did not respond, with the reason.
         probed: what the probe found, with `has_brokers`.
         paused_ms: how long brokers asked this client to pause, by broker.
         moving: partitions that are being moved, looked up where a throttle is set; None where they are not known.
@@ -127,7 +134,7 @@ class Look(NamedTuple):
     log_dirs: Mapping[int, list[LogDir]] = MappingProxyType({})
     quorum: QuorumDescription | None = None
     views: Mapping[int, MetadataView] = MappingProxyType({})
-    unreachable: Mapping[int, KafkaError] = MappingProxyType({})
+    silent: Mapping[int, Silence] = MappingProxyType({})
     probed: Probed = Probed()
     paused_ms: Mapping[str, int] = MappingProxyType({})
     moving: frozenset[TopicPartition] | None = None

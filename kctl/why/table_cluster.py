@@ -14,8 +14,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {name} is part of the cluster and does not respond: {reason}; it leads {leads} of the "
-        "{partitions} looked at",
+        sentence="broker {name} is part of the cluster and does not respond: {reason}{load}",
         leads_to="Clients wait for it until their timeouts; its partitions can be neither written nor read from here.",
         show="kctl probe",
         cure="look whether its process runs and whether its advertised address is reachable from here",

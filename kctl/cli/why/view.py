@@ -119,13 +119,20 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    for unchecked in diagnosis.unchecked[:MOST_LISTED]:
-        gap, right = unchecked.gap, _right(unchecked)
-        reason = gap.reason if right is None else f"the right {right} is missing"
-        yield f"not checked everywhere: {', '.join(unchecked.ids)}; {gap.request} ({gap.of}): {reason}"
-    more = len(diagnosis.unchecked) - MOST_LISTED
-    if more > 0:
-        yield f"not checked: {counted(more, 'more request')} without a response"
+    """Yield a line for each reason, so that one broker or one right that is missing is named once."""
+    by_reason: dict[str, list[Unchecked]] = {}
+    for unchecked in diagnosis.unchecked:
+        right = _right(unchecked)
+        reason = unchecked.gap.reason if right is None else f"the right {right} is missing"
+        by_reason.setdefault(reason, []).append(unchecked)
+    for reason, several in list(by_reason.items())[:MOST_LISTED]:
+        ids = ", ".join(dict.fromkeys(name for each in several for name in each.ids))
+        requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
+        more = f" and {len(requests) - MOST_LISTED} more" if len(requests) > MOST_LISTED else ""
+        yield f"not checked everywhere: {ids}; {', '.join(list(requests)[:MOST_LISTED])}{more}: {reason}"
+    more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])
+    if more_requests:
+        yield f"not checked: {counted(more_requests, 'more request')} without a response"
 
 
 def _wrapped(text: str, width: int, first: str = "", further: str | None = None) -> list[str]:

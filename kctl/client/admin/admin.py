@@ -344,7 +344,12 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
     # --- groups -------------------------------------------------------------------------------------------------------
 
     def list_groups(
-        self, *, states: Sequence[str] = (), types: Sequence[str] = (), timeout: Timeout = None
+        self,
+        *,
+        states: Sequence[str] = (),
+        types: Sequence[str] = (),
+        broker_ids: Sequence[int] | None = None,
+        timeout: Timeout = None,
     ) -> GroupList:
         """Return the groups of every broker, and the brokers that did not answer.
 
@@ -353,9 +358,10 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
 
         Args:
             states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.
+            broker_ids: only groups that these brokers coordinate; None: all.
         Raises: KafkaError: no broker answered.
         """
-        return group_list.list_groups(self._call("listing groups", timeout), states, types)
+        return group_list.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
 
     def describe_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
@@ -383,6 +389,12 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
         """
         call = self._call(f"listing offsets of group {group_id}", timeout)
         return group_offsets.list_group_offsets(call, group_id, partitions, require_stable=require_stable)
+
+    def list_offsets_of_groups(
+        self, group_ids: Sequence[str], *, timeout: Timeout = None
+    ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
+        """Return all that each of several groups has committed, by one request a coordinator (Kafka 3.0)."""
+        return group_offsets.list_offsets_of_groups(self._call("listing offsets of groups", timeout), group_ids)
 
     def alter_group_offsets(
         self,

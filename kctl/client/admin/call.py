@@ -277,6 +277,7 @@ class Call:
         try:
             self.wait_until(step, lambda: f"waiting for {self._names(each for each in builds if each not in ended)}")
         except ApiTimeout as timeout:
+            timeout.node_ids = tuple(each for each in builds if each not in ended)
             if not ended:
                 raise
             ended |= {node_id: timeout for node_id in builds if node_id not in ended}

@@ -4,7 +4,7 @@ Owns how long a broker that does not respond is waited for; knows no API. Shown 
 tests/sim/admin/test_transactions.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kctl.client.admin.call import Call, Results
@@ -24,13 +24,16 @@ def ask_every_broker(
     call: Call,
     build: Callable[[int], Request],
     read: Callable[[Node, Answer], V | KafkaError],
+    broker_ids: Sequence[int] | None = None,
 ) -> Results[Node, V]:
     """Return the response of every broker, or why there is none.
 
-    Args: build: makes the request to a broker that is ready, given its id.
+    Args:
+        build: makes the request to a broker that is ready, given its id.
+        broker_ids: only of these brokers, as far as the cluster has them.
     Raises: KafkaError: of the first broker, when none answered.
     """
-    nodes = {node.node_id: node for node in _brokers(call)}
+    nodes = {node.node_id: node for node in _brokers(call) if broker_ids is None or node.node_id in broker_ids}
     silent: dict[int, None] = {}
     """Brokers that were connected and did not respond: a process that stands still may continue at any time."""
     of_silent: list[KafkaError] = []

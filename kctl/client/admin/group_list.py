@@ -19,8 +19,10 @@ FIRST_VERSION_WITH_TYPES = 5
 Listings = dict[str, GroupListing]
 
 
-def list_groups(call: Call, states: Sequence[str], types: Sequence[str]) -> GroupList:
-    """Return the groups of every broker that answered, and who did not.
+def list_groups(
+    call: Call, states: Sequence[str], types: Sequence[str], broker_ids: Sequence[int] | None = None
+) -> GroupList:
+    """Return the groups of every broker, or of some, that answered, and who did not.
 
     Raises: KafkaError: of the first broker, when none answered.
     """
@@ -28,6 +30,7 @@ def list_groups(call: Call, states: Sequence[str], types: Sequence[str]) -> Grou
         call,
         lambda node_id: _request(call, node_id, states, types),
         lambda node, answer: _read(call, node, answer, types),
+        broker_ids,
     )
     merged: Listings = {}
     for listings in results.done.values():

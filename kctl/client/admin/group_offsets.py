@@ -11,7 +11,7 @@ from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import TopicPartition, by_topic
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, UnsupportedVersionError
 from kctl.client.protocol.api.offset_commit import OffsetCommitResponse
 from kctl.client.protocol.api.offset_delete import (
     OffsetDeleteRequest,
@@ -66,6 +66,55 @@ def list_group_offsets(
     failed = {key: fate for key in asked if isinstance(fate := found[key], KafkaError)}
     done = {key: fate for key in asked if not isinstance(fate := found[key], KafkaError)}
     return Results(done, failed)
+
+
+def list_offsets_of_groups(
+    call: Call, group_ids: Sequence[str]
+) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
+    """Return all that each group has committed; coordinators before Kafka 3.0 are asked about one after the other."""
+    coordinators = Coordinators(call)
+
+    def build(node_id: int, groups: list[str]) -> Request:
+        speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
+        requests = [offset_fetch(each, None, speaks, require_stable=False) for each in groups]
+        if len(groups) > 1 and not requests[0].groups:
+            raise UnsupportedVersionError(
+                f"{call.name_of(node_id)} has one group a request", api=OffsetFetchRequest.NAME
+            )
+        requests[0].groups = [group for request in requests for group in request.groups]
+        return requests[0]
+
+    def read(response: OffsetFetchResponse) -> Items[str, Committed]:
+        if len(response.groups) > len(group_ids):
+            return malformed("OffsetFetch", "a coordinator", "has more groups than were requested")
+        asked = [each.group_id for each in response.groups] or list(group_ids)
+        return [
+            (group_id, committed_in(response, group_id, (), str(coordinators.node(group_id)))) for group_id in asked
+        ]
+
+    try:
+        found = coordinators.each_group(group_ids, build, read, max_version=LAST_VERSION_WITH_NAMES)
+    except UnsupportedVersionError:
+        if len(group_ids) == 1:
+            raise
+        return _one_by_one(call, group_ids)
+    return Results({group_id: _sorted_out(of) for group_id, of in found.done.items()}, found.failed)
+
+
+def _one_by_one(call: Call, group_ids: Sequence[str]) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
+    done: dict[str, Results[TopicPartition, OffsetAndMetadata]] = {}
+    failed: dict[str, KafkaError] = {}
+    for group_id in group_ids:
+        try:
+            done[group_id] = list_offsets_of_groups(call, [group_id])[group_id]
+        except KafkaError as error:
+            failed[group_id] = error
+    return Results(done, failed)
+
+
+def _sorted_out(found: Committed) -> Results[TopicPartition, OffsetAndMetadata]:
+    done = {tp: fate for tp, fate in sorted(found.items()) if isinstance(fate, OffsetAndMetadata)}
+    return Results(done, {tp: fate for tp, fate in found.items() if isinstance(fate, KafkaError)})
 
 
 def alter_group_offsets(

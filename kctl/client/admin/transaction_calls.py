@@ -40,6 +40,7 @@ class TransactionCalls:
         producer_ids: Sequence[int] = (),
         longer_than_ms: int | None = None,
         pattern: str | None = None,
+        broker_ids: Sequence[int] | None = None,
         timeout: Timeout = None,
     ) -> TransactionList:
         """Return the transactional.ids of every broker, and the brokers that did not answer.
@@ -49,12 +50,13 @@ class TransactionCalls:
             producer_ids: only of these producers.
             longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
             pattern: only ids that match this regular expression (Kafka 4.1).
+            broker_ids: only those that these brokers coordinate; None: all.
         Raises:
             UnsupportedVersionError: a broker is older than Kafka 3.0, or than what a filter needs.
             KafkaError: no broker answered.
         """
         wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
-        return transactions.list_transactions(self._call("listing transactions", timeout), wanted)
+        return transactions.list_transactions(self._call("listing transactions", timeout), wanted, broker_ids)
 
     def describe_transactions(
         self, transactional_ids: Sequence[str], *, timeout: Timeout = None

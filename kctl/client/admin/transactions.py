@@ -84,13 +84,18 @@ class TransactionDescription(NamedTuple):
 Listings = dict[str, TransactionListing]
 
 
-def list_transactions(call: Call, wanted: TransactionFilter) -> TransactionList:
-    """Return the transactions of every broker that answered, and who did not.
+def list_transactions(
+    call: Call, wanted: TransactionFilter, broker_ids: Sequence[int] | None = None
+) -> TransactionList:
+    """Return the transactions of every broker, or of some, that answered, and who did not.
 
     Raises: KafkaError: of the first broker, when none answered.
     """
     results = ask_every_broker(
-        call, lambda node_id: _list_request(call, node_id, wanted), lambda node, answer: _listed(call, node, answer)
+        call,
+        lambda node_id: _list_request(call, node_id, wanted),
+        lambda node, answer: _listed(call, node, answer),
+        broker_ids,
     )
     merged: Listings = {}
     for listings in results.done.values():

@@ -7,8 +7,9 @@ tests/sim/why/test_cluster_stories.py.
 from collections.abc import Iterator
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError, KafkaTimeoutError, TransportError
 from kctl.client.wording import counted
-from kctl.why.finding import Evidence, Finding
+from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look
 from kctl.why.looking import Looks, age_text, by_partition, place, size_text
 from kctl.why.table import FINDINGS
@@ -38,20 +39,27 @@ def brokers(looks: Looks) -> Iterator[Finding]:
 
 def _unreachable(look: Look) -> Iterator[Finding]:
     registered = {node.node_id for node in look.nodes}
-    for node_id, error in look.unreachable.items():
+    for node_id, silence in look.silent.items():
         if node_id not in registered:
             continue
         leads = [tp for tp, info in look.partitions.items() if info.leader_id == node_id]
+        partitions = counted(len(look.partitions), "partition")
         yield FINDINGS["broker-unreachable"].found(
             {
                 "broker": node_id,
                 "name": look.node_name(node_id),
-                "reason": str(error),
-                "leads": len(leads),
-                "partitions": counted(len(look.partitions), "partition"),
+                "reason": silence.reason,
+                "load": f"; it leads {len(leads)} of the {partitions} looked at" if look.partitions else "",
             },
-            [Evidence("Metadata", f"broker {node_id}", {"error": str(error)})],
+            [Evidence("Metadata", f"broker {node_id}", _silence(silence.error))],
         )
+
+
+def _silence(error: KafkaError) -> dict[str, Value]:
+    if not isinstance(error, KafkaTimeoutError):
+        return {"error": str(error)}
+    phase = error.cause.phase if isinstance(error.cause, TransportError) else "ready"
+    return {"waited_ms": error.elapsed_ms, "phase": phase}
 
 
 def _missing(look: Look) -> Iterator[Finding]:
@@ -102,7 +110,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
     """Of an epoch that was newer in the first look: a broker may learn of one a moment later than others."""
     if looks.before is None:
         return
-    newest: dict[TopicPartition, tuple[int, int]] = {}
+    newest = {tp: (info.leader_epoch, info.leader_id) for tp, info in looks.before.partitions.items()}
     for view in looks.before.views.values():
         for topic in view.topics.values():
             for number, info in topic.partitions.items():

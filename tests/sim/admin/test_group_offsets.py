@@ -5,6 +5,10 @@ import pytest
 from kctl.client.admin import Admin, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout
+from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest
+from kctl.client.requests.group_offsets import FIRST_VERSION_WITH_GROUPS
+from kctl.sandbox.apis import api_versions
 from tests.sim.kit import SimCluster, run_with_admin, settle
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -71,5 +75,48 @@ def test_an_offset_is_not_negative() -> None:
     def use(world: SimCluster, admin: Admin) -> None:
         with pytest.raises(ValueError, match=r"t-0: an offset is an integer from 0 to .*, not -1"):
             admin.alter_group_offsets("g", {T0: -1})
+
+    run_with_admin(use)
+
+
+def test_offsets_of_several_groups_take_one_request_a_coordinator() -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
+        names = [f"g{number}" for number in range(20)]
+        for number, name in enumerate(names):
+            admin.alter_group_offsets(name, {T0: number, T1: number + 1}).raise_first()
+        sent = admin.requests_sent
+        found = admin.list_offsets_of_groups([*names, "nowhere"])
+        assert admin.requests_sent - sent <= 1 + 3
+        assert found.failed == {}
+        assert {name: of.done for name, of in found.done.items()} == {
+            **{name: {T0: (number, "", -1), T1: (number + 1, "", -1)} for number, name in enumerate(names)},
+            "nowhere": {},
+        }
+
+    run_with_admin(use)
+
+
+def test_offsets_of_several_groups_are_asked_one_by_one_of_old_coordinators(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = next(each for each in api_versions.response().api_keys if each.api_key == OffsetFetchRequest.API_KEY)
+    monkeypatch.setattr(offered, "max_version", FIRST_VERSION_WITH_GROUPS - 1)
+
+    def use(world: SimCluster, admin: Admin) -> None:
+        for number in range(4):
+            admin.alter_group_offsets(f"g{number}", {T0: number}).raise_first()
+        world.sandbox.trouble_coordinator("g3", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        found = admin.list_offsets_of_groups([f"g{number}" for number in range(4)], timeout=2)
+        assert {name: of.done for name, of in found.done.items()} == {f"g{n}": {T0: (n, "", -1)} for n in (0, 1, 2)}
+        assert [type(error) for error in found.failed.values()] == [ApiTimeout]
+
+    run_with_admin(use)
+
+
+def test_one_of_several_groups_without_a_coordinator_leaves_the_others() -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
+        for name in ("a", "b"):
+            admin.alter_group_offsets(name, {T0: 1}).raise_first()
+        world.sandbox.trouble_coordinator("a", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        found = admin.list_offsets_of_groups(["a", "b"], timeout=2)
+        assert (list(found.done), list(found.failed)) == (["b"], ["a"])
 
     run_with_admin(use)

@@ -6,7 +6,11 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.network.network_client import NetworkClient
+from kctl.client.protocol.api.api_versions import ApiVersion
+from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest
+from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
+from kctl.sandbox.apis import api_versions
 from kctl.why import Scope, Selection, diagnose
 from tests.sim.why.story import Story, run_story
 
@@ -16,6 +20,10 @@ READ_ONLY = {
     "DescribeProducers", "DescribeQuorum", "DescribeTransactions", "Fetch", "FindCoordinator", "ListGroups",
     "ListOffsets", "ListPartitionReassignments", "ListTransactions", "Metadata", "OffsetFetch",
 }  # fmt: skip
+
+
+def _offered_of(request: type[Request]) -> ApiVersion:
+    return next(each for each in api_versions.response().api_keys if each.api_key == request.API_KEY)
 
 
 @pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET_ON_REQUEST])
@@ -105,7 +113,21 @@ def test_missing_right_is_a_gap_and_the_rest_is_checked(api: str, code: ErrorCod
     run_story(body)
 
 
-def test_many_groups_leave_requests_for_topics_and_brokers() -> None:
+def test_many_groups_are_read_by_few_requests() -> None:
+    def body(story: Story) -> None:
+        for number in range(40):
+            story.sim.commit(f"g{number}", {("t", 0): 0})
+        looks = story.looks(ALL, budget=90)
+        assert len(looks.now.groups) == 40
+        assert looks.now.requests <= 70
+        assert looks.now.gaps == ()
+
+    run_story(body)
+
+
+def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_offered_of(OffsetFetchRequest), "max_version", 7)
+
     def body(story: Story) -> None:
         for number in range(40):
             story.sim.commit(f"g{number}", {("t", 0): 0})

@@ -46,7 +46,7 @@ def test_broker_that_names_leaders_of_older_epochs() -> None:
 def test_epoch_that_is_newer_since_the_first_look_is_not_stale() -> None:
     new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
     look = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
-    assert "stale-metadata" not in found_once(look, views={1: view(old), 3: view(old)})
+    assert "stale-metadata" not in found_once(look, topics=topic(old), views={1: view(old), 3: view(old)})
 
 
 def test_observer_behind_the_quorum() -> None:

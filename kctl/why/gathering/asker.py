@@ -1,0 +1,192 @@
+"""Asker: one request after the other, each with a share of the time that is left, and a gap for what has no answer.
+
+Owns the gaps, and which brokers are silent: those are not asked again. Shown by tests/sim/why/test_gather.py and
+tests/sim/why/test_silent_brokers.py.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import TypeVar
+
+from kctl.client.admin import Admin, Results
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import Clock, Timer, duration_text
+from kctl.client.cluster import Node, PartitionInfo, TopicPartition
+from kctl.client.errors import (
+    BrokerError,
+    CorruptBatchError,
+    KafkaError,
+    KafkaTimeoutError,
+    RequestBudgetError,
+    TransportError,
+)
+from kctl.why.look import Gap, Silence
+from kctl.why.looking import brokers_text
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+SHARE = 3
+"""A request gets this part of the time that is left, so that one silent broker leaves time for the rest."""
+MOST_STEP_MS = 10_000
+LEAST_STEP_MS = 50
+"""With less left nothing is sent any more."""
+MOST_READ = 10
+"""Partitions of which records are read."""
+PATIENCE_S = 2
+"""While a broker is silent, others are waited for this long once one of them has answered."""
+TIME_UP = "the time was up (--api-timeout)"
+BUDGET_SPENT = "the budget of requests is spent (--budget)"
+
+
+class Asker:
+    """Asks for one or more looks.
+
+    Args: timer: the time for all of them together.
+    """
+
+    def __init__(self, admin: Admin, clock: Clock, timer: Timer) -> None:
+        self.admin = admin
+        self.clock = clock
+        self.timer = timer
+        self.gaps: list[Gap] = []
+        self.nodes: tuple[Node, ...] = ()
+        self.silent: dict[int, Silence] = {}
+
+    @property
+    def alive(self) -> list[int]:
+        """The brokers that are not silent."""
+        return [node.node_id for node in self.nodes if node.node_id not in self.silent]
+
+    def share_s(self) -> float:
+        """Return how long the next request may take."""
+        self.timer.update()
+        return min(self.timer.remaining_ms // SHARE, MOST_STEP_MS) / 1000
+
+    def partial_s(self) -> float | None:
+        """Return how long brokers are waited for once one has answered; None while all are known to answer."""
+        return PATIENCE_S if self.silent else None
+
+    def can_ask(self, request: str, of: str) -> bool:
+        """Return whether time and budget are left for a request; note the gap where they are not."""
+        has_requests = self.admin.has_requests_left
+        if has_requests and self.share_s() * 1000 >= LEAST_STEP_MS:
+            return True
+        self.gaps.append(Gap(request, of, None, TIME_UP if has_requests else BUDGET_SPENT))
+        return False
+
+    def ask(self, request: str, of: str, call: Callable[[float], V]) -> V | None:
+        """Return the result of a call, which gets its timeout; or None and note the gap."""
+        if not self.can_ask(request, of):
+            return None
+        try:
+            return call(self.share_s())
+        except KafkaError as error:
+            self.gap(request, of, error)
+            return None
+
+    def each(
+        self, request: str, of: str, call: Callable[[float], Results[K, V]], selected: Container[K] = ()
+    ) -> dict[K, V]:
+        """Return the items that have a value; those that have none are gaps, one for each error.
+
+        Args: selected: those that the user has named.
+        Raises: KafkaError: one of these does not exist.
+        """
+        results = self.ask(request, of, call)
+        if results is None:
+            return {}
+        first: dict[str, tuple[K, KafkaError, int]] = {}
+        for key, error in results.failed.items():
+            if key in selected and is_missing(error):
+                raise error
+            if isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+                continue  # deleted since it was listed
+            name = error.name if isinstance(error, BrokerError) else type(error).__name__
+            key, kept, count = first.get(name, (key, error, 0))
+            first[name] = (key, kept, count + 1)
+        for key, error, count in first.values():
+            named = brokers_text([key]) if isinstance(key, int) else str(key)
+            self.gap(request, f"{named} and {count - 1} more" if count > 1 else named, error)
+        return results.done
+
+    def read(
+        self,
+        of: str,
+        offsets: Mapping[TopicPartition, int],
+        call: "Callable[..., Results[TopicPartition, V]]",
+        most: int = MOST_READ,
+    ) -> "dict[TopicPartition, V | KafkaError]":
+        """Return the records at offsets of the first partitions, or the damage of their batches."""
+        wanted = dict(sorted(offsets.items())[:most])
+        results = self.ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
+        if results is None:
+            return {}
+        found: dict[TopicPartition, V | KafkaError] = dict(results.done)
+        for tp, error in results.failed.items():
+            if isinstance(error, CorruptBatchError):
+                found[tp] = error
+            else:
+                self.gap("Fetch", str(tp), error)
+        return found
+
+    def readable(
+        self, known: Mapping[TopicPartition, PartitionInfo], partitions: Iterable[TopicPartition]
+    ) -> list[TopicPartition]:
+        """Return the partitions whose leader responds; the others have a gap or a finding of their own."""
+        alive = set(self.alive)
+        return [tp for tp in partitions if tp in known and known[tp].leader_id in alive]
+
+    # --- what has no answer -------------------------------------------------------------------------------------------
+
+    def silence(self, node_id: int, request: str, error: KafkaError) -> None:
+        """Note that a broker does not respond, which is a finding; it is not asked again."""
+        self.silent[node_id] = Silence(self._reason(request, error), error)
+
+    def gap(self, request: str, of: str, error: KafkaError) -> None:
+        """Note what has no answer, and why: in short where the broker is known to be silent."""
+        if isinstance(error, RequestBudgetError) or not self.admin.has_requests_left:
+            self.gaps.append(Gap(request, of, None, BUDGET_SPENT))
+            return
+        waited_for = self._waited_for(error)
+        brokers = brokers_text(waited_for)
+        if waited_for and self.silent.keys() >= set(waited_for):
+            reason = f"{brokers} {'does' if len(waited_for) == 1 else 'do'} not respond"
+        else:
+            reason = f"{f'{brokers}: ' if waited_for else ''}{self._reason(request, error)}"
+        self.gaps.append(Gap(request, of, error, reason))
+
+    def _reason(self, request: str, error: KafkaError) -> str:
+        """Return why there is no answer: of a timeout what was waited for, how long, and the timeout of the user."""
+        if not isinstance(error, KafkaTimeoutError):
+            return str(error)
+        what = f"no {request} response"
+        if isinstance(error.cause, TransportError) and len(error.node_ids) == 1:
+            what = _PHASES.get(error.cause.phase, what)
+        share = "" if error.timeout_ms >= self.timer.timeout_ms else "its share of "
+        limit = f"{share}--api-timeout {duration_text(self.timer.timeout_ms)}"
+        return f"{what} within {duration_text(error.elapsed_ms)} ({limit})"
+
+    def _waited_for(self, error: KafkaError) -> list[int]:
+        if isinstance(error, KafkaTimeoutError):
+            return list(error.node_ids)
+        if isinstance(error, TransportError):
+            return [node.node_id for node in self.nodes if (node.host, node.port) == (error.host, error.port)]
+        return []
+
+
+_PHASES = {
+    "dns": "its name was not resolved",
+    "tcp": "no connection was accepted",
+    "tls": "it accepted the connection and sent no TLS response",
+    "apiversions": "it accepted the connection and sent no ApiVersions response",
+    "sasl": "it accepted the connection and did not finish the login",
+}
+"""By the phase of a connection, what a broker has not done."""
+
+
+def is_missing(error: KafkaError) -> bool:
+    """Return whether an error means that a group or topic does not exist."""
+    return isinstance(error, BrokerError) and error.code in (
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )

@@ -1,0 +1,108 @@
+"""Gatherer: reads a `Look` by read-only requests of an admin client, and owns their order.
+
+The brokers' own metadata comes first: it shows which brokers are silent, so that no later request waits for them.
+Shown by tests/sim/why/test_gather.py.
+"""
+
+from kctl.client.admin import Admin
+from kctl.client.clock import Timer
+from kctl.client.runtime import Runtime
+from kctl.why.gathering.asker import Asker
+from kctl.why.gathering.brokers import probe_brokers, with_brokers
+from kctl.why.gathering.groups import read_groups
+from kctl.why.gathering.offsets import with_expiring, with_offsets, with_records
+from kctl.why.gathering.selection import Selection
+from kctl.why.gathering.topics import with_configs, with_topics, with_views
+from kctl.why.gathering.transactions import with_open_transactions
+from kctl.why.look import Look
+from kctl.why.looking import Looks
+from kctl.why.throttles import Throttles
+
+RESERVE, RESERVE_EACH = 12, 8
+"""Requests that are kept for what is read after the groups: in all, and for each broker."""
+_READ_ONCE = frozenset({"DescribeConfigs", "ListPartitionReassignments"})
+
+
+class Gatherer:
+    """Reads looks.
+
+    Args:
+        admin: its calls are bounded by `timer`.
+        timer: the time for all looks together.
+        throttles: takes the events of `admin`.
+        is_repeated: there will be a second look, which has to find half of the budget.
+    """
+
+    def __init__(
+        self,
+        admin: Admin,
+        runtime: Runtime,
+        timer: Timer,
+        selection: Selection,
+        throttles: Throttles | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
+        self._throttles = throttles or Throttles()
+        self._is_repeated = is_repeated
+        self._admin = admin
+        self._runtime = runtime
+        self._selection = selection
+        self._asker = Asker(admin, runtime.clock, timer)
+
+    def look(self, before: Look | None = None) -> Look:
+        """Return what can be read in time.
+
+        Args: before: an earlier look; what hardly changes is taken from it.
+        Raises: KafkaError: no broker responds, or what was selected by name does not exist.
+        """
+        asker, selection = self._asker, self._selection
+        asker.gaps = [] if before is None else [gap for gap in before.gaps if gap.request in _READ_ONCE]
+        sent_before = self._admin.requests_sent
+        look = Look(self._runtime.clock.wall_ms())
+        cluster = self._admin.describe_cluster()
+        asker.nodes = cluster.nodes
+        look = look._replace(nodes=cluster.nodes, controller_id=cluster.controller_id)
+        look = with_views(asker, look, selection, before)
+        if selection.has_brokers:
+            probed = probe_brokers(asker, self._runtime) if before is None else before.probed
+            look = with_brokers(asker, look._replace(probed=probed))
+        look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
+        look = with_topics(asker, look, selection)
+        look = with_configs(asker, look, selection, before)
+        look = with_offsets(asker, look)
+        look = with_expiring(asker, look, selection)
+        look = with_records(asker, look, before)
+        look = with_open_transactions(asker, look)
+        return look._replace(
+            silent=dict(asker.silent),
+            paused_ms=self._throttles.paused_ms(),
+            gaps=tuple(asker.gaps),
+            requests=self._admin.requests_sent - sent_before,
+        )
+
+    def _reserve(self, look: Look, *, is_first: bool) -> int:
+        """Return how many requests of the budget are kept for what follows the groups, and for a second look."""
+        left = self._admin.requests_left or 0
+        return RESERVE + RESERVE_EACH * len(look.nodes) + (left // 2 if is_first and self._is_repeated else 0)
+
+
+def take_looks(
+    admin: Admin,
+    runtime: Runtime,
+    timer: Timer,
+    selection: Selection,
+    watch_ms: int,
+    throttles: Throttles | None = None,
+) -> Looks:
+    """Return one look, or two that are `watch_ms` apart.
+
+    Raises: KafkaError: no broker responds, or what was selected by name does not exist.
+    """
+    gatherer = Gatherer(admin, runtime, timer, selection, throttles, is_repeated=watch_ms > 0)
+    next_at_ms = runtime.clock.start_ms() + watch_ms
+    first = gatherer.look()
+    if not watch_ms:
+        return Looks(first)
+    runtime.driver.wait(runtime.driver.waiter(), min(next_at_ms, timer.deadline_at_ms))
+    return Looks(gatherer.look(first), first)

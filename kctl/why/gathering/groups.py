@@ -1,0 +1,83 @@
+"""Groups as a part of a look: what they are and what they have committed, by few requests a coordinator."""
+
+from collections.abc import Sequence
+
+from kctl.client.admin import GroupDescription, OffsetAndMetadata
+from kctl.client.wording import counted
+from kctl.why.gathering.asker import BUDGET_SPENT, Asker
+from kctl.why.look import Gap, GroupLook
+
+MOST_GROUPS_EACH = 100
+"""Groups whose offsets one request is about."""
+MOST_REQUESTS_EACH = 2
+"""What a group costs where coordinators are too old for several in one request."""
+
+
+def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:
+    """Return the groups of these names, or all.
+
+    Args: reserve: requests of the budget that are kept for what follows.
+    """
+    names = _names(asker) if selected is None else list(selected)
+    if not names:
+        return {}
+    described = asker.each(
+        "DescribeGroups",
+        names[0] if len(names) == 1 else counted(len(names), "group"),
+        lambda s: asker.admin.describe_groups(names, timeout=s, partial_timeout=asker.partial_s()),
+        selected or (),
+    )
+    found: dict[str, GroupLook] = {}
+    left = list(described)
+    cost = float(MOST_REQUESTS_EACH)  # of a group so far: below 1 where coordinators take several in one request
+    while left:
+        room = MOST_GROUPS_EACH
+        if asker.admin.requests_left is not None:
+            room = min(room, int((asker.admin.requests_left - reserve) / cost))
+        if found and room < 1:
+            asker.gaps.append(Gap("OffsetFetch", counted(len(left), "group"), None, BUDGET_SPENT))
+            break
+        some, left = left[: max(1, room)], left[max(1, room) :]
+        sent_before = asker.admin.requests_sent
+        found |= _with_offsets(asker, {group_id: described[group_id] for group_id in some})
+        cost = max(1, asker.admin.requests_sent - sent_before) / len(some)
+    return found
+
+
+def _names(asker: Asker) -> list[str]:
+    alive = asker.alive
+    listed = asker.ask(
+        "ListGroups", "the cluster", lambda s: asker.admin.list_groups(broker_ids=alive, timeout=s) if alive else None
+    )
+    for node_id, silence in asker.silent.items():
+        asker.gap("ListGroups", f"broker {node_id}", silence.error)
+    if listed is None:
+        return []
+    for node, error in listed.failed.items():
+        asker.gap("ListGroups", f"broker {node.node_id}", error)
+    return list(listed.groups)
+
+
+def _with_offsets(asker: Asker, described: dict[str, GroupDescription]) -> dict[str, GroupLook]:
+    names = list(described)
+    results = asker.each(
+        "OffsetFetch",
+        f"group {names[0]}" if len(names) == 1 else counted(len(names), "group"),
+        lambda s: asker.admin.list_offsets_of_groups(names, timeout=s),
+    )
+    found: dict[str, GroupLook] = {}
+    for group_id, of_group in results.items():
+        for error in list(of_group.failed.values())[:1]:
+            asker.gap("OffsetFetch", f"group {group_id}", error)
+        committed = {tp: each for tp, each in of_group.done.items() if not _is_of_mirror(each)}
+        found[group_id] = GroupLook(described[group_id], committed)
+    return found
+
+
+def _is_of_mirror(offset: OffsetAndMetadata) -> bool:
+    """Whether an offset is the position of `kctl pipeline mirror`: an offset of the source, not of this topic."""
+    if not offset.metadata.startswith("{"):
+        return False
+    from kctl.pipeline.jobs.mirror_positions import is_position  # only where it may be one
+
+    return is_position(offset)

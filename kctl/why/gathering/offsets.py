@@ -1,0 +1,108 @@
+"""Offsets and records as parts of a look: where logs start and end, what retention deletes next, single records."""
+
+from collections.abc import Sequence
+
+from kctl.client.admin import (
+    EARLIEST,
+    LATEST,
+    MAX_TIMESTAMP,
+    OffsetAndTimestamp,
+    RecordShape,
+    RecordTime,
+)
+from kctl.client.cluster import TopicPartition
+from kctl.why.finding import NEWEST_TIMESTAMPS
+from kctl.why.gathering.asker import MOST_READ, Asker
+from kctl.why.gathering.selection import Selection
+from kctl.why.look import Expiring, Look
+from kctl.why.looking import Looks, frozen_partitions
+
+OLD_PERCENT = 90
+"""A record that has reached this part of retention.ms is about to be deleted."""
+NEIGHBOURS = 3
+"""Records in front of one at which a group stands still, to compare it with."""
+MOST_AGES = 1_000
+"""Partitions of which a record is read where the age of each group's next record is wanted."""
+
+
+def with_offsets(asker: Asker, look: Look) -> Look:
+    """Add starts, ends, last stable offsets and newest timestamps of all partitions that can be read."""
+    wanted = asker.readable(look.partitions, look.partitions)
+    if not wanted:
+        return look
+    return look._replace(
+        starts=_offsets(asker, wanted, EARLIEST, "log starts"),
+        ends=_offsets(asker, wanted, LATEST, "log ends"),
+        stable_ends=_offsets(asker, wanted, LATEST, "last stable offsets", "read_committed"),
+        newest=_offsets(asker, wanted, MAX_TIMESTAMP, "newest timestamps"),
+    )
+
+
+def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
+    """Add what retention deletes next of the partitions that a group has not read to the end."""
+    behind = [
+        tp
+        for group in look.groups.values()
+        for tp, committed in group.committed.items()
+        if committed is not None and tp in look.ends and committed.offset < look.ends[tp].offset
+    ]
+    ages: dict[TopicPartition, Expiring] = {}
+    for tp in dict.fromkeys(behind):
+        configs = look.topic_configs.get(tp.topic, {})
+        retention, policy = configs.get("retention.ms"), configs.get("cleanup.policy")
+        if retention is None or not retention.value.isdecimal() or (policy and "delete" not in policy.value):
+            continue
+        retention_ms = int(retention.value)
+        ages[tp] = Expiring(-1, retention_ms * OLD_PERCENT // 100, retention_ms)
+    specs = {tp: max(0, look.wall_ms - each.age_ms) for tp, each in ages.items()}
+    if not specs:
+        return look
+    found = asker.each("ListOffsets", "record ages", lambda s: asker.admin.list_offsets(specs, timeout=s))
+    expiring = {
+        tp: ages[tp]._replace(until_offset=each.offset if each.offset >= 0 else look.ends[tp].offset)
+        for tp, each in found.items()
+    }
+    late = {
+        tp: max(committed.offset, look.starts[tp].offset)
+        for group in look.groups.values()
+        for tp, committed in group.committed.items()
+        if committed is not None and tp in expiring and tp in look.starts
+        if selection.has_ages or committed.offset < expiring[tp].until_offset
+    }
+    most = MOST_AGES if selection.has_ages else MOST_READ
+    times = asker.read("age of the next records", late, asker.admin.find_records, most)
+    dates = {tp: each.timestamp_ms for tp, each in times.items() if isinstance(each, RecordTime)}
+    return look._replace(expiring=expiring, next_times={tp: date for tp, date in dates.items() if date is not None})
+
+
+def with_records(asker: Asker, look: Look, before: Look | None) -> Look:
+    """Add what the records look like at which groups stand still, and those in front of them."""
+    at: dict[TopicPartition, int] = {}
+    for group_id in look.groups:
+        for tp in frozen_partitions(Looks(look, before), group_id):
+            committed = look.groups[group_id].committed[tp]
+            if committed is not None and tp in look.starts and committed.offset >= look.starts[tp].offset:
+                at[tp] = committed.offset
+    shapes = asker.read("the next records", at, asker.admin.inspect_records)
+    earlier: dict[TopicPartition, tuple[RecordShape, ...]] = {}
+    for back in range(1, NEIGHBOURS + 1):
+        offsets = {tp: at[tp] - back for tp in shapes if at[tp] - back >= look.starts[tp].offset}
+        for tp, shape in asker.read("the records before", offsets, asker.admin.inspect_records).items():
+            if isinstance(shape, RecordShape):
+                earlier[tp] = (*earlier.get(tp, ()), shape)
+    return look._replace(shapes={tp: shape for tp, shape in shapes.items() if shape is not None}, shapes_before=earlier)
+
+
+def _offsets(
+    asker: Asker,
+    partitions: Sequence[TopicPartition],
+    spec: int,
+    what: str,
+    isolation_level: str = "read_uncommitted",
+) -> dict[TopicPartition, OffsetAndTimestamp]:
+    specs = dict.fromkeys(partitions, spec)
+    return asker.each(
+        NEWEST_TIMESTAMPS if spec == MAX_TIMESTAMP else "ListOffsets",
+        what,
+        lambda s: asker.admin.list_offsets(specs, isolation_level=isolation_level, timeout=s),
+    )

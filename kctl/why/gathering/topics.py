@@ -1,0 +1,106 @@
+"""Topics as a part of a look: partitions as each broker has them, and the configs that findings need."""
+
+from collections.abc import Mapping
+
+from kctl.client.admin import ConfigEntry, ConfigResource, ResourceType, Results
+from kctl.client.cluster import PartitionInfo
+from kctl.client.errors import BrokerError, KafkaError, RequestBudgetError
+from kctl.why.gathering.asker import Asker
+from kctl.why.gathering.selection import Selection
+from kctl.why.look import ConfigValue, Look
+
+TOPIC_CONFIGS = frozenset(
+    {
+        "cleanup.policy",
+        "compression.type",
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "message.format.version",
+        "message.timestamp.type",
+        "min.insync.replicas",
+        "retention.bytes",
+        "retention.ms",
+        "unclean.leader.election.enable",
+    }
+)
+BROKER_CONFIGS = frozenset(
+    {
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "auto.leader.rebalance.enable",
+    }
+)
+"""The configs that are kept of a response; all others are dropped unread, those marked sensitive always."""
+
+
+def with_views(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
+    """Add each broker's own metadata, of the topics that are known so far; one that does not respond is silent."""
+    names: list[str] | None = None
+    if selection.topics is not None:
+        known = () if before is None or not selection.has_brokers else before.topics
+        names = sorted({*selection.topics, *known})
+    asked = asker.alive
+    try:
+        results = asker.admin.metadata_views(asked, names, timeout=asker.share_s())
+    except KafkaError as error:
+        results = Results({}, dict.fromkeys(asked, error))
+    for node_id, failure in results.failed.items():
+        if isinstance(failure, RequestBudgetError | BrokerError):
+            asker.gap("Metadata", f"broker {node_id}", failure)
+        else:
+            asker.silence(node_id, "Metadata", failure)
+    return look._replace(views=results.done)
+
+
+def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
+    """Add the selected topics and those of the groups. Raises: KafkaError: a selected one does not exist."""
+    if selection.topics is None:
+        listed = asker.ask(
+            "Metadata", "all topics", lambda s: asker.admin.list_topics(include_internal=True, timeout=s)
+        )
+        return look._replace(topics={name: each.partitions for name, each in (listed or {}).items()})
+    names = sorted({*selection.topics, *(topic for group in look.groups.values() for topic in group.topics)})
+    if not names:
+        return look
+    results = asker.ask("Metadata", "topics", lambda s: asker.admin.describe_topics(names, timeout=s))
+    if results is None:
+        return look
+    for name in selection.topics:
+        if name in results.failed:
+            raise results.failed[name]
+    topics: dict[str, Mapping[int, PartitionInfo]] = {name: each.partitions for name, each in results.done.items()}
+    return look._replace(topics=topics, missing_topics=results.failed)
+
+
+def with_configs(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
+    """Add the configs of topics and brokers, and the moves where one of them has a throttle; from `before` if any."""
+    if before is not None:
+        return look._replace(
+            topic_configs=before.topic_configs, broker_configs=before.broker_configs, moving=before.moving
+        )
+    topics = [ConfigResource(ResourceType.TOPIC, name) for name in look.topics]
+    brokers = []
+    if selection.has_brokers:
+        brokers = [ConfigResource(ResourceType.BROKER, str(node_id)) for node_id in asker.alive]
+    if not topics and not brokers:
+        return look
+    resources = [*topics, *brokers]
+    found = asker.each("DescribeConfigs", "configs", lambda s: asker.admin.describe_configs(resources, timeout=s))
+    look = look._replace(
+        topic_configs={each.name: _kept(found[each], TOPIC_CONFIGS) for each in topics if each in found},
+        broker_configs={int(each.name): _kept(found[each], BROKER_CONFIGS) for each in brokers if each in found},
+    )
+    if not look.throttled_brokers and not look.throttled_topics:
+        return look
+    moves = asker.ask(
+        "ListPartitionReassignments", "the cluster", lambda s: asker.admin.list_partition_reassignments(timeout=s)
+    )
+    return look._replace(moving=None if moves is None else frozenset(moves))
+
+
+def _kept(configs: Mapping[str, ConfigEntry], names: frozenset[str]) -> dict[str, ConfigValue]:
+    return {
+        name: ConfigValue(entry.value, entry.source)
+        for name, entry in configs.items()
+        if name in names and entry.value is not None and not entry.is_sensitive
+    }

@@ -1,0 +1,39 @@
+"""Transactions as a part of a look: those that hold last stable offsets back, and all transactional.ids."""
+
+from kctl.client.wording import counted
+from kctl.why.gathering.asker import Asker
+from kctl.why.look import Look
+
+MOST_TRANSACTIONS = 200
+"""Transactional ids that are described."""
+
+
+def with_open_transactions(asker: Asker, look: Look) -> Look:
+    """Add the transactions that are open where readers of committed records are held back."""
+    held = [tp for tp, stable in look.stable_ends.items() if tp in look.ends and stable.offset < look.ends[tp].offset]
+    if not held:
+        return look
+    what = f"open transactions of {counted(len(held), 'partition')}"
+    found = asker.ask("DescribeProducers", what, lambda s: asker.admin.open_transactions(held, timeout=s))
+    if found is None:
+        return look
+    for tp, error in list(found.failed.items())[:1]:
+        asker.gap("DescribeProducers", str(tp), error)
+    for name, error in found.missing.items():
+        asker.gap("ListTransactions", name, error)
+    return look._replace(open_transactions=found.transactions)
+
+
+def with_transactions(asker: Asker, look: Look) -> Look:
+    """Add the transactional.ids of all brokers, with their latest transaction."""
+    alive = asker.alive
+    listed = asker.ask(
+        "ListTransactions", "the cluster", lambda s: asker.admin.list_transactions(broker_ids=alive, timeout=s)
+    )
+    names = [] if listed is None else list(listed.transactions)[:MOST_TRANSACTIONS]
+    if not names:
+        return look
+    found = asker.ask(
+        "DescribeTransactions", "the cluster", lambda s: asker.admin.describe_transactions(names, timeout=s)
+    )
+    return look._replace(transactions={} if found is None else found.done)
