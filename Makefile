@@ -25,6 +25,8 @@ NEED_DIST := packages installed
 FAILED := build/failed-tiers
 # Each tier remembers its failed tests in a folder of its own, since two tiers run at a time.
 REMEMBER = -o cache_dir=build/failed-tests/$*
+# Whole commands wait for timeouts most of the time; a file stays in one process, so that its module fixtures are made once.
+FOUR_PROCESSES := -n 4 --dist loadfile
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
 .PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
@@ -129,7 +131,7 @@ loopback: $(READY)  ## real sockets, own faults
 	$(PYTEST) tests/loopback
 
 cli: $(READY)  ## whole processes
-	$(PYTEST) tests/cli
+	$(PYTEST) $(FOUR_PROCESSES) tests/cli
 
 faultlab: $(READY)  ## each fault against each command: exit code, words, limit (some need root or real Kafka)
 	$(PYTEST) tests/faultlab
@@ -179,7 +181,7 @@ installed: dist/.built  ## the cli tier against a wheel that is installed in an 
 	$(PYTHON) -m venv build/installed
 	build/installed/bin/python -m pip install --quiet --disable-pip-version-check \
 	"$$(echo dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)[serdes]"
-	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) tests/cli
+	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) $(FOUR_PROCESSES) tests/cli
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance

@@ -25,8 +25,9 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.client.loop.close import CloseRequest, CloseResult
+from tests.sim.chaos.chaos_cluster import Phase
+from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
 from tests.sim.chaos.plan import ClientPlan
-from tests.sim.chaos.world import BOOTSTRAP, Phase, World
 from tests.sim.interrupts import Interrupted
 from tests.sim.virtual import sim_runtime
 
@@ -90,7 +91,7 @@ def is_acceptance(event: ResponseReceived) -> bool:
 class Life:
     """One consumer, from its making to its end."""
 
-    def __init__(self, world: World, plan: ClientPlan, number: int) -> None:
+    def __init__(self, world: ConsumerCluster, plan: ClientPlan, number: int) -> None:
         self.world = world
         self.plan = plan
         self.proc = f"{plan.name}.{number}"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault as NodeFault
+from tests.sim.chaos.chaos_cluster import ChaosCluster
 from tests.sim.chaos.damages import CHANGES
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault, Kind
-from tests.sim.chaos.stage import Stage
 from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
 from tests.sim.virtual import LinkFault
 from tests.sim.virtual.network import Connection
@@ -66,7 +66,7 @@ def ip_of(node: int) -> str:
 class Trouble:
     """The faults of one run; whoever has more kinds adds them to `_do`, by the word in a plan."""
 
-    def __init__(self, world: Stage) -> None:
+    def __init__(self, world: ChaosCluster) -> None:
         self._world = world
         self._on_nodes: dict[tuple[int, NodeFault], list[int]] = {}
         self._is_healed = False

@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from tests.sim.chaos.chaos_cluster import ChaosCluster, Phase
 from tests.sim.chaos.checker import Violation
 from tests.sim.chaos.coverage import Coverage
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.history import CLUSTER, Entry, History
 from tests.sim.chaos.plan import Plan
-from tests.sim.chaos.stage import Stage
-from tests.sim.chaos.world import Phase
 from tests.sim.chaos_producer.plan import ProducerPlan
 from tests.sim.virtual import Hub, SimNetwork, SimulationStuck
 
@@ -25,12 +24,6 @@ MAX_STEPS_AT_ONCE = 5_000
 CALM_DOWN_MS = 6000
 """What was begun before the calm has ended, and everybody has the newest metadata."""
 Body = Callable[[], None]
-
-
-class Surroundings(Stage, Protocol):
-    """A stage that knows how far its run is."""
-
-    phase: Phase
 
 
 class _Named(Protocol):
@@ -41,7 +34,7 @@ class _Named(Protocol):
 
 
 P = TypeVar("P", Plan, ProducerPlan)
-W = TypeVar("W", bound=Surroundings)
+W = TypeVar("W", bound=ChaosCluster)
 
 
 class Outcome(NamedTuple):
@@ -72,16 +65,16 @@ class Referee(ABC):
     """
 
     def __init__(
-        self, world: Surroundings, trouble: Trouble, *, chaos_ms: int, heal_limit_ms: int, client_count: int
+        self, world: ChaosCluster, trouble: Trouble, *, chaos_ms: int, heal_limit_ms: int, client_count: int
     ) -> None:
-        self._stage = world
+        self._cluster = world
         self._trouble = trouble
         self._chaos_ms = chaos_ms
         self._heal_limit_ms = heal_limit_ms
         self._client_count = client_count
 
     def __call__(self) -> None:
-        world, hub = self._stage, self._stage.hub
+        world, hub = self._cluster, self._cluster.hub
         while world.phase is Phase.CHAOS and hub.now_ms < self._chaos_ms:
             hub.sleep_ms(min(1000, self._chaos_ms - hub.now_ms))
         if world.phase is Phase.OVER:
@@ -100,13 +93,13 @@ class Referee(ABC):
     def settle(self, limit_ms: int) -> str:
         """Wait until all is as it should be; return what is not when the limit has come."""
         why = "somebody has ended the run"
-        while self._stage.phase is Phase.HEAL and (why := self.unsettled()) and self._stage.hub.now_ms < limit_ms:
-            self._stage.hub.sleep_ms(100)
+        while self._cluster.phase is Phase.HEAL and (why := self.unsettled()) and self._cluster.hub.now_ms < limit_ms:
+            self._cluster.hub.sleep_ms(100)
         return why
 
     def _stay_calm(self) -> None:
         """Everything goes well at once, and nobody is busy."""
-        world, hub = self._stage, self._stage.hub
+        world, hub = self._cluster, self._cluster.hub
         hub.sleep_ms(CALM_DOWN_MS)
         world.phase = Phase.STABLE
         world.history.event(CLUSTER, "stable")
@@ -174,7 +167,7 @@ def perform(
 
 
 def play_out(
-    world: Surroundings,
+    world: ChaosCluster,
     trouble: Trouble,
     clients: Iterable[_Named],
     during: Mapping[str, Body],
@@ -209,7 +202,7 @@ def play_out(
         world.history.event(CLUSTER, "exception", {"actor": "loop", "text": traceback.format_exc()})
 
 
-def _guarded(world: Surroundings, body: Body, name: str) -> Body:
+def _guarded(world: ChaosCluster, body: Body, name: str) -> Body:
     """An exception that no application would expect is a finding, not the end of the simulation."""
 
     def run() -> None:

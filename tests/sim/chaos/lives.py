@@ -4,8 +4,9 @@ Shown by tests/sim/chaos/test_seeds.py.
 """
 
 from tests.sim.chaos.actors import CLOSE_MS, Life
+from tests.sim.chaos.chaos_cluster import Phase
+from tests.sim.chaos.consumer_cluster import ConsumerCluster
 from tests.sim.chaos.plan import ClientPlan
-from tests.sim.chaos.world import Phase, World
 
 FAILING = 0.2
 """The part of ends that are those of `with` by an exception."""
@@ -14,7 +15,7 @@ FAILING = 0.2
 class Actor:
     """One application: lives until the run is over."""
 
-    def __init__(self, world: World, plan: ClientPlan) -> None:
+    def __init__(self, world: ConsumerCluster, plan: ClientPlan) -> None:
         self.world = world
         self.plan = plan
         self.rng = world.hub.rng(f"lives.{plan.name}")
@@ -60,7 +61,7 @@ class Actor:
         self.world.hub.sleep_ms(self.rng.randint(1, 3000))
 
 
-def write_steadily(world: World) -> None:
+def write_steadily(world: ConsumerCluster) -> None:
     """Append batches to random partitions until the end, more slowly once it is calm."""
     rng = world.hub.rng("writer")
     while world.phase in (Phase.CHAOS, Phase.HEAL):

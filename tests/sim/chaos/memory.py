@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.sandbox import Sandbox
+from tests.sim.chaos.consumer_cluster import BOOTSTRAP
 from tests.sim.chaos.plan import NODES, SESSION_MS
-from tests.sim.chaos.world import BOOTSTRAP
 from tests.sim.virtual import Hub, LinkFault, SimNetwork, SimResolver, sim_runtime
 
 MINUTE_MS = 60_000

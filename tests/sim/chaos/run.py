@@ -9,11 +9,11 @@ from kctl.client.errors import KafkaError
 from tests.sim.chaos import frame
 from tests.sim.chaos.actors import value_of
 from tests.sim.chaos.checker import check
+from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.lives import Actor, write_steadily
 from tests.sim.chaos.plan import MAX_POLL_MS, Plan
-from tests.sim.chaos.world import BOOTSTRAP, World
 from tests.sim.virtual import sim_runtime
 
 HEAL_LIMIT_MS = 3 * MAX_POLL_MS + 60_000
@@ -27,7 +27,7 @@ FRESH_READER_LIMIT_MS = 30_000
 class Referee(frame.Referee):
     """All is well when every group is whole and everybody has reached the end."""
 
-    def __init__(self, world: World, trouble: Trouble, actors: list[Actor]) -> None:
+    def __init__(self, world: ConsumerCluster, trouble: Trouble, actors: list[Actor]) -> None:
         super().__init__(
             world,
             trouble,
@@ -110,10 +110,10 @@ class Referee(frame.Referee):
 
 def run(plan: Plan, *, keep_trace: bool = False) -> Outcome:
     """Run a plan and check its history."""
-    return frame.perform(plan, World, _play, check, most_steps=MAX_STEPS, keep_trace=keep_trace)
+    return frame.perform(plan, ConsumerCluster, _play, check, most_steps=MAX_STEPS, keep_trace=keep_trace)
 
 
-def _play(world: World) -> None:
+def _play(world: ConsumerCluster) -> None:
     trouble = Trouble(world)
     actors = [Actor(world, plan) for plan in world.plan.clients]
     during: dict[str, frame.Body] = {
@@ -124,7 +124,7 @@ def _play(world: World) -> None:
     frame.play_out(world, trouble, world.plan.clients, during, ("reader", lambda: _read_everything(world)))
 
 
-def _read_everything(world: World) -> None:
+def _read_everything(world: ConsumerCluster) -> None:
     """Read all that is left in the log as somebody who comes anew."""
     for isolation in ("read_uncommitted", "read_committed"):
         properties = {"bootstrap.servers": BOOTSTRAP, "auto.offset.reset": "earliest", "isolation.level": isolation}

@@ -6,10 +6,10 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox.partition import NO_LEADER
+from tests.sim.chaos.consumer_cluster import ConsumerCluster
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.lives import Actor, write_steadily
 from tests.sim.chaos.plan import ClientPlan, Fault, Kind, Plan, size_of
-from tests.sim.chaos.world import World
 from tests.sim.virtual import Hub
 
 BEGIN_MS, CUT_MS, END_MS = 2000, 2500, 6000
@@ -22,11 +22,11 @@ CUT = Fault(CUT_MS, "cut", client="c1")
 """So that what concerns new connections has some to concern."""
 
 
-def play(*faults: Fault) -> tuple[World, list[str]]:
+def play(*faults: Fault) -> tuple[ConsumerCluster, list[str]]:
     """Return a world after some seconds, and the trace without the words of the plan itself."""
     plan = Plan(1, "swarm", END_MS, (CLIENT,), faults)
     with Hub(1, keep_trace=True) as hub:
-        world = World(hub, plan)
+        world = ConsumerCluster(hub, plan)
         with world.replies.installed():
             Trouble(world).schedule()
             hub.spawn("c1", Actor(world, CLIENT))
@@ -65,7 +65,7 @@ def test_healing_ends_what_is_going_on() -> None:
         Fault(100, "throttle", duration_ms=60_000, number=50),
     ]
     with Hub(1) as hub:
-        world = World(hub, Plan(1, "swarm", END_MS, (CLIENT,), tuple(faults)))
+        world = ConsumerCluster(hub, Plan(1, "swarm", END_MS, (CLIENT,), tuple(faults)))
         trouble = Trouble(world)
         trouble.schedule()
         hub.run(until_ms=200)
@@ -83,13 +83,13 @@ def test_healing_ends_what_is_going_on() -> None:
         assert world.sandbox.cluster.groups.lookup_error("g") == 0
 
 
-def leader_of(world: World, tp: TopicPartition) -> int:
+def leader_of(world: ConsumerCluster, tp: TopicPartition) -> int:
     return world.sandbox.cluster.topics[tp.topic].partitions[tp.partition].leader_id
 
 
 def test_a_cut_takes_whole_batches_and_what_is_written_then_says_so() -> None:
     with Hub(1) as hub:
-        world = World(hub, Plan(1, "swarm", END_MS, (CLIENT,), ()))
+        world = ConsumerCluster(hub, Plan(1, "swarm", END_MS, (CLIENT,), ()))
         tp = TopicPartition("t", 0)
         world.write(tp, 10)
         world.write(tp, 10)

@@ -24,8 +24,8 @@ from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import RecordRun
 from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.plan import ProducerClient
+from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
 from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
-from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
 from tests.sim.virtual import sim_runtime
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ MOST_RECORDS = 1500
 class Life:
     """One producer, from its making to its end."""
 
-    def __init__(self, world: ProducerWorld, plan: ProducerClient, number: int) -> None:
+    def __init__(self, world: ProducerCluster, plan: ProducerClient, number: int) -> None:
         self.world = world
         self.plan = plan
         self.proc = f"{plan.name}.{number}"
@@ -413,7 +413,7 @@ def _counts(result: Any) -> dict[str, Any]:
 class Actor:
     """One application: lives until the run is over."""
 
-    def __init__(self, world: ProducerWorld, plan: ProducerClient) -> None:
+    def __init__(self, world: ProducerCluster, plan: ProducerClient) -> None:
         self.world = world
         self.plan = plan
         self.rng = world.hub.rng(f"lives.{plan.name}")

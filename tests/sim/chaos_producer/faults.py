@@ -11,7 +11,7 @@ from tests.sim.chaos.faults import End, Trouble
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault
 from tests.sim.chaos_producer.plan import Extra
-from tests.sim.chaos_producer.world import ProducerWorld
+from tests.sim.chaos_producer.producer_cluster import ProducerCluster
 
 MOST_PARTITIONS = 5
 _BY_SANDBOX = ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT")
@@ -21,7 +21,7 @@ _BY_SANDBOX = ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT")
 class ProducerTrouble(Trouble):
     """The faults of one run of producers."""
 
-    def __init__(self, world: ProducerWorld) -> None:
+    def __init__(self, world: ProducerCluster) -> None:
         super().__init__(world)
         self._producers = world
         self._held: dict[str, int] = {}

@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.errors import KafkaError
 from tests.sim.chaos_producer.actors import INPUT
-from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, id_of
+from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, id_of
 from tests.sim.virtual import sim_runtime
 
 FRESH_LIMIT_MS = 60_000
@@ -26,7 +26,7 @@ def _properties(isolation: str) -> dict[str, object]:
     }
 
 
-def read_along(world: ProducerWorld) -> None:
+def read_along(world: ProducerCluster) -> None:
     """Read what is committed while the run goes on, and write down what was seen when."""
     consumer = Consumer(_properties("read_committed"), sim_runtime(world.hub, "reader", world.network, world.resolver))
     owned: list[TopicPartition] = []
@@ -44,7 +44,7 @@ def read_along(world: ProducerWorld) -> None:
     consumer.close(5)
 
 
-def read_at_the_end(world: ProducerWorld) -> None:
+def read_at_the_end(world: ProducerCluster) -> None:
     """Read all there is as somebody who comes anew, and what groups have committed."""
     for isolation in ("read_uncommitted", "read_committed"):
         runtime = sim_runtime(world.hub, "fresh", world.network, world.resolver)
@@ -76,7 +76,7 @@ def _plain(records: Iterable[ConsumerRecord]) -> list[list[Any]]:
     return [[record.partition, record.offset, id_of(record.value)] for record in records]
 
 
-def _wrong(world: ProducerWorld, records: Iterable[ConsumerRecord]) -> list[str]:
+def _wrong(world: ProducerCluster, records: Iterable[ConsumerRecord]) -> list[str]:
     """Return what is not as it was handed to `send`."""
     wrong: list[str] = []
     for record in records:

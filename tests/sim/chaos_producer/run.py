@@ -10,9 +10,9 @@ from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
 from tests.sim.chaos_producer.plan import ProducerPlan
+from tests.sim.chaos_producer.producer_cluster import ProducerCluster
 from tests.sim.chaos_producer.reader import read_along, read_at_the_end
 from tests.sim.chaos_producer.saturation import saturate
-from tests.sim.chaos_producer.world import ProducerWorld
 
 HEAL_LIMIT_MS = 120_000
 """The last stall, a transaction that has to time out, and a request that nobody answers, in a row."""
@@ -25,7 +25,7 @@ DRAIN_S = 300
 class Referee(frame.Referee):
     """All is well when every application has sent to every partition."""
 
-    def __init__(self, world: ProducerWorld, trouble: ProducerTrouble, actors: list[Actor]) -> None:
+    def __init__(self, world: ProducerCluster, trouble: ProducerTrouble, actors: list[Actor]) -> None:
         super().__init__(
             world,
             trouble,
@@ -39,14 +39,14 @@ class Referee(frame.Referee):
         return ", ".join(f"{actor.plan.name} is not there yet" for actor in self._actors if not actor.is_settled)
 
     def be_calm(self) -> None:
-        self._stage.hub.sleep_ms(STABLE_MS)
+        self._cluster.hub.sleep_ms(STABLE_MS)
 
 
 def run(plan: ProducerPlan, *, keep_trace: bool = False) -> Outcome:
     """Run a plan and check its history."""
     return frame.perform(
         plan,
-        ProducerWorld,
+        ProducerCluster,
         _play,
         check,
         most_steps=MAX_STEPS,
@@ -55,7 +55,7 @@ def run(plan: ProducerPlan, *, keep_trace: bool = False) -> Outcome:
     )
 
 
-def _play(world: ProducerWorld) -> None:
+def _play(world: ProducerCluster) -> None:
     trouble = ProducerTrouble(world)
     actors = [Actor(world, plan) for plan in world.plan.clients]
     during: dict[str, frame.Body] = {
@@ -68,7 +68,7 @@ def _play(world: ProducerWorld) -> None:
     frame.play_out(world, trouble, world.plan.clients, during, after, drain_s=drain_s)
 
 
-def _look_at_all(world: ProducerWorld) -> None:
+def _look_at_all(world: ProducerCluster) -> None:
     for tp in world.partitions():
         world.history.event(CLUSTER, "log", [tp, world.records(tp)])
     read_at_the_end(world)

@@ -13,7 +13,7 @@ from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox import Fault
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES
-from tests.sim.chaos_producer.world import BOOTSTRAP, ProducerWorld
+from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, ProducerCluster
 from tests.sim.virtual import LinkFault, sim_runtime
 
 STORIES = ("topic", "died", "frozen")
@@ -30,7 +30,7 @@ FULL_MS = 1500
 class Load:
     """Keeps records of each partition waiting until it is stopped; which brokers take them does not matter."""
 
-    def __init__(self, world: ProducerWorld, producer: Producer) -> None:
+    def __init__(self, world: ProducerCluster, producer: Producer) -> None:
         self._world = world
         self._producer = producer
         self.is_stopped = False
@@ -49,7 +49,7 @@ class Load:
             self._world.hub.sleep_ms(10)
 
 
-def saturate(world: ProducerWorld) -> None:
+def saturate(world: ProducerCluster) -> None:
     """Play one of the stories and write down how long the producer took."""
     hub, rng = world.hub, world.hub.rng("saturation")
     story = rng.choice(STORIES)
@@ -91,7 +91,7 @@ def _properties(rng: Random) -> dict[str, object]:
     }
 
 
-def _learn_topic(world: ProducerWorld, producer: Producer) -> int:
+def _learn_topic(world: ProducerCluster, producer: Producer) -> int:
     began_ms = world.hub.now_ms
     try:
         producer.partitions_for(NEW, 10)
@@ -100,7 +100,7 @@ def _learn_topic(world: ProducerWorld, producer: Producer) -> int:
     return world.hub.now_ms - began_ms
 
 
-def _fail_over(world: ProducerWorld, node: int, limit_ms: int, *, is_frozen: bool) -> int:
+def _fail_over(world: ProducerCluster, node: int, limit_ms: int, *, is_frozen: bool) -> int:
     """Let a broker die or stand still; return when each of its partitions has grown under its new leader."""
     ip = f"10.0.0.{node}"
     if is_frozen:

@@ -17,7 +17,7 @@ from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.produce_responses import BatchResponse, Sent
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import decode_batches
-from tests.sim.chaos_producer.world import id_of
+from tests.sim.chaos_producer.producer_cluster import id_of
 
 _PRODUCER_STATE = struct.Struct(">qhi")
 _PRODUCER_STATE_AT = 43

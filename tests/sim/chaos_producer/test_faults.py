@@ -8,7 +8,7 @@ from tests.sim.chaos.plan import Fault
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.faults import ProducerTrouble
 from tests.sim.chaos_producer.plan import ClusterPlan, ProducerClient, ProducerPlan
-from tests.sim.chaos_producer.world import ProducerWorld
+from tests.sim.chaos_producer.producer_cluster import ProducerCluster
 from tests.sim.virtual import Hub
 
 END_MS = 4000
@@ -28,11 +28,11 @@ CLIENTS = (
 )
 
 
-def play(*faults: Fault, end_ms: int = END_MS) -> tuple[ProducerWorld, list[str]]:
+def play(*faults: Fault, end_ms: int = END_MS) -> tuple[ProducerCluster, list[str]]:
     """Return a world after some seconds, and the trace without the words of the plan itself."""
     plan = ProducerPlan(1, "swarm", end_ms, ClusterPlan(lag_ms=500, min_insync=3), CLIENTS, faults)
     with Hub(1, keep_trace=True) as hub:
-        world = ProducerWorld(hub, plan)
+        world = ProducerCluster(hub, plan)
         with world.replies.installed():
             ProducerTrouble(world).schedule()
             for client in CLIENTS:
@@ -74,7 +74,7 @@ def test_every_kind_changes_something(kind: str, number: int, word: str, undistu
 def test_a_leader_is_chosen_among_those_in_sync_and_a_cut_is_told() -> None:
     plan = ProducerPlan(1, "swarm", END_MS, ClusterPlan(replication_ms=50), CLIENTS, ())
     with Hub(1) as hub:
-        world = ProducerWorld(hub, plan)
+        world = ProducerCluster(hub, plan)
         trouble = ProducerTrouble(world)
         tp = world.partitions()[0]
         partition = world.partition(tp)
@@ -96,7 +96,7 @@ def test_healing_ends_what_is_going_on() -> None:
     ]
     faults = [Fault(100, kind, node, "", 60_000, 100, word) for kind, word in kinds for node in (1, 2, 3)]
     with Hub(1) as hub:
-        world = ProducerWorld(hub, ProducerPlan(1, "swarm", END_MS, ClusterPlan(), CLIENTS, tuple(faults)))
+        world = ProducerCluster(hub, ProducerPlan(1, "swarm", END_MS, ClusterPlan(), CLIENTS, tuple(faults)))
         trouble = ProducerTrouble(world)
         trouble.schedule()
         hub.run(until_ms=200)

@@ -5,8 +5,8 @@ import pytest
 from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.plan import ClusterPlan, ProducerPlan
+from tests.sim.chaos_producer.producer_cluster import ProducerCluster
 from tests.sim.chaos_producer.saturation import STORIES, saturate
-from tests.sim.chaos_producer.world import ProducerWorld
 from tests.sim.virtual import Hub
 
 PLAN = ProducerPlan(1, "calm", 0, ClusterPlan(), (), ())
@@ -15,7 +15,7 @@ PLAN = ProducerPlan(1, "calm", 0, ClusterPlan(), (), ())
 def play(seed: int) -> list[Entry]:
     """Return the history of a saturation alone."""
     with Hub(seed) as hub:
-        world = ProducerWorld(hub, PLAN)
+        world = ProducerCluster(hub, PLAN)
         hub.spawn("app", lambda: saturate(world))
         hub.run()
         assert hub.live_actors == ()

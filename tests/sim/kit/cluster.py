@@ -17,10 +17,11 @@ from kctl.client.events import Event, PositionReset, RequestSent
 from kctl.client.producer import Producer
 from kctl.client.records import Record, RecordBatchBuilder, decode_batches
 from kctl.client.runtime import Runtime
-from kctl.sandbox import ClusterSettings, Fault, ListenerSecurity, Sandbox
+from kctl.sandbox import ClusterSettings, ListenerSecurity, Sandbox
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import Partition
-from tests.sim.virtual import Hub, SimNetwork, sim_runtime
+from tests.sim.kit.nodes import SimNodes
+from tests.sim.virtual import Hub, sim_runtime
 
 T = TypeVar("T")
 C = TypeVar("C", bound=AbstractContextManager[object])
@@ -37,7 +38,7 @@ def dotted(properties: Mapping[str, object]) -> dict[str, object]:
     return {name.replace("_", "."): value for name, value in properties.items()}
 
 
-class SimCluster:
+class SimCluster(SimNodes):
     """Three nodes 1 ms away; the partitions 0, 1, 2, 3, ... of topic t are led by the nodes 1, 2, 3, 1, ...
 
     Producers, admin clients and single readers use the runtime of the one application; each consumer has its own.
@@ -54,11 +55,8 @@ class SimCluster:
         security: ListenerSecurity | None = None,
     ) -> None:
         """Start the nodes, with topic t of three partitions unless `topics` are given."""
-        self.hub = hub
-        self.network = SimNetwork(hub)
         topics = {"t": 3} if topics is None else topics
-        self.sandbox = Sandbox(nodes=nodes, topics=topics, settings=settings, racks=racks, security=security)
-        self.bootstrap = self.sandbox.attach(self.network)
+        super().__init__(hub, Sandbox(nodes=nodes, topics=topics, settings=settings, racks=racks, security=security))
         self.runtime: Runtime = sim_runtime(hub, "app", self.network)
         self.clock: Clock = self.runtime.clock
         self.events: list[Event] = []
@@ -166,17 +164,6 @@ class SimCluster:
             assert builder.try_append(None, value, [], self.hub.now_ms) is not None
         found = self.partition(partition, topic)
         found.log.append(builder.build(), found.leader_epoch, self.hub.now_ms)
-
-    # --- faults -----------------------------------------------------------------------------------------------------
-
-    def at(self, ms: int, action: Callable[[], None]) -> None:
-        """Do something to the nodes `ms` from now."""
-        self.hub.call_later_ms(ms, "fault", action)
-
-    def break_all(self, fault: Fault, ms: int = 0) -> None:
-        """Start a fault on every node; `ms` is the delay of `Fault.DELAY`."""
-        for node_id in self.sandbox.cluster.nodes:
-            self.sandbox.start_fault(node_id, fault, ms=ms)
 
     # --- runs -------------------------------------------------------------------------------------------------------
 

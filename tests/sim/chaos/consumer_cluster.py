@@ -5,7 +5,6 @@ Shown by tests/sim/chaos/test_seeds.py.
 """
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -21,11 +20,11 @@ from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
+from tests.sim.chaos.chaos_cluster import ChaosCluster
 from tests.sim.chaos.coverage import Coverage
-from tests.sim.chaos.history import CLUSTER, History
+from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, PARTITIONS, SESSION_MS, Plan
-from tests.sim.chaos.replies import Replies
-from tests.sim.virtual import Hub, SimNetwork, SimResolver
+from tests.sim.virtual import Hub
 
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
 
@@ -45,36 +44,20 @@ REFUSALS = frozenset(
 """Codes with which a group does not accept a member, or asks it to join again."""
 
 
-class Phase(Enum):
-    """How far a run is."""
+class ConsumerCluster(ChaosCluster):
+    """The cluster of one run with consumers."""
 
-    CHAOS = "chaos"
-    HEAL = "heal"
-    STABLE = "stable"
-    OVER = "over"
-
-
-class World:
-    """One run's surroundings."""
+    plan: Plan
 
     def __init__(self, hub: Hub, plan: Plan) -> None:
-        self.hub = hub
-        self.plan = plan
-        self.phase = Phase.CHAOS
-        self.history = History(hub)
-        self.network = SimNetwork(hub)
-        self.resolver = SimResolver(hub)
         settings = ClusterSettings(
             group_consumer_session_timeout_ms=SESSION_MS,
             group_consumer_heartbeat_interval_ms=1000,
             auto_create_topics_enable=not plan.may_miss_partitions,  # with one partition, and not with two
         )
-        self.sandbox = Sandbox(nodes=NODES, topics=PARTITIONS, settings=settings)
-        self.sandbox.attach(self.network, self.resolver)
-        self.replies = Replies()
+        sandbox = Sandbox(nodes=NODES, topics=PARTITIONS, settings=settings)
+        super().__init__(hub, plan, sandbox, Coverage())
         self.replies.on_request(self._note_request)
-        self.coverage = Coverage()
-        self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
         self.incarnations = dict.fromkeys(PARTITIONS, 0)
         self.incarnation_of: dict[bytes, int] = {}
         """By topic id, of those that had records; a topic that is made anew has another id."""
@@ -92,13 +75,6 @@ class World:
         """The same, and heartbeats answered with REBALANCE_IN_PROGRESS, which confirm the membership as well."""
 
     # --- the log ----------------------------------------------------------------------------------------------------
-
-    def partitions(self, topic: str | None = None) -> list[TopicPartition]:
-        """Return the partitions there are now."""
-        topics = self.sandbox.cluster.topics
-        return [
-            TopicPartition(name, index) for name in topics if topic in (None, name) for index in topics[name].partitions
-        ]
 
     def end(self, tp: TopicPartition) -> int:
         """Return where a partition ends; 0 while it does not exist."""

@@ -15,15 +15,15 @@ from kctl.sandbox.call import Call
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.chaos.history import CLUSTER, History
+from tests.sim.chaos.chaos_cluster import ChaosCluster, Phase
+from tests.sim.chaos.consumer_cluster import BOOTSTRAP
+from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES
-from tests.sim.chaos.replies import Replies
-from tests.sim.chaos.world import BOOTSTRAP, Phase
 from tests.sim.chaos_producer.coverage import ProducerCoverage
 from tests.sim.chaos_producer.plan import PARTITIONS, ProducerPlan
-from tests.sim.virtual import Hub, SimNetwork, SimResolver
+from tests.sim.virtual import Hub
 
-__all__ = ["BOOTSTRAP", "Phase", "ProducerWorld", "Sent", "id_of"]
+__all__ = ["BOOTSTRAP", "Phase", "ProducerCluster", "Sent", "id_of"]
 
 
 class Sent(NamedTuple):
@@ -40,16 +40,13 @@ def id_of(value: bytes | None) -> str:
     return (value or b"nothing").split(b" ")[0].decode()
 
 
-class ProducerWorld:
-    """One run's surroundings."""
+class ProducerCluster(ChaosCluster):
+    """The cluster of one run with producers."""
+
+    plan: ProducerPlan
+    coverage: ProducerCoverage
 
     def __init__(self, hub: Hub, plan: ProducerPlan) -> None:
-        self.hub = hub
-        self.plan = plan
-        self.phase = Phase.CHAOS
-        self.history = History(hub)
-        self.network = SimNetwork(hub)
-        self.resolver = SimResolver(hub)
         settings = ClusterSettings(
             transaction_version=plan.cluster.transaction_version,
             transaction_marker_delay_ms=plan.cluster.markers_ms,
@@ -59,14 +56,11 @@ class ProducerWorld:
             replication_delay_ms=plan.cluster.replication_ms,
             auto_create_topics_enable=False,
         )
-        self.sandbox = Sandbox(nodes=NODES, settings=settings)
+        sandbox = Sandbox(nodes=NODES, settings=settings)
         for topic, count in PARTITIONS.items():
-            self.sandbox.cluster.create_topic(topic, count)
-        self.sandbox.attach(self.network, self.resolver)
-        self.replies = Replies()
+            sandbox.cluster.create_topic(topic, count)
+        super().__init__(hub, plan, sandbox, ProducerCoverage())
         self.replies.on_request(self._note_request)
-        self.coverage = ProducerCoverage()
-        self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
         self.sent: dict[str, Sent] = {}
         """By record, once it is accepted."""
 
@@ -74,13 +68,6 @@ class ProducerWorld:
         self.coverage.asked(type(request).NAME, call.node.node_id, (call.client_id or "").split(".")[0])
 
     # --- logs -------------------------------------------------------------------------------------------------------
-
-    def partitions(self, topic: str | None = None) -> list[TopicPartition]:
-        """Return the partitions there are now."""
-        topics = self.sandbox.cluster.topics
-        return [
-            TopicPartition(name, index) for name in topics if topic in (None, name) for index in topics[name].partitions
-        ]
 
     def partition(self, tp: TopicPartition) -> Partition:
         """Return what the cluster has of a partition."""
