@@ -71,14 +71,14 @@ def test_swallowed_interrupt_is_reported() -> None:
 
 
 def test_network_loop_is_not_interrupted() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"warm").result()
         assert producer.close(5).undelivered == 0
         places: set[str] = set()
 
         def scene(interrupted: Interrupted) -> None:
-            other = world.producer()
+            other = cluster.producer()
             interrupted(lambda: other.send("t", b"x").result())
             places.add((interrupted.at or "").partition(":")[0])
             other.close(5)

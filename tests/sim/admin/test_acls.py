@@ -17,7 +17,7 @@ NAMELESS = READ._replace(resource_name="")
 
 
 def test_rules_are_created_described_by_filter_and_deleted() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.create_acls([READ, WRITE, READ]).failed == {}
         assert admin.describe_acls() == sorted([READ, WRITE])
         assert admin.describe_acls(AclFilter(AclResourceType.TOPIC, "orders")) == [READ]
@@ -32,7 +32,7 @@ def test_rules_are_created_described_by_filter_and_deleted() -> None:
 
 
 def test_rule_that_is_refused_fails_by_itself() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.create_acls([READ, NAMELESS])
         assert list(results.done) == [READ]
         assert isinstance(results.failed[NAMELESS], error_class(ErrorCode.INVALID_REQUEST))
@@ -41,7 +41,7 @@ def test_rule_that_is_refused_fails_by_itself() -> None:
 
 
 def test_brokers_without_an_authorizer_say_so() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         disabled = error_class(ErrorCode.SECURITY_DISABLED)
         with pytest.raises(disabled):
             admin.describe_acls()
@@ -52,7 +52,7 @@ def test_brokers_without_an_authorizer_say_so() -> None:
 
 
 def test_principal_without_rights_is_refused() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         refused = error_class(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         with pytest.raises(refused):
             admin.describe_acls()
@@ -63,11 +63,11 @@ def test_principal_without_rights_is_refused() -> None:
 
 
 def test_deletion_whose_response_is_lost_is_made_once() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.create_acls([READ]).raise_first()
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
-        world.at(3_000, lambda: world.sandbox.heal())
+            cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+        cluster.at(3_000, lambda: cluster.sandbox.heal())
         results = admin.delete_acls([AclFilter.of(READ)], timeout=60)
         assert results.failed == {}
         assert admin.describe_acls() == []
@@ -77,17 +77,17 @@ def test_deletion_whose_response_is_lost_is_made_once() -> None:
 
 @pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE])
 def test_calls_end_by_their_deadline(fault: Fault) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        world.break_all(fault)
+        cluster.break_all(fault)
         for call in (
             lambda: admin.describe_acls(timeout=2),
             lambda: admin.create_acls([READ], timeout=2),
             lambda: admin.delete_acls([AclFilter()], timeout=2),
         ):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout):
                 call()
-            assert world.clock.now_ms() - before_ms == 2000
+            assert cluster.clock.now_ms() - before_ms == 2000
 
     run_with_admin(use, topics={}, settings=ACLS)

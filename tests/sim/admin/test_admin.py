@@ -13,7 +13,7 @@ FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESE
 
 
 def test_topics_are_created_described_listed_and_deleted() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.create_topics([NewTopic("a", 3, 2), NewTopic("b", configs={"retention.ms": "1"})])
         assert {name: created.num_partitions for name, created in results.done.items()} == {"a": 3, "b": 1}
         assert list(admin.list_topics()) == ["a", "b"]
@@ -27,7 +27,7 @@ def test_topics_are_created_described_listed_and_deleted() -> None:
 
 
 def test_every_item_has_its_own_fate() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.create_topics([NewTopic("old", 1), NewTopic("no good", 1), NewTopic("new", 1)])
         assert list(results.done) == ["new"]
         names = {name: type(error) for name, error in results.failed.items()}
@@ -47,18 +47,18 @@ def test_every_item_has_its_own_fate() -> None:
 
 
 def test_the_cluster_is_described() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         description = admin.describe_cluster()
         assert [node.node_id for node in description.nodes] == [1, 2, 3]
-        assert description.cluster_id == world.sandbox.cluster.settings.cluster_id
-        assert description.controller_id == world.sandbox.cluster.controller_id
+        assert description.cluster_id == cluster.sandbox.cluster.settings.cluster_id
+        assert description.controller_id == cluster.sandbox.cluster.controller_id
 
     run_with_admin(use, topics={})
 
 
 def test_offsets_of_several_leaders_by_place_and_time() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        with world.producer() as producer:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        with cluster.producer() as producer:
             for number in range(6):
                 producer.send("t", b"x", partition=number % 3, timestamp_ms=1000 + number)
         latest = admin.list_offsets({TopicPartition("t", number): LATEST for number in range(3)})
@@ -73,8 +73,8 @@ def test_offsets_of_several_leaders_by_place_and_time() -> None:
 
 
 def test_offsets_of_what_does_not_exist_fail_soon() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        before_ms = cluster.clock.now_ms()
         results = admin.list_offsets(
             {TopicPartition("t", 0): LATEST, TopicPartition("t", 9): LATEST, TopicPartition("nowhere", 0): LATEST}
         )
@@ -82,16 +82,16 @@ def test_offsets_of_what_does_not_exist_fail_soon() -> None:
         assert {key: type(error) for key, error in results.failed.items()} == dict.fromkeys(
             [TopicPartition("t", 9), TopicPartition("nowhere", 0)], error_class(3)
         )
-        assert world.clock.now_ms() - before_ms < 1000
+        assert cluster.clock.now_ms() - before_ms < 1000
 
     run_with_admin(use, topics={"t": 1})
 
 
 def test_offsets_follow_a_leader_that_moves() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         first = TopicPartition("t", 0)
         admin.list_offsets({first: LATEST})
-        world.sandbox.move_leader("t", 0, 3 if world.leader(0) != 3 else 2)
+        cluster.sandbox.move_leader("t", 0, 3 if cluster.leader(0) != 3 else 2)
         assert admin.list_offsets({first: LATEST})[first].offset == 0
 
     run_with_admin(use, topics={"t": 1})
@@ -100,8 +100,8 @@ def test_offsets_follow_a_leader_that_moves() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("timeout_ms", [0, 100, 1000, 70_000])
 def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fault, timeout_ms: int) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.break_all(fault)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.break_all(fault)
         timeout = timeout_ms / 1000
         for call in (
             lambda: admin.list_topics(timeout=timeout),
@@ -109,10 +109,10 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
             lambda: admin.describe_cluster(timeout=timeout),
             lambda: admin.list_offsets({TopicPartition("t", 0): LATEST}, timeout=timeout),
         ):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout) as caught:
                 call()
-            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert cluster.clock.now_ms() - before_ms == timeout_ms
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
             assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
@@ -120,8 +120,8 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
 
 
 def test_a_timeout_names_its_cause() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.break_all(Fault.BLACKHOLE)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.break_all(Fault.BLACKHOLE)
         with pytest.raises(ApiTimeout, match="listing topics: waiting for a broker to ask") as caught:
             admin.list_topics(timeout=15)
         assert isinstance(caught.value.cause, ConnectTimeout)
@@ -130,29 +130,29 @@ def test_a_timeout_names_its_cause() -> None:
 
 
 def test_one_dead_node_is_passed_over() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for node_id in (1, 2):
-            world.sandbox.start_fault(node_id, Fault.BLACKHOLE)
-        before_ms = world.clock.now_ms()
+            cluster.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+        before_ms = cluster.clock.now_ms()
         admin.list_topics()
-        assert world.clock.now_ms() - before_ms < 300
+        assert cluster.clock.now_ms() - before_ms < 300
 
     run_with_admin(use, topics={})
 
 
 def test_a_request_lost_with_its_connection_is_asked_again() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.list_topics()
-        world.break_all(Fault.RESET_ON_REQUEST)
-        world.at(300, world.sandbox.heal)
+        cluster.break_all(Fault.RESET_ON_REQUEST)
+        cluster.at(300, cluster.sandbox.heal)
         assert list(admin.list_topics()) == ["t"]
 
     run_with_admin(use, topics={"t": 1})
 
 
 def test_a_closed_admin_refuses_and_closes_again() -> None:
-    def app(world: SimCluster) -> None:
-        admin = Admin({"bootstrap.servers": world.bootstrap}, world.runtime)
+    def app(cluster: SimCluster) -> None:
+        admin = Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime)
         admin.list_topics()
         assert admin.close() == CloseResult(elapsed_ms=0)
         admin.close()
@@ -169,8 +169,8 @@ def test_a_closed_admin_refuses_and_closes_again() -> None:
 def test_a_call_shorter_than_the_connect_limit_says_what_the_connect_hangs_in(
     fault: Fault, phase: str, words: str
 ) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.break_all(fault)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.break_all(fault)
         with pytest.raises(ApiTimeout, match=words) as caught:
             admin.list_topics(timeout=1)
         cause = caught.value.cause
@@ -181,10 +181,10 @@ def test_a_call_shorter_than_the_connect_limit_says_what_the_connect_hangs_in(
 
 
 def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
-    def app(world: SimCluster) -> None:
-        world.runtime.resolver.add("slow.example", ["10.0.0.1"], delay_ms=60_000)  # type: ignore[attr-defined]  # SimResolver
+    def app(cluster: SimCluster) -> None:
+        cluster.runtime.resolver.add("slow.example", ["10.0.0.1"], delay_ms=60_000)  # type: ignore[attr-defined]  # SimResolver
         with (
-            Admin({"bootstrap.servers": "slow.example:9092"}, world.runtime) as admin,
+            Admin({"bootstrap.servers": "slow.example:9092"}, cluster.runtime) as admin,
             pytest.raises(ApiTimeout, match="no DNS answer yet") as caught,
         ):
             admin.list_topics(timeout=1)

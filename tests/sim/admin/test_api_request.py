@@ -24,7 +24,7 @@ def only(response: ApiResponse, name: str) -> Any:
 
 
 def test_fields_go_and_come_by_the_names_of_kafka() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         response = admin.request_api("Metadata", {"Topics": [{"Name": "orders"}]}, version=9)
         assert (response.name, response.version, response.errors) == ("Metadata", 9, ())
         topic = only(response, "topics")
@@ -35,14 +35,14 @@ def test_fields_go_and_come_by_the_names_of_kafka() -> None:
 
 @pytest.mark.parametrize("name", ["list_groups", "LISTGROUPS", "16", "list-groups"])
 def test_an_api_is_found_by_its_name_in_any_case_and_by_its_key(name: str) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.request_api(name, {}).name == "ListGroups"
 
     run_with_admin(use, topics={})
 
 
 def test_requests_about_a_partition_go_to_its_leader() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         leaders = {
             number: info.leader_id for number, info in admin.describe_topics(["orders"])["orders"].partitions.items()
         }
@@ -57,7 +57,7 @@ def test_requests_about_a_partition_go_to_its_leader() -> None:
 
 
 def test_requests_about_groups_and_transactions_go_to_the_coordinator() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for group in ("a", "b", "c", "d"):
             response = admin.request_api("DescribeGroups", {"groups": [group]})
             described = admin.request_api("FindCoordinator", {"keyType": 0, "coordinatorKeys": [group]})
@@ -69,8 +69,8 @@ def test_requests_about_groups_and_transactions_go_to_the_coordinator() -> None:
 
 
 def test_a_coordinator_that_is_not_available_yet_is_asked_for_again() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.fail_requests("FindCoordinator", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=2)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.fail_requests("FindCoordinator", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=2)
         assert admin.request_api("OffsetFetch", {"groups": [{"groupId": "g"}]}).errors == ()
 
     run_with_admin(use, topics={})
@@ -83,10 +83,10 @@ def test_a_coordinator_that_is_not_available_yet_is_asked_for_again() -> None:
 def test_a_coordinator_that_refused_all_of_a_request_is_looked_up_and_asked_again(
     code: ErrorCode, fields: dict[str, object]
 ) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.fail_requests("OffsetFetch", code, times=2)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.fail_requests("OffsetFetch", code, times=2)
         assert admin.request_api("OffsetFetch", fields).errors == ()
-        world.sandbox.fail_requests("OffsetFetch", code, times=1)
+        cluster.sandbox.fail_requests("OffsetFetch", code, times=1)
         [error] = admin.request_api("OffsetFetch", fields, broker=1).errors
         assert isinstance(error, error_class(code)), "a broker that was named is asked once"
 
@@ -94,7 +94,7 @@ def test_a_coordinator_that_refused_all_of_a_request_is_looked_up_and_asked_agai
 
 
 def test_fields_of_an_older_version_are_sent_in_the_newest_that_has_them() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.request_api("OffsetFetch", {"groupId": "g"}).version == 7
         assert admin.request_api("OffsetFetch", {"groups": [{"groupId": "g"}]}).version > 7
 
@@ -102,7 +102,7 @@ def test_fields_of_an_older_version_are_sent_in_the_newest_that_has_them() -> No
 
 
 def test_a_topic_id_leads_to_the_leader_of_its_partition() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         topic = admin.describe_topics(["orders"])["orders"]
         for number, info in topic.partitions.items():
             partition = {"partition": number, "fetchOffset": 0, "partitionMaxBytes": 1000}
@@ -113,7 +113,7 @@ def test_a_topic_id_leads_to_the_leader_of_its_partition() -> None:
 
 
 def test_configs_of_a_broker_come_from_that_broker_and_changes_of_topics_go_to_the_controller() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         controller = admin.describe_cluster().controller_id
         for broker in (1, 2, 3):
             resource = {"resourceType": 4, "resourceName": str(broker), "configurationKeys": None}
@@ -128,14 +128,14 @@ def test_configs_of_a_broker_come_from_that_broker_and_changes_of_topics_go_to_t
 
 
 def test_a_named_broker_is_the_one_that_is_asked() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert [admin.request_api("ApiVersions", {}, broker=broker).broker for broker in (1, 2, 3)] == [1, 2, 3]
 
     run_with_admin(use, topics={})
 
 
 def test_each_part_that_fails_is_reported_and_so_is_whether_another_succeeded() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         topics = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in ("orders", "new")]
         response = admin.request_api("CreateTopics", {"topics": topics})
         assert [type(error) for error in response.errors] == [error_class(ErrorCode.TOPIC_ALREADY_EXISTS)]
@@ -145,34 +145,34 @@ def test_each_part_that_fails_is_reported_and_so_is_whether_another_succeeded() 
 
 
 def test_a_request_whose_connection_is_lost_is_not_sent_again() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
         for broker in (1, 2, 3):
-            world.sandbox.start_fault(broker, Fault.RESET_ON_REQUEST)
-        before_ms = world.clock.now_ms()
+            cluster.sandbox.start_fault(broker, Fault.RESET_ON_REQUEST)
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(TransportError, match="reset the connection"):
             admin.request_api("ListGroups", {}, timeout=20)
-        assert world.clock.now_ms() - before_ms < 5000
+        assert cluster.clock.now_ms() - before_ms < 5000
 
     run_with_admin(use, topics={})
 
 
 @pytest.mark.parametrize("broker", [None, 2])
 def test_a_silent_broker_ends_the_call_at_its_deadline(broker: int | None) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
         for number in (1, 2, 3):
-            world.sandbox.start_fault(number, Fault.FREEZE)
-        before_ms = world.clock.now_ms()
+            cluster.sandbox.start_fault(number, Fault.FREEZE)
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(ApiTimeout):
             admin.request_api("DescribeCluster", {}, broker=broker, timeout=3)
-        assert world.clock.now_ms() - before_ms == 3000
+        assert cluster.clock.now_ms() - before_ms == 3000
 
     run_with_admin(use, topics={})
 
 
 def test_unknown_api_or_field_is_refused_before_anything_is_sent() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         with pytest.raises(ValueError, match="no API of that name"):
             admin.request_api("NoSuchApi", {})
         with pytest.raises(ValueError, match="there is no version 99, only 0 to 5"):
@@ -184,7 +184,7 @@ def test_unknown_api_or_field_is_refused_before_anything_is_sent() -> None:
 
 
 def test_a_partition_without_leader_or_without_topic_is_named() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         fields = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 7}]}]}
         with pytest.raises(error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), match="orders-7"):
             admin.request_api("DeleteRecords", fields)

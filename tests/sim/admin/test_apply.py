@@ -26,15 +26,26 @@ def with_apply(
     path = tmp_path / "t.yaml"
     path.write_text(text)
 
-    def app(world: SimCluster, admin: Admin) -> None:
-        monkeypatch.setattr("kctl.client.admin.admin.system_runtime", lambda: world.runtime)
+    def app(cluster: SimCluster, admin: Admin) -> None:
+        monkeypatch.setattr("kctl.client.admin.admin.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr(applying, "_check", lambda *_: None)
 
         def run(*words: str) -> Ended:
-            line = ("apply", "-f", str(path), "-b", world.bootstrap, "--api-timeout", "2s", "--output", "json", *words)
-            return run_in_process(*line, clock=world.clock)
+            line = (
+                "apply",
+                "-f",
+                str(path),
+                "-b",
+                cluster.bootstrap,
+                "--api-timeout",
+                "2s",
+                "--output",
+                "json",
+                *words,
+            )
+            return run_in_process(*line, clock=cluster.clock)
 
-        use(world, run)
+        use(cluster, run)
 
     run_with_admin(app)
 
@@ -46,8 +57,8 @@ def results(ended: Ended) -> list[str]:
 def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def use(world: SimCluster, apply: Apply) -> None:
-        world.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.POLICY_VIOLATION)
+    def use(cluster: SimCluster, apply: Apply) -> None:
+        cluster.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.POLICY_VIOLATION)
         ended = apply("--prune", "--yes")
         assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "failed", "done", "not done"])
         assert "POLICY_VIOLATION" in ended.stderr
@@ -55,13 +66,13 @@ def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
         assert "t.yaml --prune makes what is missing" in ended.stderr
         ended = apply("--prune", "--yes")
         assert (ended.code, results(ended)) == (ExitCode.OK, ["done", "done"])
-        assert set(world.sandbox.cluster.topics) == {"new", "t"}
+        assert set(cluster.sandbox.cluster.topics) == {"new", "t"}
 
     with_apply(monkeypatch, tmp_path, use)
 
 
 def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def use(world: SimCluster, apply: Apply) -> None:
+    def use(cluster: SimCluster, apply: Apply) -> None:
         def interrupted(*_: object, **__: object) -> None:
             raise Interrupted(ExitCode.SIGINT)
 
@@ -71,7 +82,7 @@ def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyP
         assert (ended.code, results(ended)) == (ExitCode.SIGINT, ["done", "unknown", "not done"])
         assert "kctl apply: 1 of 3 changes made, 1 may have been\n" in ended.stderr
         assert apply().code == ExitCode.OK
-        assert len(world.sandbox.cluster.topics["t"].partitions) == 9
+        assert len(cluster.sandbox.cluster.topics["t"].partitions) == 9
 
     with_apply(monkeypatch, tmp_path, use)
 
@@ -79,20 +90,20 @@ def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyP
 def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def use(world: SimCluster, apply: Apply) -> None:
+    def use(cluster: SimCluster, apply: Apply) -> None:
         create = Admin.create_topics
 
         def and_fall_silent(admin: Admin, *given: object, **options: object) -> object:
             made = create(admin, *given, **options)  # type: ignore[arg-type]
             for node_id in (1, 2, 3):
-                world.sandbox.start_fault(node_id, Fault.SILENCE)
+                cluster.sandbox.start_fault(node_id, Fault.SILENCE)
             return made
 
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with monkeypatch.context() as patched:
             patched.setattr(Admin, "create_topics", and_fall_silent)
             ended = apply()
-        assert world.clock.now_ms() - before_ms == 2000
+        assert cluster.clock.now_ms() - before_ms == 2000
         assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "unknown", "not done"])
         assert "timed out after 2s (--api-timeout)" in ended.stderr
 
@@ -100,8 +111,8 @@ def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
 
 
 def test_thousands_of_topics_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def use(world: SimCluster, apply: Apply) -> None:
-        world.sandbox.fail_requests("CreateTopics", ErrorCode.POLICY_VIOLATION)
+    def use(cluster: SimCluster, apply: Apply) -> None:
+        cluster.sandbox.fail_requests("CreateTopics", ErrorCode.POLICY_VIOLATION)
         ended = apply()
         assert (results(ended).count("failed"), results(ended).count("done")) == (applying.BATCH, 150)
 

@@ -17,7 +17,7 @@ RATES: Mapping[str, float] = {"producer_byte_rate": 1000.0, "request_percentage"
 
 
 def test_quotas_are_set_described_and_removed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         changes: dict[QuotaEntity, Mapping[str, float | None]] = {
             ANN: RATES,
             ANY_CLIENT: {"consumer_byte_rate": 7.0},
@@ -34,7 +34,7 @@ def test_quotas_are_set_described_and_removed() -> None:
 
 
 def test_entity_that_is_refused_fails_by_itself_and_as_a_whole() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.alter_client_quotas({ANN: {**RATES, "no_such_rate": 1.0}, ANY_CLIENT: RATES})
         assert list(results.done) == [ANY_CLIENT]
         assert isinstance(results.failed[ANN], error_class(ErrorCode.INVALID_REQUEST))
@@ -44,7 +44,7 @@ def test_entity_that_is_refused_fails_by_itself_and_as_a_whole() -> None:
 
 
 def test_validation_changes_nothing() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.alter_client_quotas({ANN: RATES}, validate_only=True).failed == {}
         refused = admin.alter_client_quotas({ANN: {"producer_byte_rate": 0.5}}, validate_only=True)
         assert isinstance(refused.failed[ANN], error_class(ErrorCode.INVALID_REQUEST))
@@ -54,17 +54,17 @@ def test_validation_changes_nothing() -> None:
 
 
 def test_calls_end_by_their_deadline() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        world.break_all(Fault.SILENCE)
+        cluster.break_all(Fault.SILENCE)
         for call in (
             lambda: admin.describe_client_quotas(timeout=2),
             lambda: admin.alter_client_quotas({ANN: RATES}, timeout=2),
         ):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout):
                 call()
-            assert world.clock.now_ms() - before_ms == 2000
+            assert cluster.clock.now_ms() - before_ms == 2000
 
     run_with_admin(use, topics={})
 
@@ -83,14 +83,14 @@ def test_calls_end_by_their_deadline() -> None:
 def test_producer_over_its_quota_is_slowed_down(names: dict[str, str | None], is_slow: bool) -> None:
     spent: list[int] = []
 
-    def app(world: SimCluster) -> None:
-        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
+    def app(cluster: SimCluster) -> None:
+        with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
             admin.alter_client_quotas({QuotaEntity.of(names): {"producer_byte_rate": 1000.0}}).raise_first()
-        with world.producer({"client.id": "mine"}) as producer:
-            before_ms = world.clock.now_ms()
+        with cluster.producer({"client.id": "mine"}) as producer:
+            before_ms = cluster.clock.now_ms()
             for _ in range(3):
                 producer.send("t", b"x" * 2000).result(timeout=30)
-            spent.append(world.clock.now_ms() - before_ms)
+            spent.append(cluster.clock.now_ms() - before_ms)
 
     run(app)
     assert (spent[0] > 2_000) == is_slow, spent

@@ -15,10 +15,10 @@ def partitions(*indexes: int, topic: str = "t") -> tuple[TopicPartition, ...]:
 
 
 def test_list_groups_names_the_brokers_that_stopped_responding() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.list_groups()
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
         with pytest.raises(
             ApiTimeout, match=r"waiting for the list of brokers from (.+ \(id \d\)(, )?){1,3} "
         ) as caught:
@@ -29,24 +29,28 @@ def test_list_groups_names_the_brokers_that_stopped_responding() -> None:
 
 
 def test_the_groups_of_all_brokers_are_listed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(8)]
         for name in names:
-            world.commit(name, {("t", 0): 0})
+            cluster.commit(name, {("t", 0): 0})
         listed = admin.list_groups()
         assert list(listed.groups) == names
         assert listed.failed == {}
         assert {group.coordinator.node_id for group in listed.groups.values()} == {1, 2, 3}
         for name, group in listed.groups.items():
-            assert (group.type, group.state, group.coordinator.node_id) == ("classic", "Empty", world.coordinator(name))
+            assert (group.type, group.state, group.coordinator.node_id) == (
+                "classic",
+                "Empty",
+                cluster.coordinator(name),
+            )
 
     run_with_admin(use)
 
 
 def test_groups_are_listed_by_state_and_type() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.commit("idle", {("t", 0): 0})
-        settle(world.enter(world.classic_member("busy")), world.enter(world.kip_848_member("modern")))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.commit("idle", {("t", 0): 0})
+        settle(cluster.enter(cluster.classic_member("busy")), cluster.enter(cluster.kip_848_member("modern")))
         everything = admin.list_groups().groups
         assert {name: (group.type, group.state, group.protocol_type) for name, group in everything.items()} == {
             "busy": ("classic", "Stable", "consumer"),
@@ -61,10 +65,10 @@ def test_groups_are_listed_by_state_and_type() -> None:
 
 
 def test_a_classic_group_is_described_with_what_each_member_has() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        one = world.enter(world.classic_member("g", client_id="one", partition_assignment_strategy="range"))
-        two = world.enter(
-            world.classic_member(
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        one = cluster.enter(cluster.classic_member("g", client_id="one", partition_assignment_strategy="range"))
+        two = cluster.enter(
+            cluster.classic_member(
                 "g", client_id="two", group_instance_id="second", partition_assignment_strategy="range"
             )
         )
@@ -74,7 +78,7 @@ def test_a_classic_group_is_described_with_what_each_member_has() -> None:
             "classic", "Stable", "consumer", "range",
         )  # fmt: skip
         assert group.coordinator is not None
-        assert group.coordinator.node_id == world.coordinator("g")
+        assert group.coordinator.node_id == cluster.coordinator("g")
         assert (group.epoch, group.target_epoch) == (None, None)
         by_client = {member.client_id: member for member in group.members}
         assert set(by_client["one"].assignment or ()) == set(one.assignment)
@@ -88,10 +92,10 @@ def test_a_classic_group_is_described_with_what_each_member_has() -> None:
 
 
 def test_a_group_of_kip_848_is_described_with_epochs_and_targets() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        one = world.enter(world.kip_848_member("g", client_id="one"))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        one = cluster.enter(cluster.kip_848_member("g", client_id="one"))
         settle(one)
-        holder = world.enter(world.kip_848_member("g", client_id="two"))
+        holder = cluster.enter(cluster.kip_848_member("g", client_id="two"))
         for _ in range(3):
             holder.poll(1)  # the first member polls nothing and gives nothing up
         group = admin.describe_groups(["g"])["g"]
@@ -111,9 +115,9 @@ def test_a_group_of_kip_848_is_described_with_epochs_and_targets() -> None:
 
 
 def test_groups_of_both_types_and_none_in_one_call() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.commit("idle", {("t", 0): 0})
-        settle(world.enter(world.classic_member("busy")), world.enter(world.kip_848_member("modern")))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.commit("idle", {("t", 0): 0})
+        settle(cluster.enter(cluster.classic_member("busy")), cluster.enter(cluster.kip_848_member("modern")))
         results = admin.describe_groups(["modern", "nowhere", "busy", "idle", "busy"])
         assert [(group.group_id, group.type, group.state) for group in results.done.values()] == [
             ("modern", "consumer", "Stable"),
@@ -128,9 +132,9 @@ def test_groups_of_both_types_and_none_in_one_call() -> None:
 
 
 def test_groups_without_members_are_deleted() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.commit("idle", {("t", 0): 3})
-        settle(world.enter(world.classic_member("busy")))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.commit("idle", {("t", 0): 3})
+        settle(cluster.enter(cluster.classic_member("busy")))
         results = admin.delete_groups(["idle", "busy", "nowhere"])
         assert list(results.done) == ["idle"]
         assert {name: type(error) for name, error in results.failed.items()} == {
@@ -144,9 +148,9 @@ def test_groups_without_members_are_deleted() -> None:
 
 
 def test_members_are_removed_by_id_and_by_instance() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        dynamic = world.enter(world.classic_member("g"))
-        static = world.enter(world.classic_member("g", group_instance_id="fixed"))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        dynamic = cluster.enter(cluster.classic_member("g"))
+        static = cluster.enter(cluster.classic_member("g", group_instance_id="fixed"))
         settle(dynamic, static)
         by_id = MemberToRemove(dynamic.group_metadata().member_id)
         by_instance = MemberToRemove(group_instance_id="fixed")
@@ -163,7 +167,7 @@ def test_members_are_removed_by_id_and_by_instance() -> None:
 
 
 def test_no_group_at_all_is_refused_by_the_broker() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         with pytest.raises(BrokerError):
             admin.describe_groups([""])[""]
 

@@ -153,15 +153,15 @@ def check(
                 return damage(encode(response, **how))
         return encode(response, **how)
 
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for group in ("g", "h"):
             admin.alter_group_offsets(group, {T0: 1, T1: 1}).raise_first()
         if case.has_members:
-            settle(world.enter(world.classic_member("live")), world.enter(world.kip_848_member("new")))
+            settle(cluster.enter(cluster.classic_member("live")), cluster.enter(cluster.kip_848_member("new")))
         is_edited.append(True)
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         errors = failures(case.call, admin)
-        assert world.clock.now_ms() - before_ms < 1000, "it was retried"
+        assert cluster.clock.now_ms() - before_ms < 1000, "it was retried"
         is_edited.clear()
         assert errors
         for error in errors:

@@ -29,9 +29,9 @@ Run = Callable[..., Ended]
 class Moves:
     """A cluster with a plan, and the command line."""
 
-    def __init__(self, world: SimCluster, admin: Admin, plan: Path) -> None:
-        self.world, self.admin, self.plan = world, admin, plan
-        self.sandbox = world.sandbox
+    def __init__(self, cluster: SimCluster, admin: Admin, plan: Path) -> None:
+        self.world, self.admin, self.plan = cluster, admin, plan
+        self.sandbox = cluster.sandbox
         self.interrupt = False
         self.write(TARGETS)
 
@@ -82,11 +82,11 @@ class Moves:
 @pytest.fixture
 def with_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def run(use: Callable[[Moves], None], settings: ClusterSettings | None = None) -> None:
-        def app(world: SimCluster) -> None:
+        def app(cluster: SimCluster) -> None:
             for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop", "kctl.cli.partitions.move"):
-                monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
-            with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
-                moves = Moves(world, admin, tmp_path / "plan.json")
+                monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
+            with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
+                moves = Moves(cluster, admin, tmp_path / "plan.json")
                 interrupt_looks(moves, monkeypatch)
                 use(moves)
 

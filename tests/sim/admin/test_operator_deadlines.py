@@ -32,23 +32,23 @@ CALLS: dict[str, Callable[[Admin, float], object]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CALLS)
 def test_call_ends_at_its_timeout(name: str, fault: Fault) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.break_all(fault)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.break_all(fault)
         for timeout_ms in (0, 100, 3000):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout):
                 CALLS[name](admin, timeout_ms / 1000)
-            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert cluster.clock.now_ms() - before_ms == timeout_ms
 
     run_with_admin(use, topics={"t": 3})
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_call_with_one_frozen_broker_is_answered_by_another_or_ends_at_its_timeout(name: str) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.start_fault(2, Fault.FREEZE)
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.start_fault(2, Fault.FREEZE)
+        before_ms = cluster.clock.now_ms()
         CALLS[name](admin, 3)
-        assert world.clock.now_ms() - before_ms <= 3000
+        assert cluster.clock.now_ms() - before_ms <= 3000
 
     run_with_admin(use, topics={"t": 3})

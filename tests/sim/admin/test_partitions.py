@@ -11,7 +11,7 @@ def count(admin: Admin, topic: str) -> int:
 
 
 def test_topics_get_more_partitions_each_by_itself() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.create_partitions({"t": 5, "u": 1, "missing": 3})
         assert list(results.done) == ["t"]
         assert isinstance(results.failed["u"], error_class(ErrorCode.INVALID_PARTITIONS))
@@ -22,7 +22,7 @@ def test_topics_get_more_partitions_each_by_itself() -> None:
 
 
 def test_validation_changes_nothing() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.create_partitions({"t": 5}, validate_only=True).failed == {}
         assert count(admin, "t") == 3
 
@@ -30,11 +30,11 @@ def test_validation_changes_nothing() -> None:
 
 
 def test_lost_response_is_no_error_where_the_topic_then_has_the_number() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        controller = world.sandbox.cluster.controller_id
-        world.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
-        world.at(100, lambda: world.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
+        controller = cluster.sandbox.cluster.controller_id
+        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
+        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
         assert admin.create_partitions({"t": 5}, timeout=60).failed == {}
         assert count(admin, "t") == 5
 

@@ -24,7 +24,7 @@ def start(admin: Admin, **targets: list[int] | None) -> None:
 
 
 def test_move_has_both_sets_of_replicas_until_it_has_ended() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         before = replicas(admin)
         assert before == (1,)
         start(admin, t0=[2, 3])
@@ -32,7 +32,7 @@ def test_move_has_both_sets_of_replicas_until_it_has_ended() -> None:
         assert admin.list_partition_reassignments()[T0].target == (2, 3)
         info = admin.describe_topics(["t"])["t"].partitions[0]
         assert (info.replicas, info.isr, info.leader_id) == ((2, 3, 1), (1,), 1)
-        world.hub.sleep_ms(COPY_MS)
+        cluster.hub.sleep_ms(COPY_MS)
         assert admin.list_partition_reassignments([T0]) == {}
         info = admin.describe_topics(["t"])["t"].partitions[0]
         assert (info.replicas, info.isr, info.leader_id) == ((2, 3), (2, 3), 2)
@@ -41,31 +41,31 @@ def test_move_has_both_sets_of_replicas_until_it_has_ended() -> None:
 
 
 def test_moved_partition_keeps_its_records_and_takes_more() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        with world.producer() as producer:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        with cluster.producer() as producer:
             producer.send("t", b"a", partition=0).result(5)
             start(admin, t0=[3])
             producer.send("t", b"b", partition=0).result(5)
-            world.hub.sleep_ms(COPY_MS)
+            cluster.hub.sleep_ms(COPY_MS)
             producer.send("t", b"c", partition=0).result(5)
-        assert (world.leader(0), world.sandbox.end_offset("t", 0)) == (3, 3)
+        assert (cluster.leader(0), cluster.sandbox.end_offset("t", 0)) == (3, 3)
 
     run_with_admin(use, topics={"t": 3})
 
 
 def test_cancelled_move_has_the_replicas_of_before() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         start(admin, t0=[2, 3])
         start(admin, t0=None)
         assert (admin.list_partition_reassignments(), replicas(admin)) == ({}, (1,))
-        world.hub.sleep_ms(COPY_MS)
+        cluster.hub.sleep_ms(COPY_MS)
         assert replicas(admin) == (1,)
 
     run_with_admin(use, topics={"t": 3})
 
 
 def test_each_partition_has_its_own_result() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.alter_partition_reassignments(
             {T0: [2], T1: [9], TopicPartition("t", 2): None, TopicPartition("no", 0): [1]}
         )
@@ -80,7 +80,7 @@ def test_each_partition_has_its_own_result() -> None:
 
 
 def test_refused_target_leaves_a_move_in_progress_alone() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         start(admin, t0=[2])
         assert admin.alter_partition_reassignments({T0: [2, 2]}).failed.keys() == {T0}
         assert admin.list_partition_reassignments()[T0].target == (2,)
@@ -89,11 +89,11 @@ def test_refused_target_leaves_a_move_in_progress_alone() -> None:
 
 
 def test_lost_response_starts_no_second_move() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        controller = world.sandbox.cluster.controller_id
-        world.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
-        world.at(100, lambda: world.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
+        controller = cluster.sandbox.cluster.controller_id
+        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
+        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
         assert admin.alter_partition_reassignments({T0: [2]}, timeout=60).failed == {}
         assert replicas(admin) in ((2,), (2, 1))
 
@@ -102,10 +102,10 @@ def test_lost_response_starts_no_second_move() -> None:
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_CONTROLLER])
 def test_another_controller_is_looked_up(code: ErrorCode) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.hold_moves()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.hold_moves()
         for api in ("AlterPartitionReassignments", "ListPartitionReassignments"):
-            world.sandbox.fail_requests(api, code, times=2)
+            cluster.sandbox.fail_requests(api, code, times=2)
         start(admin, t0=[2])
         assert admin.list_partition_reassignments().keys() == {T0}
 
@@ -113,8 +113,8 @@ def test_another_controller_is_looked_up(code: ErrorCode) -> None:
 
 
 def test_refused_list_is_an_error() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.fail_requests("ListPartitionReassignments", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.fail_requests("ListPartitionReassignments", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         with pytest.raises(error_class(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)):
             admin.list_partition_reassignments()
 
@@ -122,20 +122,20 @@ def test_refused_list_is_an_error() -> None:
 
 
 def test_move_to_a_broker_that_is_down_ends_when_it_is_up_again() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.start_fault(3, Fault.REFUSE)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.start_fault(3, Fault.REFUSE)
         start(admin, t0=[3])
-        world.hub.sleep_ms(30_000)
+        cluster.hub.sleep_ms(30_000)
         assert admin.list_partition_reassignments().keys() == {T0}
-        world.sandbox.stop_fault(3, Fault.REFUSE)
-        world.hub.sleep_ms(COPY_MS)
+        cluster.sandbox.stop_fault(3, Fault.REFUSE)
+        cluster.hub.sleep_ms(COPY_MS)
         assert (admin.list_partition_reassignments(), replicas(admin)) == ({}, (3,))
 
     run_with_admin(use, topics={"t": 3})
 
 
 def test_thousands_of_partitions_are_moved_by_several_requests() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         wanted = {TopicPartition("t", index): [1 + (index + 1) % 3] for index in range(2500)}
         assert admin.alter_partition_reassignments(wanted).done.keys() == wanted.keys()
         assert len(admin.list_partition_reassignments(list(wanted))) == 2500
@@ -146,11 +146,11 @@ def test_thousands_of_partitions_are_moved_by_several_requests() -> None:
 def test_brokers_learn_of_moves_later_than_the_controller() -> None:
     settings = ClusterSettings(metadata_delay_ms=1_000)
 
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.cluster.settings = settings
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.cluster.settings = settings
         start(admin, t0=[2])
         assert replicas(admin) == (1,)
-        world.hub.sleep_ms(1_000 + COPY_MS)
+        cluster.hub.sleep_ms(1_000 + COPY_MS)
         assert (admin.list_partition_reassignments(), replicas(admin)) == ({}, (2,))
 
     run_with_admin(use, topics={"t": 3})

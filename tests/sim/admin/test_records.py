@@ -13,8 +13,8 @@ from tests.sim.kit import SimCluster, run_with_admin
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 
 
-def fill(world: SimCluster) -> None:
-    with world.producer() as producer:
+def fill(cluster: SimCluster) -> None:
+    with cluster.producer() as producer:
         for number in range(9):
             producer.send("t", b"x", partition=number % 3)
 
@@ -25,8 +25,8 @@ def starts(admin: Admin) -> list[int]:
 
 
 def test_logs_of_several_leaders_start_where_it_was_said() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        fill(world)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        fill(cluster)
         results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[2]: 3})
         assert (results.done, results.failed) == ({PARTITIONS[0]: 1, PARTITIONS[2]: 3}, {})
         assert starts(admin) == [1, 0, 3]
@@ -35,8 +35,8 @@ def test_logs_of_several_leaders_start_where_it_was_said() -> None:
 
 
 def test_each_partition_fails_by_itself() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        fill(world)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        fill(cluster)
         missing = TopicPartition("t", 9)
         results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[1]: 99, missing: 1})
         assert results.done == {PARTITIONS[0]: 1}
@@ -48,18 +48,18 @@ def test_each_partition_fails_by_itself() -> None:
 
 
 def test_leader_that_has_moved_is_found() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        fill(world)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        fill(cluster)
         admin.list_offsets({PARTITIONS[0]: EARLIEST})
-        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader(0) % 3)
+        cluster.sandbox.cluster.move_leader("t", 0, 1 + cluster.leader(0) % 3)
         assert admin.delete_records({PARTITIONS[0]: 2}).done == {PARTITIONS[0]: 2}
 
     run_with_admin(use, topics={"t": 3})
 
 
 def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        fill(world)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        fill(cluster)
         assert admin.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP})[PARTITIONS[0]].offset >= 0
         api_versions.offer(
             handler._replace(last=6) if handler.request is ListOffsetsRequest else handler
@@ -67,7 +67,7 @@ def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() 
         )
         try:
             refusal = pytest.raises(UnsupportedVersionError, match=r"ListOffsets version 7 \(Kafka 3.0\), which broker")
-            with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as old, refusal:
+            with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as old, refusal:
                 old.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP}).raise_first()
         finally:
             api_versions.offer(HANDLERS.values())

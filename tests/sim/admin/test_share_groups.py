@@ -15,8 +15,8 @@ T = [TopicPartition("t", index) for index in range(4)]
 
 
 def test_groups_of_every_type_are_listed_and_described() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        settle(world.enter(world.classic_member("classic")), world.enter(world.kip_848_member("consumer")))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        settle(cluster.enter(cluster.classic_member("classic")), cluster.enter(cluster.kip_848_member("consumer")))
         share_heartbeat(admin, "share", "t")
         streams_heartbeat(admin, "streams", "t")
         names = ["classic", "consumer", "share", "streams"]
@@ -41,8 +41,8 @@ def test_groups_of_every_type_are_listed_and_described() -> None:
 
 
 def test_start_offsets_are_listed_set_and_forgotten() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        with world.producer() as producer:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        with cluster.producer() as producer:
             for number in range(8):
                 producer.send("t", b"x", partition=number % 4)
         epoch = share_heartbeat(admin, "g", "t")
@@ -71,7 +71,7 @@ def test_start_offsets_are_listed_set_and_forgotten() -> None:
 
 
 def test_streams_groups_commit_as_consumer_groups_do() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         streams_heartbeat(admin, "g", "t")
         assert isinstance(
             admin.alter_group_offsets("g", {T[0]: 0}).failed[T[0]], error_class(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -88,7 +88,7 @@ def test_streams_groups_commit_as_consumer_groups_do() -> None:
 def test_other_protocols_are_refused_as_kafka_does() -> None:
     """The codes are those of Kafka 4.3.1."""
 
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "share", "t")
         streams_heartbeat(admin, "streams", "t")
         for group in ("share", "streams"):
@@ -108,9 +108,9 @@ def test_other_protocols_are_refused_as_kafka_does() -> None:
 
 
 def test_member_that_sends_no_heartbeat_is_removed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "g", "t")
-        world.hub.sleep_ms(46_000)
+        cluster.hub.sleep_ms(46_000)
         assert admin.describe_groups(["g"])["g"].state == "Empty"
         with pytest.raises(error_class(ErrorCode.UNKNOWN_MEMBER_ID)):
             share_heartbeat(admin, "g", "t", 2)
@@ -120,26 +120,26 @@ def test_member_that_sends_no_heartbeat_is_removed() -> None:
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE, Fault.BLACKHOLE])
 def test_calls_end_at_their_deadline(fault: Fault) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, fault)
+            cluster.sandbox.start_fault(node_id, fault)
         for call in (
             lambda: admin.list_share_group_offsets("g", timeout=3),
             lambda: admin.alter_share_group_offsets("g", {T[0]: 0}, timeout=3),
             lambda: admin.delete_share_group_offsets("g", ["t"], timeout=3),
         ):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout):
                 call()
-            assert world.clock.now_ms() - before_ms == 3000
+            assert cluster.clock.now_ms() - before_ms == 3000
 
     run_with_admin(use)
 
 
 def test_group_whose_coordinator_has_moved_is_found() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "g", "t")
-        world.sandbox.move_coordinator("g", world.elsewhere("g"))
+        cluster.sandbox.move_coordinator("g", cluster.elsewhere("g"))
         assert admin.describe_groups(["g"])["g"].type == "share"
         assert list(admin.list_share_group_offsets("g").done) == T
 
@@ -147,8 +147,8 @@ def test_group_whose_coordinator_has_moved_is_found() -> None:
 
 
 def test_coordinator_without_share_groups_is_named_with_the_release() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.commit("g", {("t", 0): 0})
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.commit("g", {("t", 0): 0})
         with pytest.raises(UnsupportedVersionError, match=r"DescribeShareGroupOffsets .*Kafka 4\.1"):
             admin.list_share_group_offsets("g")
         results = admin.describe_groups(["g", "none"])

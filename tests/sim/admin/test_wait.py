@@ -19,24 +19,24 @@ Run = Callable[[str], tuple[int, Ended]]
 def with_wait(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with a function that runs a command line and returns how long it took."""
 
-    def app(world: SimCluster, admin: Admin) -> None:
+    def app(cluster: SimCluster, admin: Admin) -> None:
         for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop"):
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
+            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
 
         def run(command: str) -> tuple[int, Ended]:
-            line = ("wait", *command.split(), "-b", world.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
-            before_ms = world.clock.now_ms()
-            ended = run_in_process(*line, clock=world.clock)
-            return world.clock.now_ms() - before_ms, ended
+            line = ("wait", *command.split(), "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
+            before_ms = cluster.clock.now_ms()
+            ended = run_in_process(*line, clock=cluster.clock)
+            return cluster.clock.now_ms() - before_ms, ended
 
-        use(world, run)
+        use(cluster, run)
 
     run_with_admin(app)
 
 
 def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
-        world.at(3_200, lambda: world.sandbox.create_topic("new", partitions=2))
+    def use(cluster: SimCluster, run: Run) -> None:
+        cluster.at(3_200, lambda: cluster.sandbox.create_topic("new", partitions=2))
         took_ms, ended = run("topic t new --partitions 2")
         assert (ended.code, ended.stdout, ended.stderr) == (0, b"", "")
         assert 3_200 <= took_ms < 3_200 + 2 * INTERVAL_MS
@@ -57,11 +57,11 @@ def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
-        with world.producer() as producer:
+    def use(cluster: SimCluster, run: Run) -> None:
+        with cluster.producer() as producer:
             for _ in range(5):
                 producer.send("t", b"x", partition=0)
-        world.commit("g", {("t", 0): 0})
+        cluster.commit("g", {("t", 0): 0})
         took_ms, ended = run(command)
         assert (took_ms, ended.code) == (TIMEOUT_MS, 17), ended
         assert "kctl wait: timed out after 20s (--api-timeout) while waiting for " in ended.stderr
@@ -71,9 +71,9 @@ def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: 
 
 
 def test_partition_without_a_leader_and_replicas_out_of_sync_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
-        world.sandbox.create_topic("r", partitions=1, replication_factor=2)
-        partition = world.sandbox.cluster.topics["r"].partitions[0]
+    def use(cluster: SimCluster, run: Run) -> None:
+        cluster.sandbox.create_topic("r", partitions=1, replication_factor=2)
+        partition = cluster.sandbox.cluster.topics["r"].partitions[0]
         partition.hold(next(each for each in partition.replicas if each != partition.leader_id))
         assert run("topic r")[1].code == 0
         assert "r-0 has 1 of 2 replicas in sync" in run("topic r --in-sync")[1].stderr
@@ -84,13 +84,13 @@ def test_partition_without_a_leader_and_replicas_out_of_sync_are_named(monkeypat
 
 
 def test_group_that_catches_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
-        with world.producer() as producer:
+    def use(cluster: SimCluster, run: Run) -> None:
+        with cluster.producer() as producer:
             for _ in range(5):
                 producer.send("t", b"x", partition=0)
-        world.commit("g", {("t", 0): 1})
+        cluster.commit("g", {("t", 0): 1})
         assert run("group g --lag 4 --state empty")[1].code == 0
-        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
+        with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
             admin.alter_group_offsets("g", {TopicPartition("t", 0): 5}).raise_first()
         took_ms, ended = run("group g --lag 0")
         assert (ended.code, took_ms < INTERVAL_MS) == (0, True)
@@ -100,9 +100,9 @@ def test_group_that_catches_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.FREEZE, Fault.BLACKHOLE, Fault.RESET])
 def test_brokers_that_are_down_are_waited_for_until_the_timeout(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, fault)
+            cluster.sandbox.start_fault(node_id, fault)
         took_ms, ended = run("brokers 3")
         assert (took_ms, ended.code) == (TIMEOUT_MS, 17), ended
         assert "while waiting for 3 brokers: no broker has answered" in ended.stderr
@@ -111,10 +111,10 @@ def test_brokers_that_are_down_are_waited_for_until_the_timeout(fault: Fault, mo
 
 
 def test_brokers_that_come_up_end_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.REFUSE)
-            world.at(9_000, partial(world.sandbox.stop_fault, node_id, Fault.REFUSE))
+            cluster.sandbox.start_fault(node_id, Fault.REFUSE)
+            cluster.at(9_000, partial(cluster.sandbox.stop_fault, node_id, Fault.REFUSE))
         took_ms, ended = run("brokers 3")
         assert (ended.code, 9_000 <= took_ms < 12_000) == (0, True), (took_ms, ended)
 

@@ -13,7 +13,8 @@ from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.sandbox import Sandbox
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP
 from tests.sim.chaos.plan import NODES, SESSION_MS
-from tests.sim.virtual import Hub, LinkFault, SimNetwork, SimResolver, sim_runtime
+from tests.sim.kit.nodes import SimNodes
+from tests.sim.virtual import Hub, LinkFault, SimResolver, sim_runtime
 
 MINUTE_MS = 60_000
 MOST_GROWTH = 200
@@ -30,16 +31,13 @@ class Growth(NamedTuple):
     late: int
 
 
-class _Hour:
+class _Hour(SimNodes):
     """Members that read, a writer whose log is kept short, and faults that come and go."""
 
     def __init__(self, hub: Hub, minutes: int) -> None:
-        self.hub = hub
         self.end_ms = minutes * MINUTE_MS
-        self.network = SimNetwork(hub)
-        resolver = self.resolver = SimResolver(hub)
-        self.sandbox = Sandbox(nodes=NODES, topics={"t": 6})
-        self.sandbox.attach(self.network, resolver)
+        self.resolver = SimResolver(hub)
+        super().__init__(hub, Sandbox(nodes=NODES, topics={"t": 6}), self.resolver)
         self.read = 0
 
     def member(self, name: str, protocol: dict[str, object]) -> None:

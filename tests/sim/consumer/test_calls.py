@@ -41,7 +41,7 @@ WAITING: dict[str, Callable[[Consumer, Any], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=43) as hub:
         yield GroupCluster(hub, topics={"t": 2})
 
@@ -69,9 +69,9 @@ def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.parametrize("call", WAITING)
-def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupCluster, call: str) -> None:
+def test_a_negative_timeout_is_refused_and_changes_nothing(cluster: GroupCluster, call: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
         for timeout in (-0.001, -math.inf, timedelta(seconds=-1), math.nan, True, "1"):
             with pytest.raises(ValueError, match="timeout must"):
@@ -79,46 +79,46 @@ def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupCluster, 
         assert consumer.end_offsets([T0]) == {T0: 0}
         consumer.close()
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
-def test_a_timedelta_is_a_timeout_everywhere(scene: GroupCluster, call: str) -> None:
+def test_a_timedelta_is_a_timeout_everywhere(cluster: GroupCluster, call: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
         for node_id in (1, 2, 3):
-            scene.sandbox.start_fault(node_id, Fault.BLACKHOLE)
-        before_ms = scene.hub.now_ms
+            cluster.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+        before_ms = cluster.hub.now_ms
         try:
             WAITING[call](consumer, timedelta(milliseconds=1234))
         except ApiTimeout:
             assert not call.startswith("poll")
         else:
             assert call.startswith("poll")
-        assert scene.hub.now_ms - before_ms == 1234
+        assert cluster.hub.now_ms - before_ms == 1234
         consumer.close(timedelta(0))
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(20)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(20)
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
-def test_every_call_after_close_is_an_illegal_state(scene: GroupCluster, call: str) -> None:
+def test_every_call_after_close_is_an_illegal_state(cluster: GroupCluster, call: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
         consumer.close()
         with pytest.raises(IllegalStateError, match="closed"):
             WAITING[call](consumer, 1)
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupCluster) -> None:
+def test_poll_without_subscription_or_assignment_is_an_error(cluster: GroupCluster) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         for call in ("poll", "poll_chunk"):
             with pytest.raises(IllegalStateError, match="not subscribed"):
                 WAITING[call](consumer, 1)
@@ -130,14 +130,14 @@ def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupCluster
         consumer.subscribe(["t"])
         consumer.poll(0)
         consumer.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupCluster) -> None:
+def test_a_negative_offset_and_a_negative_time_are_refused(cluster: GroupCluster) -> None:
     def body() -> None:
-        with scene.consumer(group_id=GROUP) as consumer:
+        with cluster.consumer(group_id=GROUP) as consumer:
             consumer.assign([T0])
             for call in (
                 lambda: consumer.seek(T0, -1),
@@ -149,16 +149,16 @@ def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupCluster) 
                     call()
             assert consumer.committed([T0]) == {T0: None}
 
-    scene.run(body)
+    cluster.run(body)
 
 
 # --- current_lag ------------------------------------------------------------------------------------------------------
 
 
-def test_the_lag_is_told_without_asking_anybody(scene: GroupCluster) -> None:
+def test_the_lag_is_told_without_asking_anybody(cluster: GroupCluster) -> None:
     def body() -> None:
-        scene.write(0, 10)
-        with scene.consumer(max_poll_records=4) as consumer:
+        cluster.write(0, 10)
+        with cluster.consumer(max_poll_records=4) as consumer:
             with pytest.raises(IllegalStateError, match="not assigned"):
                 consumer.current_lag(T0)
             consumer.assign([T0])
@@ -168,102 +168,102 @@ def test_the_lag_is_told_without_asking_anybody(scene: GroupCluster) -> None:
             assert [len(consumer.poll(5)), len(consumer.poll(5))] == [4, 2]
             assert consumer.current_lag(T0) == 0
             consumer.poll(1)
-            scene.write(0, 5, first=10)
+            cluster.write(0, 5, first=10)
             assert consumer.current_lag(T0) == 0, "nobody has told of them yet"
             consumer.end_offsets([T0])
             assert consumer.current_lag(T0) == 5
             consumer.seek(T0, 3)
             assert consumer.current_lag(T0) == 12
-            assert scene.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
+            assert cluster.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_the_lag_is_the_old_one_when_every_broker_is_gone(scene: GroupCluster) -> None:
+def test_the_lag_is_the_old_one_when_every_broker_is_gone(cluster: GroupCluster) -> None:
     def body() -> None:
-        scene.write(0, 10)
-        with scene.consumer(max_poll_records=4) as consumer:
+        cluster.write(0, 10)
+        with cluster.consumer(max_poll_records=4) as consumer:
             consumer.assign([T0])
             consumer.poll(5)
             for node_id in (1, 2, 3):
-                scene.sandbox.start_fault(node_id, Fault.FREEZE)
-            assert scene.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
+                cluster.sandbox.start_fault(node_id, Fault.FREEZE)
+            assert cluster.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
             assert consumer.current_lag(T0) == 6
 
-    scene.run(body)
+    cluster.run(body)
 
 
 # --- client_instance_id -----------------------------------------------------------------------------------------------
 
 
-def test_the_client_instance_id_is_asked_once(scene: GroupCluster, telemetry: list[bytes]) -> None:
+def test_the_client_instance_id_is_asked_once(cluster: GroupCluster, telemetry: list[bytes]) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             first = consumer.client_instance_id(5)
             assert first == UUID(bytes=telemetry[1])
-            assert scene.elapsed_ms(lambda: consumer.client_instance_id(5)) == 0
+            assert cluster.elapsed_ms(lambda: consumer.client_instance_id(5)) == 0
             for node_id in (1, 2, 3):
-                scene.sandbox.start_fault(node_id, Fault.FREEZE)
+                cluster.sandbox.start_fault(node_id, Fault.FREEZE)
             assert consumer.client_instance_id(0.5) == first
-            scene.sandbox.heal()
+            cluster.sandbox.heal()
         assert len(telemetry) == 2, "one was refused"
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_each_client_has_an_id_of_its_own(scene: GroupCluster) -> None:
+def test_each_client_has_an_id_of_its_own(cluster: GroupCluster) -> None:
     def body() -> None:
-        with scene.consumer() as one, scene.consumer() as other:
+        with cluster.consumer() as one, cluster.consumer() as other:
             ids = {one.client_instance_id(5), other.client_instance_id(5)}
             assert len(ids) == 2
             assert UUID(int=0) not in ids
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_a_broker_without_client_metrics_is_an_unsupported_version(scene: GroupCluster) -> None:
+def test_a_broker_without_client_metrics_is_an_unsupported_version(cluster: GroupCluster) -> None:
     def body() -> None:
         key = GetTelemetrySubscriptionsRequest.API_KEY
         handler = HANDLERS.pop(key, None)
         api_versions.offer(HANDLERS.values())
         try:
-            with scene.consumer() as consumer, pytest.raises(UnsupportedVersionError, match="GetTelemetrySubscr"):
+            with cluster.consumer() as consumer, pytest.raises(UnsupportedVersionError, match="GetTelemetrySubscr"):
                 consumer.client_instance_id(5)
         finally:
             if handler is not None:
                 HANDLERS[key] = handler
                 api_versions.offer(HANDLERS.values())
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_without_metrics_there_is_no_client_instance_id(scene: GroupCluster) -> None:
+def test_without_metrics_there_is_no_client_instance_id(cluster: GroupCluster) -> None:
     def body() -> None:
         no_id = pytest.raises(IllegalStateError, match=r"enable\.metrics\.push")
-        with scene.consumer(enable_metrics_push=False) as consumer, no_id:
+        with cluster.consumer(enable_metrics_push=False) as consumer, no_id:
             consumer.client_instance_id(5)
 
-    scene.run(body)
+    cluster.run(body)
 
 
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
 def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_is_committed(
-    scene: GroupCluster,
+    cluster: GroupCluster,
 ) -> None:
     def body() -> None:
-        scene.write(0, 4)
-        with scene.consumer(group_id=GROUP) as consumer:
+        cluster.write(0, 4)
+        with cluster.consumer(group_id=GROUP) as consumer:
             consumer.assign([T0])
             assert len(consumer.poll(2)) == 4
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_every_type_of_report_has_one_handler_on_the_application_thread(scene: GroupCluster) -> None:
+def test_every_type_of_report_has_one_handler_on_the_application_thread(cluster: GroupCluster) -> None:
     def body() -> None:
-        with scene.consumer(group_id=GROUP) as consumer:
+        with cluster.consumer(group_id=GROUP) as consumer:
             assert set(consumer._side._handlers) == set(get_args(ToApplication)) - {CallDone, NetworkFailed}
 
-    scene.run(body)
+    cluster.run(body)

@@ -49,28 +49,28 @@ FAULTS: dict[str, tuple[str, Fault]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=61) as hub:
         yield GroupCluster(hub, topics={"t": 3})
 
 
-def start(scene: GroupCluster, where: str, fault: Fault, tp: TopicPartition) -> None:
-    nodes = {"all": [1, 2, 3], "leader": [scene.leader(tp.partition)], "coordinator": [scene.coordinator()]}[where]
+def start(cluster: GroupCluster, where: str, fault: Fault, tp: TopicPartition) -> None:
+    nodes = {"all": [1, 2, 3], "leader": [cluster.leader(tp.partition)], "coordinator": [cluster.coordinator()]}[where]
     for node_id in nodes:
-        scene.sandbox.start_fault(node_id, fault, ms=SLOW_MS if fault is Fault.DELAY else 0)
+        cluster.sandbox.start_fault(node_id, fault, ms=SLOW_MS if fault is Fault.DELAY else 0)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CALLS)
-def test_call_under_a_fault_ends_at_its_deadline(scene: GroupCluster, name: str, fault: str) -> None:
+def test_call_under_a_fault_ends_at_its_deadline(cluster: GroupCluster, name: str, fault: str) -> None:
     where, kind = FAULTS[fault]
     wanted = CALLS[name]
     is_blocked = where == "all" or where in wanted.needs
 
     def body() -> None:
-        partition = next(i for i in range(3) if scene.leader(i) != scene.coordinator())
+        partition = next(i for i in range(3) if cluster.leader(i) != cluster.coordinator())
         tp = TopicPartition("t", partition)
-        consumer = scene.consumer(group_id=GROUP, enable_auto_commit=False)
+        consumer = cluster.consumer(group_id=GROUP, enable_auto_commit=False)
         consumer.assign([tp])
         if kind is not Fault.BLACKHOLE:  # which meets only those who are not connected yet
             consumer.poll(1)
@@ -78,45 +78,45 @@ def test_call_under_a_fault_ends_at_its_deadline(scene: GroupCluster, name: str,
             consumer.partitions_for("t")
         if name == "position":
             consumer.seek_to_beginning()
-        start(scene, where, kind, tp)
+        start(cluster, where, kind, tp)
         for timeout_ms in TIMEOUTS_MS:
             if name.startswith("poll"):
-                assert_polls(scene, wanted, consumer, tp, timeout_ms)
+                assert_polls(cluster, wanted, consumer, tp, timeout_ms)
             elif is_blocked or timeout_ms == 0:
-                assert_times_out(scene, wanted, consumer, tp, timeout_ms)
+                assert_times_out(cluster, wanted, consumer, tp, timeout_ms)
             elif timeout_ms == 5000:
-                assert_is_not_blocked(scene, wanted, consumer, tp)
+                assert_is_not_blocked(cluster, wanted, consumer, tp)
         if name == "poll":
-            scene.write(partition, 3)
-            scene.sandbox.heal()
+            cluster.write(partition, 3)
+            cluster.sandbox.heal()
             assert len(consumer.poll(SLOW_MS / 1000 + 15)) == 3, "what was asked for is not lost"
         consumer.close(0)
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(SLOW_MS + 50)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(SLOW_MS + 50)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def assert_polls(scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
-    before_ms = scene.hub.now_ms
+def assert_polls(cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
+    before_ms = cluster.hub.now_ms
     assert not wanted.call(consumer, tp, timeout_ms / 1000)
-    assert scene.hub.now_ms - before_ms == timeout_ms
+    assert cluster.hub.now_ms - before_ms == timeout_ms
 
 
 def assert_times_out(
-    scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int
+    cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int
 ) -> None:
-    before_ms = scene.hub.now_ms
+    before_ms = cluster.hub.now_ms
     with pytest.raises(ApiTimeout) as caught:
         wanted.call(consumer, tp, timeout_ms / 1000)
-    assert scene.hub.now_ms - before_ms == timeout_ms
+    assert cluster.hub.now_ms - before_ms == timeout_ms
     check(caught.value, wanted, timeout_ms)
 
 
-def assert_is_not_blocked(scene: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:
-    before_ms = scene.hub.now_ms
+def assert_is_not_blocked(cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:
+    before_ms = cluster.hub.now_ms
     wanted.call(consumer, tp, 5)
-    assert scene.hub.now_ms - before_ms < SILENCE_MS + 100, "it needs nobody who is in trouble, or finds another"
+    assert cluster.hub.now_ms - before_ms < SILENCE_MS + 100, "it needs nobody who is in trouble, or finds another"
 
 
 def check(error: ApiTimeout, wanted: Waits, timeout_ms: int) -> None:

@@ -25,87 +25,87 @@ FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZ
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=5) as hub:
         yield SimCluster(hub)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: SimCluster, fault: Fault, call: str) -> None:
+def test_a_call_ends_on_its_deadline_with_every_node_broken(cluster: SimCluster, fault: Fault, call: str) -> None:
     def body() -> None:
-        scene.break_all(fault)
-        with scene.consumer(default_api_timeout_ms=30_000) as consumer:
+        cluster.break_all(fault)
+        with cluster.consumer(default_api_timeout_ms=30_000) as consumer:
             consumer.assign(T)
             for timeout in (0.0, 0.001, 0.25, 12.345):
-                before_ms = scene.hub.now_ms
+                before_ms = cluster.hub.now_ms
                 with pytest.raises(ApiTimeout) as caught:
                     CALLS[call](consumer, timeout)
-                assert scene.hub.now_ms - before_ms == round(timeout * 1000)
+                assert cluster.hub.now_ms - before_ms == round(timeout * 1000)
                 error = caught.value
                 assert (error.timeout_ms, error.elapsed_ms) == (round(timeout * 1000),) * 2
                 assert error.waiting_for.startswith("waiting for")
             spent = [int(entry.split()[-2]) for entry in error.time_breakdown]
             assert abs(sum(spent) - 12_345) <= 1, error.time_breakdown
-            assert scene.elapsed_ms(lambda: consumer.poll(timeout=1.5)) == 1500
+            assert cluster.elapsed_ms(lambda: consumer.poll(timeout=1.5)) == 1500
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline_when_nodes_break_later(scene: SimCluster, fault: Fault, call: str) -> None:
+def test_a_call_ends_on_its_deadline_when_nodes_break_later(cluster: SimCluster, fault: Fault, call: str) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             consumer.assign(T)
             consumer.poll(timeout=0.2)
             consumer.seek_to_beginning()  # so that position() has to ask
-            scene.break_all(fault)
-            before_ms = scene.hub.now_ms
+            cluster.break_all(fault)
+            before_ms = cluster.hub.now_ms
             try:
                 CALLS[call](consumer, 3.0)
             except ApiTimeout:
-                assert scene.hub.now_ms - before_ms == 3000
+                assert cluster.hub.now_ms - before_ms == 3000
             else:
                 # Faults of new connections leave the open ones alone.
                 assert fault in (Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET)
-            assert scene.elapsed_ms(lambda: consumer.poll(timeout=0.777)) == 777
+            assert cluster.elapsed_ms(lambda: consumer.poll(timeout=0.777)) == 777
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_a_call_succeeds_when_the_fault_ends_in_time(scene: SimCluster) -> None:
+def test_a_call_succeeds_when_the_fault_ends_in_time(cluster: SimCluster) -> None:
     def body() -> None:
-        scene.break_all(Fault.REFUSE)
-        scene.hub.call_later_ms(2000, "healer", scene.sandbox.heal)
-        with scene.consumer() as consumer:
-            elapsed_ms = scene.elapsed_ms(lambda: consumer.end_offsets(T, timeout=10))
+        cluster.break_all(Fault.REFUSE)
+        cluster.hub.call_later_ms(2000, "healer", cluster.sandbox.heal)
+        with cluster.consumer() as consumer:
+            elapsed_ms = cluster.elapsed_ms(lambda: consumer.end_offsets(T, timeout=10))
             assert 2000 <= elapsed_ms < 3500
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_one_frozen_leader_leaves_the_others_flowing(scene: SimCluster) -> None:
+def test_one_frozen_leader_leaves_the_others_flowing(cluster: SimCluster) -> None:
     def body() -> None:
         for i in range(3):
-            scene.write(i, 10)
-        with scene.consumer(request_timeout_ms=5000) as consumer:
+            cluster.write(i, 10)
+        with cluster.consumer(request_timeout_ms=5000) as consumer:
             consumer.assign(T)
             assert len(drain_all(consumer)) == 30
-            frozen = scene.leader(0)
-            scene.sandbox.start_fault(frozen, Fault.FREEZE)
+            frozen = cluster.leader(0)
+            cluster.sandbox.start_fault(frozen, Fault.FREEZE)
             for i in range(3):
-                scene.write(i, 10, first=10)
+                cluster.write(i, 10, first=10)
             assert {record.partition for record in drain_all(consumer)} == {1, 2}
             consumer.poll(timeout=20)
             assert "leader" in str(consumer.waiting_for()[T[0]])
             with pytest.raises(ApiTimeout, match="waiting for the offset of t-0") as caught:
                 consumer.end_offsets(T, timeout=7)
             assert caught.value.elapsed_ms == 7000
-            scene.sandbox.heal()
+            cluster.sandbox.heal()
             assert {record.partition for record in drain_all(consumer, timeout=40)} == {0}
 
-    scene.run(body)
+    cluster.run(body)
 
 
 def drain_all(consumer: Consumer, timeout: float = 2) -> list[ConsumerRecord]:
@@ -118,66 +118,66 @@ def drain_all(consumer: Consumer, timeout: float = 2) -> list[ConsumerRecord]:
 
 def test_the_first_poll_with_three_of_four_nodes_blackholed_is_quick() -> None:
     with Hub(seed=9) as hub:
-        scene = SimCluster(hub, nodes=4, topics={"t": 1})
+        cluster = SimCluster(hub, nodes=4, topics={"t": 1})
 
         def body() -> None:
-            scene.write(0, 1)
+            cluster.write(0, 1)
             for node_id in range(1, 5):
-                if node_id != scene.leader(0):
-                    scene.sandbox.start_fault(node_id, Fault.BLACKHOLE)
-            with scene.consumer() as consumer:
+                if node_id != cluster.leader(0):
+                    cluster.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+            with cluster.consumer() as consumer:
                 consumer.assign([T[0]])
-                assert scene.elapsed_ms(lambda: consumer.poll(timeout=10)) < 500
+                assert cluster.elapsed_ms(lambda: consumer.poll(timeout=10)) < 500
 
-        scene.run(body)
+        cluster.run(body)
 
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 @pytest.mark.parametrize("timeout", [0.0, 0.5, 30.0])
-def test_close_leaves_nothing_behind(scene: SimCluster, fault: Fault | None, timeout: float) -> None:
+def test_close_leaves_nothing_behind(cluster: SimCluster, fault: Fault | None, timeout: float) -> None:
     def body() -> None:
-        scene.write(0, 10)
-        consumer = scene.consumer()
+        cluster.write(0, 10)
+        consumer = cluster.consumer()
         consumer.assign(T)
         consumer.poll(timeout=0.5)
         if fault is not None:
-            scene.break_all(fault)
+            cluster.break_all(fault)
         consumer.poll(timeout=0.1)
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         result = consumer.close(timeout)
         limit_ms = min(round(timeout * 1000), 600)
-        assert scene.hub.now_ms - before_ms <= limit_ms, "fetch sessions are given up behind the fetch under way"
+        assert cluster.hub.now_ms - before_ms <= limit_ms, "fetch sessions are given up behind the fetch under way"
         assert (result.committed, result.left_group) == (None, None)
         assert consumer.close() is result
-        scene.hub.sleep_ms(10)  # the nodes hear of it
+        cluster.hub.sleep_ms(10)  # the nodes hear of it
         assert result.expired_in is None or timeout == 0
 
-    scene.run(body)
-    assert scene.network.open_connections == 0
+    cluster.run(body)
+    assert cluster.network.open_connections == 0
 
 
 def test_a_closed_consumer_says_nothing_more() -> None:
     with Hub(seed=6) as hub:
-        scene = SimCluster(hub)
+        cluster = SimCluster(hub)
 
         def body() -> None:
-            consumer = scene.consumer()
+            consumer = cluster.consumer()
             consumer.assign(T)
             consumer.poll(timeout=0.3)
             consumer.close()
-            scene.hub.sleep_ms(5)
-            assert scene.network.open_connections == 0
+            cluster.hub.sleep_ms(5)
+            assert cluster.network.open_connections == 0
 
-        scene.run(body)
+        cluster.run(body)
 
 
-def test_an_idle_consumer_does_not_spin(scene: SimCluster) -> None:
+def test_an_idle_consumer_does_not_spin(cluster: SimCluster) -> None:
     def body() -> int:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             consumer.assign(T)
             consumer.poll(timeout=2)
-            before = scene.hub.steps
+            before = cluster.hub.steps
             consumer.poll(timeout=10)
-            return scene.hub.steps - before
+            return cluster.hub.steps - before
 
-    assert scene.run(body) < 2000, "more than 200 steps a virtual second"
+    assert cluster.run(body) < 2000, "more than 200 steps a virtual second"

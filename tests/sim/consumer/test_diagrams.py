@@ -29,15 +29,17 @@ CALLS: dict[str, tuple[str, Callable[[Consumer, float | None], object]]] = {
 class Watched:
     """A consumer whose connections to a cluster of one node are open, and what happens on them in one call."""
 
-    def __init__(self, scene: GroupCluster, call: str) -> None:
+    def __init__(self, cluster: GroupCluster, call: str) -> None:
         self.api, self._call = CALLS[call]
-        self._hub = scene.hub
+        self._hub = cluster.hub
         self._events: list[Event] = []
-        config = {"bootstrap.servers": scene.bootstrap, "group.id": GROUP, "request.timeout.ms": REQUEST_MS}
-        self.consumer = Consumer(config, sim_runtime(scene.hub, "watched", scene.network), events=self._events.append)
+        config = {"bootstrap.servers": cluster.bootstrap, "group.id": GROUP, "request.timeout.ms": REQUEST_MS}
+        self.consumer = Consumer(
+            config, sim_runtime(cluster.hub, "watched", cluster.network), events=self._events.append
+        )
         for _, each in CALLS.values():
             each(self.consumer, 10)
-        self.since_ms = scene.hub.now_ms
+        self.since_ms = cluster.hub.now_ms
         self._events.clear()
 
     def call(self, timeout_ms: int | None) -> int:
@@ -70,38 +72,38 @@ class Watched:
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
         yield GroupCluster(hub, topics={"t": 1}, nodes=1)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_two_request_timeouts_and_an_answer_to_the_third_request(scene: GroupCluster, call: str) -> None:
+def test_two_request_timeouts_and_an_answer_to_the_third_request(cluster: GroupCluster, call: str) -> None:
     """Diagram 1: the API timeout is generous."""
 
     def body() -> None:
-        watched = Watched(scene, call)
-        with Replies.silent(watched.api, lambda: scene.hub.now_ms < watched.since_ms + 2 * REQUEST_MS):
+        watched = Watched(cluster, call)
+        with Replies.silent(watched.api, lambda: cluster.hub.now_ms < watched.since_ms + 2 * REQUEST_MS):
             elapsed_ms = watched.call(30_000)
         assert [limit_ms for _, limit_ms in watched.ends(RequestExpired)] == [REQUEST_MS, REQUEST_MS]
         assert 2 * REQUEST_MS < elapsed_ms <= 2 * REQUEST_MS + SOON_MS
         watched.consumer.close()
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupCluster, call: str) -> None:
+def test_the_third_request_gets_what_is_left_of_the_api_timeout(cluster: GroupCluster, call: str) -> None:
     """Diagram 2: min(what is left of the call, request.timeout.ms). A look-up leaves its connection open then."""
 
     def body() -> None:
-        watched = Watched(scene, call)
+        watched = Watched(cluster, call)
         timeout_ms = 2 * REQUEST_MS + 1500
         with Replies.silent(watched.api, lambda: True):
             with pytest.raises(ApiTimeout):
                 watched.call(timeout_ms)
-            assert scene.hub.now_ms - watched.since_ms == timeout_ms
-            scene.hub.sleep_ms(100)
+            assert cluster.hub.now_ms - watched.since_ms == timeout_ms
+            cluster.hub.sleep_ms(100)
             cut = RequestExpired if call == "commit_sync" else RequestAbandoned
             ends = watched.ends(RequestExpired, RequestAbandoned)
             cut_ms = ends[-1][1]
@@ -112,37 +114,39 @@ def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupClus
             assert bool(watched.losses_after(timeout_ms)) == (call == "commit_sync")
         watched.consumer.close()
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_without_a_timeout_has_the_default_api_timeout(scene: GroupCluster, call: str) -> None:
+def test_a_call_without_a_timeout_has_the_default_api_timeout(cluster: GroupCluster, call: str) -> None:
     def body() -> None:
-        watched = Watched(scene, call)
-        scene.sandbox.start_fault(1, Fault.SILENCE)
+        watched = Watched(cluster, call)
+        cluster.sandbox.start_fault(1, Fault.SILENCE)
         with pytest.raises(ApiTimeout):
             watched.call(None)
-        assert scene.hub.now_ms - watched.since_ms == 60_000
+        assert cluster.hub.now_ms - watched.since_ms == 60_000
         watched.consumer.close()
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE])
 @pytest.mark.parametrize("call", CALLS)
-def test_no_request_of_reconnecting_outlasts_the_request_timeout(scene: GroupCluster, call: str, fault: Fault) -> None:
+def test_no_request_of_reconnecting_outlasts_the_request_timeout(
+    cluster: GroupCluster, call: str, fault: Fault
+) -> None:
     """Diagram 1 with a broker that answers nothing: the second round is ApiVersions on a new connection."""
 
     def body() -> None:
-        watched = Watched(scene, call)
-        scene.sandbox.start_fault(1, fault)
+        watched = Watched(cluster, call)
+        cluster.sandbox.start_fault(1, fault)
         healed_ms = 2 * REQUEST_MS + SOON_MS
 
         def heal_later() -> None:
-            scene.hub.sleep_ms(healed_ms)
-            scene.sandbox.heal()
+            cluster.hub.sleep_ms(healed_ms)
+            cluster.sandbox.heal()
 
-        scene.hub.spawn("healer", heal_later)
+        cluster.hub.spawn("healer", heal_later)
         elapsed_ms = watched.call(30_000)
         expiries = watched.expiries()
         assert {limit_ms for _, limit_ms in expiries} == {REQUEST_MS}
@@ -151,4 +155,4 @@ def test_no_request_of_reconnecting_outlasts_the_request_timeout(scene: GroupClu
         assert elapsed_ms <= bound_ms + SOON_MS
         watched.consumer.close()
 
-    scene.run(body)
+    cluster.run(body)

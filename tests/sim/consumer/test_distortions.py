@@ -31,13 +31,13 @@ WRITING = ("Metadata", "Produce", "InitProducerId")
 
 @pytest.mark.parametrize(("api", "how"), list(product(READING, Distortion)), ids=str)
 def test_consumer_survives_any_distorted_answer_and_reads_on_afterwards(hub: Hub, api: str, how: Distortion) -> None:
-    scene = SimCluster(hub, nodes=1, topics={"t": 1})
-    scene.write(0, 5)
+    cluster = SimCluster(hub, nodes=1, topics={"t": 1})
+    cluster.write(0, 5)
     replies = Replies()
 
     def body() -> None:
         replies.distort(api, how, 3)
-        consumer = scene.consumer(group_id="g", request_timeout_ms=1000, default_api_timeout_ms=3000)
+        consumer = cluster.consumer(group_id="g", request_timeout_ms=1000, default_api_timeout_ms=3000)
         consumer.subscribe(["t"])
         count = polls = 0
         while count < 5:
@@ -53,19 +53,19 @@ def test_consumer_survives_any_distorted_answer_and_reads_on_afterwards(hub: Hub
         consumer.close()
 
     with replies.installed():
-        scene.run(body)
+        cluster.run(body)
 
 
 @pytest.mark.parametrize(("api", "how"), list(product(WRITING, Distortion)), ids=str)
 def test_producer_survives_any_distorted_answer(hub: Hub, api: str, how: Distortion) -> None:
-    scene = SimCluster(hub, nodes=1, topics={"t": 1})
+    cluster = SimCluster(hub, nodes=1, topics={"t": 1})
     replies = Replies()
 
     def body() -> None:
         replies.distort(api, how, 3)
-        config = {"bootstrap.servers": scene.bootstrap, "max.block.ms": 5000, "delivery.timeout.ms": 20_000}
+        config = {"bootstrap.servers": cluster.bootstrap, "max.block.ms": 5000, "delivery.timeout.ms": 20_000}
         config |= {"request.timeout.ms": 1000}
-        producer = Producer(config, sim_runtime(hub, "p", scene.network))
+        producer = Producer(config, sim_runtime(hub, "p", cluster.network))
         delivered, sends = False, 0
         while not delivered:
             sends += 1
@@ -80,19 +80,19 @@ def test_producer_survives_any_distorted_answer(hub: Hub, api: str, how: Distort
         producer.close()
 
     with replies.installed():
-        scene.run(body)
+        cluster.run(body)
 
 
-def _error_of_poll(scene: SimCluster, **properties: object) -> KafkaError:
+def _error_of_poll(cluster: SimCluster, **properties: object) -> KafkaError:
     def body() -> KafkaError:
-        consumer = scene.consumer(**properties)
+        consumer = cluster.consumer(**properties)
         consumer.assign([TopicPartition("t", 0)])
         with pytest.raises(KafkaError) as raised:
             drain(consumer, 1)
         consumer.close()
         return raised.value
 
-    return scene.run(body)
+    return cluster.run(body)
 
 
 def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hub: Hub) -> None:
@@ -112,69 +112,69 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
     ],
 )
 def test_metadata_that_no_broker_gives_is_a_protocol_error_of_the_call(hub: Hub, how: Distortion, words: str) -> None:
-    scene = SimCluster(hub)
+    cluster = SimCluster(hub)
     replies = Replies()
     replies.distort("Metadata", how, ALWAYS)
 
     def body() -> str:
-        consumer = scene.consumer()
+        consumer = cluster.consumer()
         with pytest.raises(RemoteProtocolError) as raised:
             consumer.partitions_for("t", timeout=3)
         consumer.close()
         return str(raised.value)
 
     with replies.installed():
-        assert scene.run(body) == words
+        assert cluster.run(body) == words
 
 
 @pytest.mark.parametrize("how", [Distortion.PARTITION, Distortion.NO_TOPICS, Distortion.NO_BROKERS])
 def test_producer_without_usable_metadata_names_the_protocol_error_as_the_cause(hub: Hub, how: Distortion) -> None:
-    scene = SimCluster(hub)
+    cluster = SimCluster(hub)
     replies = Replies()
     replies.distort("Metadata", how, ALWAYS)
 
     def body() -> KafkaError | None:
-        config = {"bootstrap.servers": scene.bootstrap, "max.block.ms": 2000}
-        with Producer(config, sim_runtime(hub, "p", scene.network)) as producer:
+        config = {"bootstrap.servers": cluster.bootstrap, "max.block.ms": 2000}
+        with Producer(config, sim_runtime(hub, "p", cluster.network)) as producer:
             with pytest.raises(KafkaTimeoutError) as raised:
                 producer.send("t", b"x")
             return raised.value.cause
 
     with replies.installed():
-        assert isinstance(scene.run(body), RemoteProtocolError)
+        assert isinstance(cluster.run(body), RemoteProtocolError)
 
 
 def test_events_callback_that_raises_stops_neither_consumer_nor_producer(
     hub: Hub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene = SimCluster(hub, nodes=1, topics={"t": 1})
+    cluster = SimCluster(hub, nodes=1, topics={"t": 1})
 
     def raising(_: Event) -> None:
         raise ZeroDivisionError("a metrics hook with a bug")
 
     def body() -> bytes | None:
-        config = {"bootstrap.servers": scene.bootstrap}
-        with Producer(config, sim_runtime(hub, "p", scene.network), events=raising) as producer:
+        config = {"bootstrap.servers": cluster.bootstrap}
+        with Producer(config, sim_runtime(hub, "p", cluster.network), events=raising) as producer:
             producer.send("t", b"x").result()
         given = {**config, "auto.offset.reset": "earliest"}
-        with Consumer(given, sim_runtime(hub, "c", scene.network), events=raising) as consumer:
+        with Consumer(given, sim_runtime(hub, "c", cluster.network), events=raising) as consumer:
             consumer.assign([TopicPartition("t", 0)])
             (record,) = drain(consumer, 1)
             return record.value
 
-    assert scene.run(body) == b"x"
+    assert cluster.run(body) == b"x"
     assert [line.getMessage()[:27] for line in caplog.records] == ["the events callback failed "] * 2, "once a client"
 
 
 def test_failure_of_the_network_thread_is_the_cause_of_later_errors(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = SimCluster(hub, nodes=1, topics={"t": 1})
+    cluster = SimCluster(hub, nodes=1, topics={"t": 1})
 
     def failing(*_: object) -> None:
         raise ZeroDivisionError("a bug")
 
     def body() -> tuple[BaseException | None, BaseException | None]:
-        consumer = scene.consumer()
-        producer = Producer({"bootstrap.servers": scene.bootstrap}, sim_runtime(hub, "p", scene.network))
+        consumer = cluster.consumer()
+        producer = Producer({"bootstrap.servers": cluster.bootstrap}, sim_runtime(hub, "p", cluster.network))
         monkeypatch.setattr(NetworkClient, "poll", failing)
         consumer.assign([TopicPartition("t", 0)])
         with pytest.raises(IllegalStateError, match="which is a bug: ZeroDivisionError: a bug") as of_consumer:
@@ -184,4 +184,4 @@ def test_failure_of_the_network_thread_is_the_cause_of_later_errors(hub: Hub, mo
         return of_consumer.value.__cause__, of_producer.value.__cause__
 
     with pytest.raises(ZeroDivisionError):  # the simulation passes it on, as threading.excepthook does
-        scene.run(body)
+        cluster.run(body)

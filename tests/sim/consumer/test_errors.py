@@ -26,7 +26,6 @@ from kctl.sandbox.apis import HANDLERS, api_versions
 from kctl.sandbox.call import Call
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
-from kctl.sandbox.sandbox import Sandbox
 from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub
 
@@ -52,7 +51,7 @@ API_KEYS = {"Fetch": 1, "ListOffsets": 2, "Metadata": 3, "OffsetCommit": 8, "Off
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=67) as hub:
         yield GroupCluster(hub, topics={"t": 1})
 
@@ -101,36 +100,36 @@ def lacking(api: str) -> Iterator[None]:
         api_versions.offer(HANDLERS.values())
 
 
-def usable(scene: GroupCluster, consumer: Consumer) -> None:
+def usable(cluster: GroupCluster, consumer: Consumer) -> None:
     """The consumer answers and closes as if nothing had happened."""
-    scene.sandbox.heal()
+    cluster.sandbox.heal()
     assert list(consumer.end_offsets([T0], 60)) == [T0]
     consumer.close()
-    scene.hub.sleep_ms(50)
+    cluster.hub.sleep_ms(50)
 
 
 # --- wakeup -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_wakeup_before_or_while_the_call_is_made_ends_it(scene: GroupCluster, name: str) -> None:
+def test_wakeup_before_or_while_the_call_is_made_ends_it(cluster: GroupCluster, name: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
         for node_id in (1, 2, 3):
-            scene.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
         for delay_ms in (0, 1234):
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             if delay_ms:
-                scene.hub.call_later_ms(delay_ms, "waker", consumer.wakeup)
+                cluster.hub.call_later_ms(delay_ms, "waker", consumer.wakeup)
             else:
                 consumer.wakeup()
             with pytest.raises(WakeupError):
                 WAITING[name](consumer)
-            assert scene.hub.now_ms - before_ms == delay_ms
-        usable(scene, consumer)
+            assert cluster.hub.now_ms - before_ms == delay_ms
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 # --- interrupt --------------------------------------------------------------------------------------------------------
@@ -155,9 +154,9 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(scene: GroupCluster, name: str) -> None:
+def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(cluster: GroupCluster, name: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
         driver = Interrupted(consumer)
         driver.is_due = True
@@ -165,40 +164,40 @@ def test_an_interrupt_in_the_wait_goes_through_and_leaves_the_consumer_usable(sc
             WAITING[name](consumer)
         if not name.startswith("poll"):
             WAITING[name](consumer)
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 # --- invalid offset ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["position", "poll", "poll_chunk"])
-def test_no_position_and_no_reset_policy_is_an_invalid_offset(scene: GroupCluster, name: str) -> None:
+def test_no_position_and_no_reset_policy_is_an_invalid_offset(cluster: GroupCluster, name: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(auto_offset_reset="none")
+        consumer = cluster.consumer(auto_offset_reset="none")
         consumer.assign([T0])
         with pytest.raises(InvalidOffsetError, match="no position for t-0") as caught:
             WAITING[name](consumer)
         assert caught.value.partitions == (T0,)
         consumer.seek(T0, 0)
         assert consumer.poll(1) == []
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 @pytest.mark.parametrize("name", ["poll", "poll_chunk"])
-def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(scene: GroupCluster, name: str) -> None:
+def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(cluster: GroupCluster, name: str) -> None:
     def body() -> None:
-        consumer = scene.consumer(auto_offset_reset="none")
+        consumer = cluster.consumer(auto_offset_reset="none")
         consumer.assign([T0])
         consumer.seek(T0, 77)
         with pytest.raises(InvalidOffsetError, match="t-0 has no offset 77"):
             WAITING[name](consumer)
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 # --- authentication ---------------------------------------------------------------------------------------------------
@@ -207,14 +206,11 @@ def test_a_position_out_of_range_and_no_reset_policy_is_an_invalid_offset(scene:
 @pytest.mark.parametrize("name", WAITING)
 def test_a_wrong_password_ends_the_call_at_once(name: str) -> None:
     with Hub(seed=71) as hub:
-        scene = GroupCluster(hub, topics={"t": 1})
         users = SaslUsers({"alice": "secret"})
-        scene.sandbox = Sandbox(nodes=1, topics={"t": 1}, security=ListenerSecurity(users=users))
-        scene.network = type(scene.network)(hub)
-        scene.bootstrap = scene.sandbox.attach(scene.network)
+        cluster = GroupCluster(hub, nodes=1, topics={"t": 1}, security=ListenerSecurity(users=users))
 
         def body() -> None:
-            consumer = scene.consumer(
+            consumer = cluster.consumer(
                 group_id=GROUP,
                 security_protocol="SASL_PLAINTEXT",
                 sasl_mechanism="PLAIN",
@@ -231,7 +227,7 @@ def test_a_wrong_password_ends_the_call_at_once(name: str) -> None:
             consumer.close(1)
             hub.sleep_ms(50)
 
-        scene.play(body)
+        cluster.play(body)
 
 
 # --- authorization ----------------------------------------------------------------------------------------------------
@@ -253,54 +249,54 @@ DENIED = [
 
 @pytest.mark.parametrize(("name", "api", "code"), DENIED)
 def test_a_denial_of_topic_or_group_ends_the_call_at_once(
-    scene: GroupCluster, name: str, api: str, code: ErrorCode
+    cluster: GroupCluster, name: str, api: str, code: ErrorCode
 ) -> None:
     def body() -> None:
-        scene.write(0, 1)
-        consumer = scene.consumer(group_id=GROUP)
+        cluster.write(0, 1)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.assign([T0])
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         with refusing(api, code), pytest.raises(BrokerError, match=code.name) as caught:
             WAITING[name](consumer)
         assert (caught.value.code, caught.value.retriable) == (code, False)
-        assert scene.hub.now_ms - before_ms < 1000
-        usable(scene, consumer)
+        assert cluster.hub.now_ms - before_ms < 1000
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 # --- commits ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE])
-def test_a_commit_that_can_never_succeed_is_an_error_at_once(scene: GroupCluster, code: ErrorCode) -> None:
+def test_a_commit_that_can_never_succeed_is_an_error_at_once(cluster: GroupCluster, code: ErrorCode) -> None:
     def body() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         with refusing("OffsetCommit", code), pytest.raises(BrokerError, match=code.name):
             consumer.commit_sync({T0: 1}, 60)
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])
-def test_a_commit_of_partitions_that_the_group_gave_away_has_failed(scene: GroupCluster, code: ErrorCode) -> None:
+def test_a_commit_of_partitions_that_the_group_gave_away_has_failed(cluster: GroupCluster, code: ErrorCode) -> None:
     def body() -> None:
-        consumer = scene.member("a", enable_auto_commit=False)
+        consumer = cluster.member("a", enable_auto_commit=False)
         while not consumer.assignment:
             consumer.poll(1)
         with refusing("OffsetCommit", code), pytest.raises(CommitFailedError) as caught:
             consumer.commit_sync({T0: 1}, 60)
         assert not caught.value.retriable
         assert isinstance(caught.value.cause, BrokerError)
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_a_member_whose_instance_id_another_uses_is_fenced(scene: GroupCluster) -> None:
+def test_a_member_whose_instance_id_another_uses_is_fenced(cluster: GroupCluster) -> None:
     def body() -> None:
-        consumer = scene.member("a", group_instance_id="one", enable_auto_commit=False)
+        consumer = cluster.member("a", group_instance_id="one", enable_auto_commit=False)
         while not consumer.assignment:
             consumer.poll(1)
         with refusing("OffsetCommit", ErrorCode.FENCED_INSTANCE_ID), pytest.raises(BrokerError) as caught:
@@ -308,36 +304,36 @@ def test_a_member_whose_instance_id_another_uses_is_fenced(scene: GroupCluster) 
         assert caught.value.code == ErrorCode.FENCED_INSTANCE_ID
         with pytest.raises(BrokerError, match="FENCED_INSTANCE_ID"):
             consumer.poll(60)
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_a_retriable_failure_is_tried_again_by_commit_sync_and_told_by_commit_async(scene: GroupCluster) -> None:
+def test_a_retriable_failure_is_tried_again_by_commit_sync_and_told_by_commit_async(cluster: GroupCluster) -> None:
     def body() -> None:
         heard: list[KafkaError | None] = []
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         with refusing("OffsetCommit", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS):
             consumer.commit_async({T0: 1}, lambda _, error: heard.append(error))
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             with pytest.raises(ApiTimeout) as caught:
                 consumer.commit_sync({T0: 1}, 3)
-            assert scene.hub.now_ms - before_ms == 3000
+            assert cluster.hub.now_ms - before_ms == 3000
         assert isinstance(caught.value.cause, BrokerError)
         assert caught.value.cause.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         consumer.commit_sync({T0: 1}, 3)
         [error] = heard
         assert isinstance(error, BrokerError)
         assert error.retriable
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_callbacks_of_earlier_async_commits_have_run_before_commit_sync_returns(scene: GroupCluster) -> None:
+def test_callbacks_of_earlier_async_commits_have_run_before_commit_sync_returns(cluster: GroupCluster) -> None:
     def body() -> None:
         heard: list[tuple[int, str]] = []
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
 
         def note(number: int) -> Callable[[object, KafkaError | None], None]:
             return lambda _, error: heard.append((number, type(error).__name__))
@@ -351,9 +347,9 @@ def test_callbacks_of_earlier_async_commits_have_run_before_commit_sync_returns(
         committed = consumer.committed([T0])[T0]
         assert committed is not None
         assert committed.offset == 4
-        usable(scene, consumer)
+        usable(cluster, consumer)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 # --- what an older broker lacks ---------------------------------------------------------------------------------------
@@ -367,17 +363,17 @@ LACKED = [
 
 
 @pytest.mark.parametrize(("name", "api"), LACKED)
-def test_a_broker_without_the_api_is_an_unsupported_version(scene: GroupCluster, name: str, api: str) -> None:
+def test_a_broker_without_the_api_is_an_unsupported_version(cluster: GroupCluster, name: str, api: str) -> None:
     def body() -> None:
         with lacking(api):
-            consumer = scene.consumer(group_id=GROUP if name.startswith("commit") else None)
+            consumer = cluster.consumer(group_id=GROUP if name.startswith("commit") else None)
             consumer.assign([T0])
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             with pytest.raises(UnsupportedVersionError, match=api) as caught:
                 WAITING[name](consumer)
             assert caught.value.api == api
-            assert scene.hub.now_ms - before_ms < 1000
+            assert cluster.hub.now_ms - before_ms < 1000
             consumer.close(1)
-            scene.hub.sleep_ms(50)
+            cluster.hub.sleep_ms(50)
 
-    scene.play(body)
+    cluster.play(body)

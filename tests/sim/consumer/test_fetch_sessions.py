@@ -14,112 +14,112 @@ T = [TopicPartition("t", i) for i in range(3)]
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=11) as hub:
         yield SimCluster(hub)
 
 
-def sessions(scene: SimCluster) -> dict[int, int]:
+def sessions(cluster: SimCluster) -> dict[int, int]:
     """How many sessions each node keeps."""
-    return {node_id: len(node.fetch_sessions) for node_id, node in scene.sandbox.cluster.nodes.items()}
+    return {node_id: len(node.fetch_sessions) for node_id, node in cluster.sandbox.cluster.nodes.items()}
 
 
 @pytest.mark.slow
 def test_a_thousand_idle_partitions_are_named_once() -> None:
     with Hub(seed=12) as hub:
-        scene = SimCluster(hub, nodes=1, topics={"t": 1000})
+        cluster = SimCluster(hub, nodes=1, topics={"t": 1000})
 
         def body() -> None:
-            with scene.consumer() as consumer:
+            with cluster.consumer() as consumer:
                 consumer.assign([TopicPartition("t", i) for i in range(1000)])
                 consumer.poll(timeout=20)
-                first, *_, last = scene.sent("Fetch")
+                first, *_, last = cluster.sent("Fetch")
                 assert first.size_bytes > 30_000
                 assert last.size_bytes < 100
-                scene.write(777, 3)
+                cluster.write(777, 3)
                 assert [record.partition for record in drain(consumer, 3)] == [777] * 3
                 consumer.poll(timeout=2)
-                assert sorted(each.size_bytes for each in scene.sent("Fetch"))[-2] < 200, "one partition has moved on"
+                assert sorted(each.size_bytes for each in cluster.sent("Fetch"))[-2] < 200, "one partition has moved on"
 
-        scene.run(body)
+        cluster.run(body)
 
 
-def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(scene: SimCluster) -> None:
+def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
+        with cluster.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
             consumer.assign(T)
             consumer.poll(timeout=2)
             for turn in range(5):
                 for node_id in (1, 2, 3):
-                    scene.sandbox.forget_fetch_sessions(node_id)
+                    cluster.sandbox.forget_fetch_sessions(node_id)
                 for i in range(3):
-                    scene.write(i, 10, first=10 * turn)
-                before_ms = scene.hub.now_ms
+                    cluster.write(i, 10, first=10 * turn)
+                before_ms = cluster.hub.now_ms
                 assert len(drain(consumer, 30)) == 30
-                assert scene.hub.now_ms - before_ms < 1000, "no back-off"
+                assert cluster.hub.now_ms - before_ms < 1000, "no back-off"
             assert [consumer.position(tp) for tp in T] == [50, 50, 50]
 
-    scene.run(body)
+    cluster.run(body)
 
 
 def test_nodes_without_room_for_sessions_are_read_all_the_same() -> None:
     with Hub(seed=13) as hub:
-        scene = SimCluster(hub, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=0))
+        cluster = SimCluster(hub, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=0))
 
         def body() -> None:
-            with scene.consumer() as consumer:
+            with cluster.consumer() as consumer:
                 consumer.assign(T)
                 consumer.poll(timeout=2)
-                scene.write(1, 5)
+                cluster.write(1, 5)
                 assert len(drain(consumer, 5)) == 5
-                assert sessions(scene) == {1: 0, 2: 0, 3: 0}
+                assert sessions(cluster) == {1: 0, 2: 0, 3: 0}
 
-        scene.run(body)
+        cluster.run(body)
 
 
-def test_close_gives_the_sessions_up(scene: SimCluster) -> None:
+def test_close_gives_the_sessions_up(cluster: SimCluster) -> None:
     def body() -> None:
-        consumer = scene.consumer()
+        consumer = cluster.consumer()
         consumer.assign(T)
         consumer.poll(timeout=2)
-        assert sessions(scene) == {1: 1, 2: 1, 3: 1}
-        assert scene.elapsed_ms(consumer.close) <= 600
-        assert sessions(scene) == {1: 0, 2: 0, 3: 0}
+        assert sessions(cluster) == {1: 1, 2: 1, 3: 1}
+        assert cluster.elapsed_ms(consumer.close) <= 600
+        assert sessions(cluster) == {1: 0, 2: 0, 3: 0}
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_close_does_not_wait_for_a_node_that_stands_still(scene: SimCluster) -> None:
+def test_close_does_not_wait_for_a_node_that_stands_still(cluster: SimCluster) -> None:
     def body() -> None:
-        consumer = scene.consumer()
+        consumer = cluster.consumer()
         consumer.assign(T)
         consumer.poll(timeout=2)
-        scene.sandbox.start_fault(2, Fault.FREEZE)
-        assert scene.elapsed_ms(consumer.close) <= 600
-        assert sessions(scene) == {1: 0, 2: 1, 3: 0}
+        cluster.sandbox.start_fault(2, Fault.FREEZE)
+        assert cluster.elapsed_ms(consumer.close) <= 600
+        assert sessions(cluster) == {1: 0, 2: 1, 3: 0}
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: SimCluster) -> None:
+def test_close_without_time_leaves_the_sessions_to_the_nodes(cluster: SimCluster) -> None:
     def body() -> None:
-        consumer = scene.consumer()
+        consumer = cluster.consumer()
         consumer.assign(T)
         consumer.poll(timeout=2)
-        assert scene.elapsed_ms(lambda: consumer.close(0)) == 0
-        scene.hub.sleep_ms(10)
-        assert sessions(scene) == {1: 1, 2: 1, 3: 1}
+        assert cluster.elapsed_ms(lambda: consumer.close(0)) == 0
+        cluster.hub.sleep_ms(10)
+        assert sessions(cluster) == {1: 1, 2: 1, 3: 1}
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: SimCluster) -> None:
-    rng = scene.hub.rng("test")
+def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(cluster: SimCluster) -> None:
+    rng = cluster.hub.rng("test")
 
     def body() -> None:
         written = [0, 0, 0]
         seen: list[list[int]] = [[], [], []]
-        with scene.consumer(max_poll_records=7) as consumer:
+        with cluster.consumer(max_poll_records=7) as consumer:
             consumer.assign(T)
             for _ in range(200):
                 i = rng.randrange(3)
@@ -129,11 +129,11 @@ def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Si
                     case 1:
                         consumer.resume([T[i]])
                     case 2:
-                        scene.sandbox.move_leader("t", i, rng.randint(1, 3))
+                        cluster.sandbox.move_leader("t", i, rng.randint(1, 3))
                     case 3:
-                        scene.sandbox.forget_fetch_sessions(rng.randint(1, 3))
+                        cluster.sandbox.forget_fetch_sessions(rng.randint(1, 3))
                     case _:
-                        scene.write(i, 5, first=written[i])
+                        cluster.write(i, 5, first=written[i])
                         written[i] += 5
                 for record in consumer.poll(timeout=0.05):
                     seen[record.partition].append(record.offset)
@@ -143,18 +143,18 @@ def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Si
                     seen[record.partition].append(record.offset)
         assert seen == [list(range(count)) for count in written]
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_a_moved_leader_is_read_at_once_without_waiting_for_metadata(scene: SimCluster) -> None:
+def test_a_moved_leader_is_read_at_once_without_waiting_for_metadata(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
+        with cluster.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
             consumer.assign(T)
             consumer.poll(timeout=2)
-            scene.sandbox.move_leader("t", 0, scene.leader(1))
-            scene.write(0, 3)
-            before_ms = scene.hub.now_ms
+            cluster.sandbox.move_leader("t", 0, cluster.leader(1))
+            cluster.write(0, 3)
+            before_ms = cluster.hub.now_ms
             assert len(drain(consumer, 3)) == 3
-            assert scene.hub.now_ms - before_ms < 1000, "the answer named the new leader"
+            assert cluster.hub.now_ms - before_ms < 1000, "the answer named the new leader"
 
-    scene.run(body)
+    cluster.run(body)

@@ -1,6 +1,6 @@
 """Ctrl-C at every point of the consumer's calls: nothing is skipped, nothing that was not returned is committed.
 
-Each scene is played once for some boundaries of the call that is interrupted, and by `make sim-long` for each of them
+Each cluster is played once for some boundaries of the call that is interrupted, and by `make sim-long` for each of them
 (tests/sim/interrupts.py).
 """
 
@@ -24,10 +24,10 @@ MEMBER = {**QUICK, "auto_commit_interval_ms": 200, "heartbeat_interval_ms": 100}
 class Reader(RebalanceListener):
     """A consumer, and what it has been given."""
 
-    def __init__(self, scene: SimCluster, interrupted: Interrupted, **properties: object) -> None:
-        self.scene = scene
+    def __init__(self, cluster: SimCluster, interrupted: Interrupted, **properties: object) -> None:
+        self.scene = cluster
         self.interrupted = interrupted
-        self.consumer: Consumer = scene.consumer(**properties)
+        self.consumer: Consumer = cluster.consumer(**properties)
         self.seen: dict[TopicPartition, list[int]] = {tp: [] for tp in T}
         self.owned: list[TopicPartition] = []
         """By what the listener was called with."""
@@ -81,19 +81,19 @@ class Reader(RebalanceListener):
 def play(body: Callable[[SimCluster, Interrupted], None], *, step: int = 7) -> int:
     """Play the body once for every n-th boundary of the call that it interrupts; return how many there were."""
 
-    def scene(interrupted: Interrupted) -> None:
+    def cluster(interrupted: Interrupted) -> None:
         with Hub(seed=71) as hub:
-            scene = SimCluster(hub, nodes=1, topics={"t": 2})
-            scene.write(0, COUNT)
-            scene.write(1, COUNT)
-            scene.run(lambda: body(scene, interrupted))
+            cluster = SimCluster(hub, nodes=1, topics={"t": 2})
+            cluster.write(0, COUNT)
+            cluster.write(1, COUNT)
+            cluster.run(lambda: body(cluster, interrupted))
 
-    return each_boundary(scene, step=step)
+    return each_boundary(cluster, step=step)
 
 
 def test_interrupted_first_poll_skips_and_repeats_nothing() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **QUICK)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll(is_interrupted=True)
         reader.read_all()
@@ -104,8 +104,8 @@ def test_interrupted_first_poll_skips_and_repeats_nothing() -> None:
 
 
 def test_interrupted_poll_commits_nothing_that_was_not_returned() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **QUICK)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
         reader.poll(is_interrupted=True)
@@ -116,11 +116,11 @@ def test_interrupted_poll_commits_nothing_that_was_not_returned() -> None:
 
 
 def test_interrupted_poll_in_midst_of_a_chunk_skips_and_repeats_nothing() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **QUICK)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
-        scene.hub.sleep_ms(200)
+        cluster.hub.sleep_ms(200)
         reader.poll(is_interrupted=True)
         for tp in T:
             assert reader.consumer.position(tp) == len(reader.seen[tp])
@@ -132,8 +132,8 @@ def test_interrupted_poll_in_midst_of_a_chunk_skips_and_repeats_nothing() -> Non
 
 
 def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **QUICK)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
         interrupted(lambda: reader.loop(8))
@@ -147,8 +147,8 @@ def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given
 
 
 def test_interrupted_commit_sync_leaves_consumer_usable() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **QUICK)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **QUICK)
         reader.consumer.assign(T)
         reader.poll()
         interrupted(reader.consumer.commit_sync)
@@ -161,8 +161,8 @@ def test_interrupted_commit_sync_leaves_consumer_usable() -> None:
 
 
 def test_interrupted_close_closes_when_called_again() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **MEMBER)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5)
         called: list[KafkaError | None] = []
@@ -182,8 +182,8 @@ def test_interrupted_close_closes_when_called_again() -> None:
 
 
 def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **MEMBER)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5, is_interrupted=True)
         reader.read_all()
@@ -198,13 +198,13 @@ def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
 
 
 def test_interrupted_poll_that_commits_loses_no_callback() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        reader = Reader(scene, interrupted, **MEMBER)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        reader = Reader(cluster, interrupted, **MEMBER)
         reader.consumer.subscribe(["t"], reader)
         reader.poll(5)
         called: list[KafkaError | None] = []
         reader.consumer.commit_async(callback=lambda _, error: called.append(error))
-        scene.hub.sleep_ms(400)  # the commit has ended, an automatic one is due
+        cluster.hub.sleep_ms(400)  # the commit has ended, an automatic one is due
         reader.poll(is_interrupted=True)
         reader.read_all()
         reader.poll(0.5)
@@ -217,21 +217,21 @@ def test_interrupted_poll_that_commits_loses_no_callback() -> None:
 
 
 def test_interrupted_poll_that_gives_a_partition_away_finishes_the_rebalance() -> None:
-    def body(scene: SimCluster, interrupted: Interrupted) -> None:
-        first = Reader(scene, interrupted, **MEMBER)
+    def body(cluster: SimCluster, interrupted: Interrupted) -> None:
+        first = Reader(cluster, interrupted, **MEMBER)
         first.consumer.subscribe(["t"], first)
         first.poll(5)
-        second = Reader(scene, interrupted, **MEMBER)
+        second = Reader(cluster, interrupted, **MEMBER)
         second.seen = first.seen  # each record is given to one of them
         second.consumer.subscribe(["t"], second)
         second.poll(0)
-        scene.hub.sleep_ms(150)
+        cluster.hub.sleep_ms(150)
         first.poll(0.3, is_interrupted=True)
-        give_up_at_ms = scene.hub.now_ms + 20_000
+        give_up_at_ms = cluster.hub.now_ms + 20_000
         while any(len(offsets) < COUNT for offsets in first.seen.values()) or len(first.owned) != 1:
             first.poll(0.1)
             second.poll(0.1)
-            assert scene.hub.now_ms < give_up_at_ms, (first.owned, second.owned, first.seen)
+            assert cluster.hub.now_ms < give_up_at_ms, (first.owned, second.owned, first.seen)
         assert sorted(first.owned + second.owned) == list(T)
         first.consumer.close()
         second.consumer.close()

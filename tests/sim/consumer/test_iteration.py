@@ -16,26 +16,26 @@ COUNT = 100
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=23) as hub:
-        scene = SimCluster(hub)
-        scene.write(0, COUNT)
-        yield scene
+        cluster = SimCluster(hub)
+        cluster.write(0, COUNT)
+        yield cluster
 
 
 class Failure(Exception):
     """What an application raises."""
 
 
-def committed(scene: SimCluster, tp: TopicPartition = T[0]) -> int | None:
+def committed(cluster: SimCluster, tp: TopicPartition = T[0]) -> int | None:
     """Return what group g has committed."""
-    with scene.consumer(group_id="g") as consumer:
+    with cluster.consumer(group_id="g") as consumer:
         found = consumer.committed([tp])[tp]
         return None if found is None else found.offset
 
 
-def reader(scene: SimCluster, *tps: TopicPartition, **properties: object) -> Consumer:
-    consumer = scene.consumer(group_id="g", **properties)
+def reader(cluster: SimCluster, *tps: TopicPartition, **properties: object) -> Consumer:
+    consumer = cluster.consumer(group_id="g", **properties)
     consumer.assign(tps or T[:1])
     return consumer
 
@@ -50,13 +50,13 @@ def given(consumer: Consumer, count: int) -> list[int]:
     return offsets
 
 
-def test_break_after_first_record_commits_first_record_only(scene: SimCluster) -> None:
+def test_break_after_first_record_commits_first_record_only(cluster: SimCluster) -> None:
     def body() -> int | None:
-        with reader(scene) as consumer:
+        with reader(cluster) as consumer:
             assert given(consumer, 1) == [0]
-        return committed(scene)
+        return committed(cluster)
 
-    assert scene.run(body) == 1
+    assert cluster.run(body) == 1
 
 
 def fails(consumer: Consumer, process: Callable[[Consumer], None]) -> None:
@@ -66,20 +66,20 @@ def fails(consumer: Consumer, process: Callable[[Consumer], None]) -> None:
         raise AssertionError("it does not fail")
 
 
-def test_exception_in_loop_does_not_commit_record_in_hand(scene: SimCluster) -> None:
+def test_exception_in_loop_does_not_commit_record_in_hand(cluster: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             if record.offset == 10:
                 raise Failure
 
     def body() -> int | None:
-        fails(reader(scene), process)
-        return committed(scene)
+        fails(reader(cluster), process)
+        return committed(cluster)
 
-    assert scene.run(body) == 10
+    assert cluster.run(body) == 10
 
 
-def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scene: SimCluster) -> None:
+def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(cluster: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             assert consumer.position(T[0]) == record.offset + 1
@@ -88,13 +88,13 @@ def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scen
                 raise Failure
 
     def body() -> int | None:
-        fails(reader(scene), process)
-        return committed(scene)
+        fails(reader(cluster), process)
+        return committed(cluster)
 
-    assert scene.run(body) == 10
+    assert cluster.run(body) == 10
 
 
-def test_exception_after_commit_keeps_commit(scene: SimCluster) -> None:
+def test_exception_after_commit_keeps_commit(cluster: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         for record in consumer:
             if record.offset == 10:
@@ -102,13 +102,13 @@ def test_exception_after_commit_keeps_commit(scene: SimCluster) -> None:
                 raise Failure
 
     def body() -> int | None:
-        fails(reader(scene), process)
-        return committed(scene)
+        fails(reader(cluster), process)
+        return committed(cluster)
 
-    assert scene.run(body) == 11
+    assert cluster.run(body) == 11
 
 
-def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: SimCluster) -> None:
+def test_exception_after_poll_does_not_commit_records_of_that_poll(cluster: SimCluster) -> None:
     def process(consumer: Consumer) -> None:
         assert len(consumer.poll(5)) == 30
         records = consumer.poll(5)
@@ -116,26 +116,26 @@ def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: SimClu
         raise Failure
 
     def body() -> int | None:
-        fails(reader(scene, max_poll_records=30), process)
-        return committed(scene)
+        fails(reader(cluster, max_poll_records=30), process)
+        return committed(cluster)
 
-    assert scene.run(body) == 30
+    assert cluster.run(body) == 30
 
 
-def test_exit_without_exception_commits_records_of_last_poll(scene: SimCluster) -> None:
+def test_exit_without_exception_commits_records_of_last_poll(cluster: SimCluster) -> None:
     def body() -> int | None:
-        with reader(scene, max_poll_records=30) as consumer:
+        with reader(cluster, max_poll_records=30) as consumer:
             consumer.poll(5).reverse()
-        return committed(scene)
+        return committed(cluster)
 
-    assert scene.run(body) == 30
+    assert cluster.run(body) == 30
 
 
 @pytest.mark.parametrize("commit", ["commit_sync", "commit_async"])
-def test_commit_after_each_record_commits_what_loop_was_given(scene: SimCluster, commit: str) -> None:
+def test_commit_after_each_record_commits_what_loop_was_given(cluster: SimCluster, commit: str) -> None:
     def body() -> list[int | None]:
         offsets: list[int | None] = []
-        with reader(scene, enable_auto_commit=False) as consumer:
+        with reader(cluster, enable_auto_commit=False) as consumer:
             for record in consumer:
                 getattr(consumer, commit)()
                 found = consumer.committed(T[:1])[T[0]]
@@ -145,17 +145,17 @@ def test_commit_after_each_record_commits_what_loop_was_given(scene: SimCluster,
                 offsets.append(record.offset)
                 if record.offset == 2:
                     break
-        return [*offsets, committed(scene)]
+        return [*offsets, committed(cluster)]
 
-    assert scene.run(body) == [0, 1, 2, 3]
+    assert cluster.run(body) == [0, 1, 2, 3]
 
 
-def test_later_loops_and_polls_get_rest_in_order(scene: SimCluster) -> None:
+def test_later_loops_and_polls_get_rest_in_order(cluster: SimCluster) -> None:
     def body() -> dict[int, list[int]]:
-        scene.write(1, COUNT)
-        scene.write(2, COUNT)
+        cluster.write(1, COUNT)
+        cluster.write(2, COUNT)
         seen: dict[int, list[int]] = {0: [], 1: [], 2: []}
-        with reader(scene, *T, max_poll_records=40) as consumer:
+        with reader(cluster, *T, max_poll_records=40) as consumer:
             while sum(map(len, seen.values())) < 3 * COUNT - 40:
                 for record in consumer:
                     seen[record.partition].append(record.offset)
@@ -163,17 +163,17 @@ def test_later_loops_and_polls_get_rest_in_order(scene: SimCluster) -> None:
                         break
                 for record in consumer.poll(0):
                     seen[record.partition].append(record.offset)
-        assert {tp.partition: committed(scene, tp) for tp in T} == {each: len(seen[each]) for each in seen}
+        assert {tp.partition: committed(cluster, tp) for tp in T} == {each: len(seen[each]) for each in seen}
         return seen
 
-    for offsets in scene.run(body).values():
+    for offsets in cluster.run(body).values():
         assert offsets == list(range(len(offsets)))
 
 
-def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: SimCluster) -> None:
+def test_poll_between_two_records_of_a_loop_is_not_given_again(cluster: SimCluster) -> None:
     def body() -> list[int]:
         offsets: list[int] = []
-        with reader(scene, max_poll_records=10) as consumer:
+        with reader(cluster, max_poll_records=10) as consumer:
             for record in consumer:
                 offsets.append(record.offset)
                 offsets += [each.offset for each in consumer.poll(0)]
@@ -181,14 +181,14 @@ def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: SimCluster
                     break
         return offsets
 
-    offsets = scene.run(body)
+    offsets = cluster.run(body)
     assert offsets == list(range(len(offsets)))
 
 
-def test_seek_in_loop_takes_effect_with_next_record(scene: SimCluster) -> None:
+def test_seek_in_loop_takes_effect_with_next_record(cluster: SimCluster) -> None:
     def body() -> list[int]:
         offsets: list[int] = []
-        with reader(scene) as consumer:
+        with reader(cluster) as consumer:
             for record in consumer:
                 offsets.append(record.offset)
                 if len(offsets) == 3:
@@ -197,14 +197,14 @@ def test_seek_in_loop_takes_effect_with_next_record(scene: SimCluster) -> None:
                     break
         return offsets
 
-    assert scene.run(body) == [0, 1, 2, 50, 51]
+    assert cluster.run(body) == [0, 1, 2, 50, 51]
 
 
-def test_pause_in_loop_keeps_rest_until_resume(scene: SimCluster) -> None:
+def test_pause_in_loop_keeps_rest_until_resume(cluster: SimCluster) -> None:
     def body() -> list[tuple[int, int]]:
-        scene.write(1, 3)
+        cluster.write(1, 3)
         seen: list[tuple[int, int]] = []
-        with reader(scene, *T[:2]) as consumer:
+        with reader(cluster, *T[:2]) as consumer:
             for record in consumer:
                 seen.append((record.partition, record.offset))
                 if seen[-1] == (0, 1):
@@ -215,28 +215,28 @@ def test_pause_in_loop_keeps_rest_until_resume(scene: SimCluster) -> None:
                     break
         return [each for each in seen if each[0] == 0] + [each for each in seen if each[0] == 1]
 
-    assert scene.run(body) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]
+    assert cluster.run(body) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]
 
 
-def test_partition_unassigned_in_loop_is_given_no_more(scene: SimCluster) -> None:
+def test_partition_unassigned_in_loop_is_given_no_more(cluster: SimCluster) -> None:
     def body() -> tuple[list[tuple[int, int]], int | None]:
-        scene.write(1, 3)
+        cluster.write(1, 3)
         seen: list[tuple[int, int]] = []
-        with reader(scene) as consumer:
+        with reader(cluster) as consumer:
             for record in consumer:
                 seen.append((record.partition, record.offset))
                 if len(seen) == 2:
                     consumer.assign(T[1:2])
                 if len(seen) == 4:
                     break
-        return seen, committed(scene, T[1])
+        return seen, committed(cluster, T[1])
 
-    assert scene.run(body) == ([(0, 0), (0, 1), (1, 0), (1, 1)], 2)
+    assert cluster.run(body) == ([(0, 0), (0, 1), (1, 0), (1, 1)], 2)
 
 
-def test_revoked_partition_is_committed_at_what_loop_was_given(scene: SimCluster) -> None:
+def test_revoked_partition_is_committed_at_what_loop_was_given(cluster: SimCluster) -> None:
     def body() -> tuple[list[int], list[int], int | None]:
-        first, second = scene.consumer(group_id="g"), scene.consumer(group_id="g")
+        first, second = cluster.consumer(group_id="g"), cluster.consumer(group_id="g")
         first.subscribe(["t"])
         held = given(first, 4)
         revoked: list[TopicPartition] = []
@@ -256,7 +256,7 @@ def test_revoked_partition_is_committed_at_what_loop_was_given(scene: SimCluster
         while len(later) < COUNT - 4:
             later += [record.offset for record in second.poll(1) if record.partition == 0]
         second.close()
-        return held, later, committed(scene)
+        return held, later, committed(cluster)
 
-    held, later, end = scene.run(body)
+    held, later, end = cluster.run(body)
     assert (held, later, end) == (list(range(4)), list(range(4, COUNT)), COUNT)

@@ -16,7 +16,7 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=11) as hub:
         made = SimCluster(hub)
         for partition in range(3):
@@ -24,18 +24,18 @@ def scene() -> Iterator[SimCluster]:
         yield made
 
 
-def test_frozen_leader_delays_no_other_partition(scene: SimCluster) -> None:
+def test_frozen_leader_delays_no_other_partition(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             consumer.partitions_for("t")
             consumer.end_offsets([T0, T1, T2])  # so that all are connected
-            frozen = scene.sandbox.cluster.topics["t"].partitions[0].leader_id
-            scene.sandbox.start_fault(frozen, Fault.FREEZE)
+            frozen = cluster.sandbox.cluster.topics["t"].partitions[0].leader_id
+            cluster.sandbox.start_fault(frozen, Fault.FREEZE)
             lookup = consumer.look_up_offsets(dict.fromkeys((T0, T1, T2), LATEST_TIMESTAMP))
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             while len(lookup.found) < 2:
                 consumer.poll(10)
-            assert scene.hub.now_ms - before_ms < 100, "poll returns early when there is a result"
+            assert cluster.hub.now_ms - before_ms < 100, "poll returns early when there is a result"
             assert {tp: found.offset for tp, found in lookup.found.items() if found} == {T1: 5, T2: 5}
             assert lookup.pending == [T0]
             reason = lookup.waiting[T0]
@@ -45,35 +45,35 @@ def test_frozen_leader_delays_no_other_partition(scene: SimCluster) -> None:
             assert before_ms <= reason.since_ms <= before_ms + 100
             consumer.poll(120)
             assert lookup.pending == [T0], "there is no timeout"
-            scene.sandbox.heal()
+            cluster.sandbox.heal()
             consumer.poll(60)
             assert lookup.pending == []
             assert lookup.waiting == {}
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_cancelled_lookup_asks_no_more(scene: SimCluster) -> None:
+def test_cancelled_lookup_asks_no_more(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
-            scene.sandbox.start_fault(1, Fault.BLACKHOLE)
+        with cluster.consumer() as consumer:
+            cluster.sandbox.start_fault(1, Fault.BLACKHOLE)
             lookup = consumer.look_up_offsets({T0: EARLIEST_TIMESTAMP})
             consumer.poll(2)
             lookup.cancel()
             assert lookup.pending == []
-            sent = len(scene.sent("ListOffsets"))
-            scene.sandbox.heal()
+            sent = len(cluster.sent("ListOffsets"))
+            cluster.sandbox.heal()
             consumer.assign([T1])
             consumer.seek(T1, 5)
             consumer.poll(30)
-            assert len(scene.sent("ListOffsets")) == sent
+            assert len(cluster.sent("ListOffsets")) == sent
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_partition_that_does_not_exist_fails_alone(scene: SimCluster) -> None:
+def test_partition_that_does_not_exist_fails_alone(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             missing = TopicPartition("t", 9)
             lookup = consumer.look_up_offsets({T0: EARLIEST_TIMESTAMP, missing: EARLIEST_TIMESTAMP})
             while lookup.pending:
@@ -81,4 +81,4 @@ def test_partition_that_does_not_exist_fails_alone(scene: SimCluster) -> None:
             assert list(lookup.found) == [T0]
             assert isinstance(lookup.failed[missing], BrokerError)
 
-    scene.run(body)
+    cluster.run(body)

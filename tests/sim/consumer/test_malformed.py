@@ -52,17 +52,17 @@ def test_response_without_an_item_or_with_two_of_it_is_malformed(
                 edit(topic.partitions)
         return encode(response, **how)
 
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 0, T1: 0}).raise_first()
-        consumer = world.enter(world.consumer(group_id="g", enable_auto_commit=False))
+        consumer = cluster.enter(cluster.consumer(group_id="g", enable_auto_commit=False))
         consumer.assign([T0, T1])
         consumer.seek(T0, 0)
         consumer.seek(T1, 0)
         monkeypatch.setattr(connection, "encode_response", encode_edited)
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(RemoteProtocolError) as caught:
             CALLS[api](consumer)
-        assert world.clock.now_ms() - before_ms < 2000, "it was retried"
+        assert cluster.clock.now_ms() - before_ms < 2000, "it was retried"
         monkeypatch.setattr(connection, "encode_response", encode)
         assert explain(caught.value).code == ExitCode.WRONG_PEER
         assert caught.value.api == api

@@ -16,16 +16,16 @@ NODES = (1, 2, 3)
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=52) as hub:
         yield SimCluster(hub, topics={"t": 1})
 
 
-def polled(scene: SimCluster, consumer: Consumer, seconds: int, *, timeout: float) -> list[KafkaError]:
+def polled(cluster: SimCluster, consumer: Consumer, seconds: int, *, timeout: float) -> list[KafkaError]:
     """Poll again and again whatever happens, and return the errors; no record may come."""
     errors: list[KafkaError] = []
-    end_ms = scene.hub.now_ms + 1000 * seconds
-    while scene.hub.now_ms < end_ms:
+    end_ms = cluster.hub.now_ms + 1000 * seconds
+    while cluster.hub.now_ms < end_ms:
         try:
             assert consumer.poll(timeout) == []
         except KafkaError as error:
@@ -34,43 +34,43 @@ def polled(scene: SimCluster, consumer: Consumer, seconds: int, *, timeout: floa
 
 
 def test_batches_before_the_position_are_reported_once_per_back_off_and_reading_continues_after_them(
-    scene: SimCluster,
+    cluster: SimCluster,
 ) -> None:
     replies = Replies()
 
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             consumer.assign([T0])
-            scene.write(0, 5)
+            cluster.write(0, 5)
             drain(consumer, 5)
-            scene.write(0, 5, first=5)
+            cluster.write(0, 5, first=5)
             replies.without_progress = dict.fromkeys(NODES, True)
-            fetches = len(scene.sent("Fetch"))
-            errors = polled(scene, consumer, 10, timeout=1)
+            fetches = len(cluster.sent("Fetch"))
+            errors = polled(cluster, consumer, 10, timeout=1)
             assert all(isinstance(error, NoProgressError) for error in errors)
             assert 9 <= len(errors) <= 20
-            assert len(scene.sent("Fetch")) - fetches <= len(errors) + 2
+            assert len(cluster.sent("Fetch")) - fetches <= len(errors) + 2
             replies.heal()
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             assert [record.offset for record in drain(consumer, 5)] == [5, 6, 7, 8, 9]
-            assert scene.hub.now_ms - before_ms <= 1100
+            assert cluster.hub.now_ms - before_ms <= 1100
 
     with replies.installed():
-        scene.run(body)
+        cluster.run(body)
 
 
-def test_empty_responses_that_come_at_once_are_fetched_at_a_bounded_rate(scene: SimCluster) -> None:
+def test_empty_responses_that_come_at_once_are_fetched_at_a_bounded_rate(cluster: SimCluster) -> None:
     replies = Replies()
 
     def body() -> None:
-        with scene.consumer() as consumer:
+        with cluster.consumer() as consumer:
             consumer.assign([T0])
-            scene.write(0, 5)
+            cluster.write(0, 5)
             replies.without_progress = dict.fromkeys(NODES, False)
-            assert polled(scene, consumer, 10, timeout=1) == []
-            assert len(scene.sent("Fetch")) <= 20
+            assert polled(cluster, consumer, 10, timeout=1) == []
+            assert len(cluster.sent("Fetch")) <= 20
             replies.heal()
             drain(consumer, 5)
 
     with replies.installed():
-        scene.run(body)
+        cluster.run(body)

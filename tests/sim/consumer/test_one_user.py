@@ -49,7 +49,7 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=41) as hub:
         yield GroupCluster(hub, topics={"t": 1})
 
@@ -60,51 +60,51 @@ def test_the_table_has_every_public_name_but_wakeup() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_second_user_is_refused_while_the_first_polls(scene: GroupCluster, call: str) -> None:
+def test_a_second_user_is_refused_while_the_first_polls(cluster: GroupCluster, call: str) -> None:
     refused: list[str] = []
     made: list[Consumer] = []
 
     def first() -> None:
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         made.append(consumer)
         consumer.assign([T0])
         assert consumer.poll(2) == []
-        assert scene.hub.now_ms >= 2000
+        assert cluster.hub.now_ms >= 2000
         consumer.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
     def second() -> None:
-        scene.hub.sleep_ms(1000)
+        cluster.hub.sleep_ms(1000)
         with pytest.raises(ConcurrentModificationError, match=rf"^{call}\(\): another thread") as caught:
             CALLS[call](made[0])
         refused.append(str(caught.value))
 
-    scene.play(first, second)
+    cluster.play(first, second)
     assert len(refused) == 1
 
 
-def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(scene: GroupCluster) -> None:
+def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(cluster: GroupCluster) -> None:
     made: list[Consumer] = []
 
     def first() -> None:
-        made.append(scene.consumer())
+        made.append(cluster.consumer())
         made[0].assign([T0])
         with pytest.raises(WakeupError):
             made[0].poll(10)
-        assert scene.hub.now_ms == 1000
+        assert cluster.hub.now_ms == 1000
 
     def second() -> None:
-        scene.hub.sleep_ms(1000)
+        cluster.hub.sleep_ms(1000)
         made[0].wakeup()
-        scene.hub.sleep_ms(1000)
+        cluster.hub.sleep_ms(1000)
         assert made[0].poll(1) == []
         made[0].close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(first, second)
+    cluster.play(first, second)
 
 
-def test_a_listener_inside_of_poll_is_the_same_user(scene: GroupCluster) -> None:
+def test_a_listener_inside_of_poll_is_the_same_user(cluster: GroupCluster) -> None:
     seen: list[int] = []
     consumer: Consumer
 
@@ -114,11 +114,11 @@ def test_a_listener_inside_of_poll_is_the_same_user(scene: GroupCluster) -> None
 
     def body() -> None:
         nonlocal consumer
-        consumer = scene.consumer(group_id=GROUP)
+        consumer = cluster.consumer(group_id=GROUP)
         consumer.subscribe(["t"], Asking())
         consumer.poll(5)
         consumer.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
     assert seen == [0]

@@ -14,12 +14,12 @@ SOON_MS = 50
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 def test_a_call_is_answered_though_the_broker_asked_first_is_frozen(node_id: int) -> None:
     with Hub(seed=node_id) as hub:
-        scene = SimCluster(hub, nodes=3, topics={"t": 3})
+        cluster = SimCluster(hub, nodes=3, topics={"t": 3})
 
         def use() -> None:
-            consumer = scene.consumer()
+            consumer = cluster.consumer()
             consumer.list_topics()
-            scene.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
             for _ in range(3):
                 before_ms = hub.now_ms
                 assert "t" in consumer.list_topics(timeout=5)
@@ -27,30 +27,30 @@ def test_a_call_is_answered_though_the_broker_asked_first_is_frozen(node_id: int
                 assert len(consumer.partitions_for("t", timeout=5)) == 3
             consumer.close()
 
-        scene.run(use)
+        cluster.run(use)
 
 
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 def test_a_leader_that_moves_is_found_though_any_one_broker_is_frozen(node_id: int) -> None:
     with Hub(seed=node_id) as hub:
-        scene = SimCluster(hub, nodes=3, topics={"t": 1})
+        cluster = SimCluster(hub, nodes=3, topics={"t": 1})
         tp = TopicPartition("t", 0)
 
         def use() -> None:
-            consumer = scene.consumer()
+            consumer = cluster.consumer()
             old, new = [each for each in (1, 2, 3) if each != node_id]
-            scene.sandbox.move_leader("t", 0, old)
-            scene.write(0, 1)
+            cluster.sandbox.move_leader("t", 0, old)
+            cluster.write(0, 1)
             consumer.assign([tp])
             consumer.seek(tp, 0)
             while not consumer.poll(0.1):
                 pass
-            scene.sandbox.start_fault(node_id, Fault.FREEZE)
-            scene.sandbox.move_leader("t", 0, new)
-            scene.write(0, 1)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.move_leader("t", 0, new)
+            cluster.write(0, 1)
             before_ms = hub.now_ms
             while not consumer.poll(0.1):
                 assert hub.now_ms - before_ms <= SILENCE_MS + 1000
             consumer.close()
 
-        scene.run(use)
+        cluster.run(use)

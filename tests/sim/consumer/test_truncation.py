@@ -15,47 +15,47 @@ T0 = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=21) as hub:
         yield SimCluster(hub, topics={"t": 1})
 
 
-def elect_and_write(scene: SimCluster, *, keep: int, write: int) -> None:
+def elect_and_write(cluster: SimCluster, *, keep: int, write: int) -> None:
     """Let another node lead that has `keep` records only, and then others written."""
-    scene.sandbox.move_leader("t", 0, 1 + scene.leader(0) % 3, end_offset=keep)
+    cluster.sandbox.move_leader("t", 0, 1 + cluster.leader(0) % 3, end_offset=keep)
     if write:
-        scene.write(0, write, first=keep, word="new ")
+        cluster.write(0, write, first=keep, word="new ")
 
 
-def read_ten(scene: SimCluster, consumer: Consumer) -> None:
-    scene.write(0, 5)
-    scene.write(0, 5, first=5)
+def read_ten(cluster: SimCluster, consumer: Consumer) -> None:
+    cluster.write(0, 5)
+    cluster.write(0, 5, first=5)
     consumer.assign([T0])
     consumer.seek(T0, 0)
     assert len(drain(consumer, 10)) == 10
 
 
 @pytest.mark.parametrize("write", [0, 2, 20])
-def test_with_a_policy_the_position_goes_back_to_the_cut(scene: SimCluster, write: int) -> None:
+def test_with_a_policy_the_position_goes_back_to_the_cut(cluster: SimCluster, write: int) -> None:
     def body() -> None:
-        with scene.consumer() as consumer:
-            read_ten(scene, consumer)
-            elect_and_write(scene, keep=5, write=write)
+        with cluster.consumer() as consumer:
+            read_ten(cluster, consumer)
+            elect_and_write(cluster, keep=5, write=write)
             records = drain(consumer, write) if write else consumer.poll(timeout=3)
             assert [(each.offset, each.value) for each in records] == [(i, b"new %d" % i) for i in range(5, 5 + write)]
             assert consumer.position(T0) == 5 + write
-            [told] = scene.resets()
+            [told] = cluster.resets()
             assert (told.topic, told.partition, told.old_offset, told.new_offset) == ("t", 0, 10, 5)
             assert (told.policy, told.cause) == ("earliest", ResetCause.TRUNCATED)
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: SimCluster) -> None:
+def test_without_a_policy_it_is_raised_until_the_caller_seeks(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(auto_offset_reset="none") as consumer:
-            read_ten(scene, consumer)
-            elect_and_write(scene, keep=5, write=20)
+        with cluster.consumer(auto_offset_reset="none") as consumer:
+            read_ten(cluster, consumer)
+            elect_and_write(cluster, keep=5, write=20)
             for _ in range(3):
                 with pytest.raises(LogTruncationError) as caught:
                     drain(consumer, 1)
@@ -64,47 +64,47 @@ def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: SimCluster)
                 assert consumer.position(T0) == 10
             consumer.seek(T0, 5)
             assert drain(consumer, 20)[0].value == b"new 5"
-            assert scene.resets() == []
+            assert cluster.resets() == []
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_data_fetched_beyond_a_truncation_is_not_delivered(scene: SimCluster) -> None:
+def test_data_fetched_beyond_a_truncation_is_not_delivered(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(auto_offset_reset="none", max_poll_records=2) as consumer:
-            scene.write(0, 5)
-            scene.write(0, 5, first=5)
+        with cluster.consumer(auto_offset_reset="none", max_poll_records=2) as consumer:
+            cluster.write(0, 5)
+            cluster.write(0, 5, first=5)
             consumer.assign([T0])
             consumer.seek(T0, 0)
             drain(consumer, 2)
-            elect_and_write(scene, keep=5, write=5)
-            scene.hub.sleep_ms(2000)  # the network hears of it while the application does something else
+            elect_and_write(cluster, keep=5, write=5)
+            cluster.hub.sleep_ms(2000)  # the network hears of it while the application does something else
             values = [record.value for record in drain(consumer, 8)]
             assert values == [b"2", b"3", b"4", *(b"new %d" % i for i in range(5, 10))]
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_a_clean_election_moves_nothing(scene: SimCluster) -> None:
+def test_a_clean_election_moves_nothing(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(auto_offset_reset="none") as consumer:
-            read_ten(scene, consumer)
+        with cluster.consumer(auto_offset_reset="none") as consumer:
+            read_ten(cluster, consumer)
             for turn in range(4):
-                scene.sandbox.move_leader("t", 0, 1 + scene.leader(0) % 3)
-                scene.write(0, 5, first=10 + 5 * turn)
+                cluster.sandbox.move_leader("t", 0, 1 + cluster.leader(0) % 3)
+                cluster.write(0, 5, first=10 + 5 * turn)
                 assert [record.offset for record in drain(consumer, 5)] == list(range(10 + 5 * turn, 15 + 5 * turn))
-            assert scene.sent("OffsetForLeaderEpoch")
+            assert cluster.sent("OffsetForLeaderEpoch")
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def in_group(scene: SimCluster, body: Callable[[Consumer], object], *, policy: str = "earliest") -> None:
-    with scene.consumer(group_id="g", auto_offset_reset=policy, enable_auto_commit=policy != "none") as consumer:
+def in_group(cluster: SimCluster, body: Callable[[Consumer], object], *, policy: str = "earliest") -> None:
+    with cluster.consumer(group_id="g", auto_offset_reset=policy, enable_auto_commit=policy != "none") as consumer:
         consumer.subscribe(["t"])
         body(consumer)
 
 
-def test_committed_offsets_know_their_epoch(scene: SimCluster) -> None:
+def test_committed_offsets_know_their_epoch(cluster: SimCluster) -> None:
     """A position that the new log has too, with other records before it: only the epoch shows that."""
 
     def read_all(consumer: Consumer) -> None:
@@ -123,26 +123,26 @@ def test_committed_offsets_know_their_epoch(scene: SimCluster) -> None:
         assert drain(consumer, 20)[0].value == b"new 5"
 
     def body() -> None:
-        scene.write(0, 5)
-        scene.write(0, 5, first=5)
-        in_group(scene, read_all)
-        elect_and_write(scene, keep=5, write=20)
-        in_group(scene, go_on_without_a_policy, policy="none")
-        in_group(scene, go_on_with_one)
+        cluster.write(0, 5)
+        cluster.write(0, 5, first=5)
+        in_group(cluster, read_all)
+        elect_and_write(cluster, keep=5, write=20)
+        in_group(cluster, go_on_without_a_policy, policy="none")
+        in_group(cluster, go_on_with_one)
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_position_with_a_committed_offset_is_checked_too(scene: SimCluster) -> None:
+def test_position_with_a_committed_offset_is_checked_too(cluster: SimCluster) -> None:
     def body() -> None:
-        scene.write(0, 5)
-        scene.write(0, 5, first=5)
-        in_group(scene, lambda consumer: drain(consumer, 10))
-        elect_and_write(scene, keep=5, write=20)
-        with scene.consumer(group_id="g", auto_offset_reset="none", enable_auto_commit=False) as consumer:
+        cluster.write(0, 5)
+        cluster.write(0, 5, first=5)
+        in_group(cluster, lambda consumer: drain(consumer, 10))
+        elect_and_write(cluster, keep=5, write=20)
+        with cluster.consumer(group_id="g", auto_offset_reset="none", enable_auto_commit=False) as consumer:
             consumer.assign([T0])
             assert consumer.position(T0) == 10
             with pytest.raises(LogTruncationError):
                 drain(consumer, 1)
 
-    scene.run(body)
+    cluster.run(body)

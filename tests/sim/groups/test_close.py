@@ -33,11 +33,11 @@ class OnRevoked(RebalanceListener):
 class Member:
     """A member of the group that has read what there is, and everything that happened on its connections."""
 
-    def __init__(self, scene: GroupCluster, listener: RebalanceListener | None = None, **properties: object) -> None:
-        self.scene = scene
+    def __init__(self, cluster: GroupCluster, listener: RebalanceListener | None = None, **properties: object) -> None:
+        self.scene = cluster
         self.events: list[Event] = []
         given = {
-            "bootstrap_servers": scene.bootstrap,
+            "bootstrap_servers": cluster.bootstrap,
             "group_id": GROUP,
             "auto_offset_reset": "earliest",
             "request_timeout_ms": REQUEST_TIMEOUT_MS,
@@ -45,8 +45,8 @@ class Member:
             **properties,
         }
         config = {name.replace("_", "."): value for name, value in given.items()}
-        self.consumer = Consumer(config, sim_runtime(scene.hub, "m", scene.network), events=self.events.append)
-        scene.write(0, 4)
+        self.consumer = Consumer(config, sim_runtime(cluster.hub, "m", cluster.network), events=self.events.append)
+        cluster.write(0, 4)
         self.consumer.subscribe(["t"], listener)
         read = 0
         while read < 4:
@@ -66,33 +66,33 @@ class Member:
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=59) as hub:
         yield GroupCluster(hub, topics={"t": 1})
 
 
-def play(scene: GroupCluster, body: Callable[[], None]) -> None:
+def play(cluster: GroupCluster, body: Callable[[], None]) -> None:
     """Run the body; nothing of the consumer is left afterwards, and the nodes have heard of it."""
 
     def whole() -> None:
         body()
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(50)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(50)
 
-    scene.play(whole)
+    cluster.play(whole)
 
 
-def freeze_all(scene: GroupCluster) -> None:
+def freeze_all(cluster: GroupCluster) -> None:
     for node_id in (1, 2, 3):
-        scene.sandbox.start_fault(node_id, Fault.FREEZE)
+        cluster.sandbox.start_fault(node_id, Fault.FREEZE)
 
 
 # --- what it does -----------------------------------------------------------------------------------------------------
 
 
-def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(scene: GroupCluster) -> None:
+def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
+        member = Member(cluster)
         elapsed_ms, achieved = member.close()
         assert achieved == (True, True, None)
         assert elapsed_ms <= 600
@@ -104,123 +104,125 @@ def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is
         ]
         assert steps[:2] == ["OffsetCommit", "LeaveGroup"]
         assert set(steps[2:]) == {"closed"}
-        checker = scene.consumer(group_id=GROUP)
+        checker = cluster.consumer(group_id=GROUP)
         committed = checker.committed([T0])[T0]
         assert committed is not None
         assert committed.offset == 4
         checker.close()
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_without_automatic_commits_it_commits_nothing_by_itself(scene: GroupCluster) -> None:
+def test_without_automatic_commits_it_commits_nothing_by_itself(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene, enable_auto_commit=False)
+        member = Member(cluster, enable_auto_commit=False)
         assert member.close()[1] == (True, True, None)
         assert member.sent("OffsetCommit") == []
         assert member.sent("LeaveGroup") == ["LeaveGroup"]
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_pending_async_commits_are_waited_for_and_called_back(scene: GroupCluster) -> None:
+def test_pending_async_commits_are_waited_for_and_called_back(cluster: GroupCluster) -> None:
     def body() -> None:
         heard: list[KafkaError | None] = []
-        member = Member(scene, enable_auto_commit=False)
+        member = Member(cluster, enable_auto_commit=False)
         member.consumer.commit_async({T0: 2}, lambda _, error: heard.append(error))
         assert heard == []
         assert member.close()[1] == (True, True, None)
         assert heard == [None]
 
-    play(scene, body)
+    play(cluster, body)
 
 
 # --- how long it takes ------------------------------------------------------------------------------------------------
 
 
-def test_the_default_is_30_seconds(scene: GroupCluster) -> None:
+def test_the_default_is_30_seconds(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene, request_timeout_ms=100_000)
-        freeze_all(scene)
+        member = Member(cluster, request_timeout_ms=100_000)
+        freeze_all(cluster)
         elapsed_ms, achieved = member.close()
         assert 29_990 <= elapsed_ms <= 30_000
         assert achieved == (False, False, "committing offsets")
 
-    play(scene, body)
+    play(cluster, body)
 
 
 @pytest.mark.parametrize("timeout", [9.0, 60.0, math.inf])
 def test_each_request_has_the_request_timeout_at_most_so_a_close_without_limit_ends_too(
-    scene: GroupCluster, timeout: float
+    cluster: GroupCluster, timeout: float
 ) -> None:
     def body() -> None:
-        member = Member(scene)
-        freeze_all(scene)
+        member = Member(cluster)
+        freeze_all(cluster)
         elapsed_ms, achieved = member.close(timeout)
         assert REQUEST_TIMEOUT_MS <= elapsed_ms <= 2 * REQUEST_TIMEOUT_MS
         assert achieved == (False, False, "committing offsets")
 
-    play(scene, body)
+    play(cluster, body)
 
 
 @pytest.mark.parametrize("timeout_ms", [1, 10, 100, 1000, 3999])
-def test_one_timer_goes_through_all_steps_and_is_kept_to_the_millisecond(scene: GroupCluster, timeout_ms: int) -> None:
+def test_one_timer_goes_through_all_steps_and_is_kept_to_the_millisecond(
+    cluster: GroupCluster, timeout_ms: int
+) -> None:
     def body() -> None:
-        member = Member(scene)
-        freeze_all(scene)
+        member = Member(cluster)
+        freeze_all(cluster)
         elapsed_ms, achieved = member.close(timeout_ms / 1000)
         assert timeout_ms - 5 <= elapsed_ms <= timeout_ms, "the thread ends in the last 5 ms"
         assert achieved == (False, False, "committing offsets")
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_zero_does_not_wait(scene: GroupCluster) -> None:
+def test_zero_does_not_wait(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
+        member = Member(cluster)
         elapsed_ms, (committed, left_group, expired_in) = member.close(0)
         assert elapsed_ms == 0
         assert (committed, left_group) == (False, False)
         assert expired_in == "committing offsets"
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_close_with_zero_timeout_still_sends_commit_and_leave_group(scene: GroupCluster) -> None:
+def test_close_with_zero_timeout_still_sends_commit_and_leave_group(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
+        member = Member(cluster)
         member.consumer.commit_async({T0: 2})
         member.consumer.close(0)
-        scene.hub.sleep_ms(50)  # the responses are not awaited, but the requests arrive
+        cluster.hub.sleep_ms(50)  # the responses are not awaited, but the requests arrive
         assert member.sent("OffsetCommit", "LeaveGroup") == ["OffsetCommit", "OffsetCommit", "LeaveGroup"]
-        checker = scene.consumer(group_id=GROUP)
+        checker = cluster.consumer(group_id=GROUP)
         committed = checker.committed([T0])[T0]
         assert committed is not None
         assert committed.offset == 4, "the later commit of the close wins"
         checker.subscribe(["t"])
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         while not checker.assignment:
             checker.poll(0.1)
-        assert scene.hub.now_ms - before_ms < 5_000, "the group does not wait for the session timeout of who left"
+        assert cluster.hub.now_ms - before_ms < 5_000, "the group does not wait for the session timeout of who left"
         checker.close()
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(scene: GroupCluster) -> None:
+def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(cluster: GroupCluster) -> None:
     def body() -> None:
-        alone = scene.consumer()
+        alone = cluster.consumer()
         alone.assign([T0])
         alone.poll(1)
         assert alone.close(0).expired_in is None
 
-    play(scene, body)
+    play(cluster, body)
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, -math.inf])
-def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(scene: GroupCluster, timeout: float) -> None:
+def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(cluster: GroupCluster, timeout: float) -> None:
     def body() -> None:
-        member = Member(scene)
+        member = Member(cluster)
         with pytest.raises(ValueError, match="timeout must not be negative"):
             member.consumer.close(timeout)
         with pytest.raises(ValueError, match="on_close is"):
@@ -228,27 +230,27 @@ def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(scene: GroupC
         assert member.consumer.poll(0) == []
         assert member.close()[1] == (True, True, None)
 
-    play(scene, body)
+    play(cluster, body)
 
 
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def test_the_commit_was_in_time_and_the_goodbye_was_not(scene: GroupCluster) -> None:
+def test_the_commit_was_in_time_and_the_goodbye_was_not(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=700)
+        member = Member(cluster)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.DELAY, ms=700)
         elapsed_ms, achieved = member.close(1)
         assert achieved == (True, False, "leaving the group")
         assert 995 <= elapsed_ms <= 1000
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_the_commit_was_not_in_time(scene: GroupCluster) -> None:
+def test_the_commit_was_not_in_time(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=2000)
+        member = Member(cluster)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.DELAY, ms=2000)
         heard: list[KafkaError | None] = []
         member.consumer.commit_async({T0: 1}, lambda _, error: heard.append(error))
         assert member.close(1)[1] == (False, False, "committing offsets")
@@ -256,55 +258,55 @@ def test_the_commit_was_not_in_time(scene: GroupCluster) -> None:
         assert isinstance(error, CloseTimeout)
         assert "committing offsets" in str(error)
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_a_slow_coordinator_gets_the_time_that_there_is(scene: GroupCluster) -> None:
+def test_a_slow_coordinator_gets_the_time_that_there_is(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=1500)
+        member = Member(cluster)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.DELAY, ms=1500)
         elapsed_ms, achieved = member.close(20)
         assert achieved == (True, True, None)
         assert 3000 <= elapsed_ms < 3100
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_a_second_close_says_the_same_and_does_nothing(scene: GroupCluster) -> None:
+def test_a_second_close_says_the_same_and_does_nothing(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
+        member = Member(cluster)
         first = member.consumer.close()
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         assert member.consumer.close(5) is first
         assert member.consumer.close(0, on_close="remain") is first
-        assert scene.hub.now_ms == before_ms
+        assert cluster.hub.now_ms == before_ms
 
-    play(scene, body)
+    play(cluster, body)
 
 
 # --- what may happen on the way ---------------------------------------------------------------------------------------
 
 
-def test_wakeup_cannot_be_used_to_interrupt_it(scene: GroupCluster) -> None:
+def test_wakeup_cannot_be_used_to_interrupt_it(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
-        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=500)
+        member = Member(cluster)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.DELAY, ms=500)
         member.consumer.wakeup()
-        scene.hub.call_later_ms(200, "waker", member.consumer.wakeup)
-        scene.hub.call_later_ms(700, "waker", member.consumer.wakeup)
+        cluster.hub.call_later_ms(200, "waker", member.consumer.wakeup)
+        cluster.hub.call_later_ms(700, "waker", member.consumer.wakeup)
         elapsed_ms, achieved = member.close(10)
         assert achieved == (True, True, None)
         assert 1000 <= elapsed_ms < 1100
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_a_listener_that_raises_does_not_keep_it_from_closing(scene: GroupCluster) -> None:
+def test_a_listener_that_raises_does_not_keep_it_from_closing(cluster: GroupCluster) -> None:
     def body() -> None:
         def refuse(_: object) -> None:
             raise RuntimeError("not now")
 
-        member = Member(scene, OnRevoked(refuse))
+        member = Member(cluster, OnRevoked(refuse))
         with pytest.raises(RuntimeError, match="not now"):
             member.consumer.close()
         result = member.consumer.close()
@@ -312,55 +314,55 @@ def test_a_listener_that_raises_does_not_keep_it_from_closing(scene: GroupCluste
         with pytest.raises(IllegalStateError, match="closed"):
             member.consumer.poll(0)
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_a_listener_may_commit_within_the_time_of_the_close(scene: GroupCluster) -> None:
+def test_a_listener_may_commit_within_the_time_of_the_close(cluster: GroupCluster) -> None:
     def body() -> None:
         took_ms: list[int] = []
 
         def commit(_: object) -> None:
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             with pytest.raises(KafkaError, match="coordinator"):
                 member.consumer.commit_sync({T0: 3}, 60)
-            took_ms.append(scene.hub.now_ms - before_ms)
+            took_ms.append(cluster.hub.now_ms - before_ms)
 
-        member = Member(scene, OnRevoked(commit))
-        freeze_all(scene)
+        member = Member(cluster, OnRevoked(commit))
+        freeze_all(cluster)
         elapsed_ms, achieved = member.close(2)
         assert took_ms == [2000], "the timer of the close is above that of the call"
         assert elapsed_ms == 2000
         assert achieved[:2] == (False, False)
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(scene: GroupCluster) -> None:
+def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene, OnRevoked(lambda _: member.consumer.commit_sync({T0: 3}, 5)))
+        member = Member(cluster, OnRevoked(lambda _: member.consumer.commit_sync({T0: 3}, 5)))
         member.consumer.wakeup()
         assert member.close(10)[1] == (True, True, None)
         assert member.sent("OffsetCommit") == ["OffsetCommit", "OffsetCommit"], "the automatic one, and the listener's"
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_a_listener_may_not_close_again(scene: GroupCluster) -> None:
+def test_a_listener_may_not_close_again(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene, OnRevoked(lambda _: member.consumer.close() and None))
+        member = Member(cluster, OnRevoked(lambda _: member.consumer.close() and None))
         with pytest.raises(IllegalStateError, match="inside of a close"):
             member.consumer.close()
         assert member.consumer.close().left_group is True
 
-    play(scene, body)
+    play(cluster, body)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_close_in_the_middle_of_a_rebalance_leaves_the_group(scene: GroupCluster, protocol: str) -> None:
+def test_close_in_the_middle_of_a_rebalance_leaves_the_group(cluster: GroupCluster, protocol: str) -> None:
     def body() -> None:
-        member = Member(scene, group_protocol=protocol)
+        member = Member(cluster, group_protocol=protocol)
         config = {"group_id": GROUP, "group_protocol": protocol}
-        joining = scene.consumer(**config)
+        joining = cluster.consumer(**config)
         joining.subscribe(["t"])
         joining.poll(0.1)
         member.consumer.poll(0)
@@ -369,7 +371,7 @@ def test_close_in_the_middle_of_a_rebalance_leaves_the_group(scene: GroupCluster
         assert joining.assignment == [T0]
         joining.close()
 
-    play(scene, body)
+    play(cluster, body)
 
 
 class Interrupting:
@@ -395,35 +397,35 @@ class Interrupting:
 
 @pytest.mark.parametrize("second_timeout", [0.0, 0.5, 60.0])
 def test_a_keyboard_interrupt_inside_of_it_leaves_it_to_be_finished_or_cut_short(
-    scene: GroupCluster, second_timeout: float
+    cluster: GroupCluster, second_timeout: float
 ) -> None:
     def body() -> None:
-        member = Member(scene)
-        Interrupting(scene.hub, member.consumer, 1000)
-        freeze_all(scene)
+        member = Member(cluster)
+        Interrupting(cluster.hub, member.consumer, 1000)
+        freeze_all(cluster)
         with pytest.raises(KeyboardInterrupt):
             member.consumer.close(30)
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         result = member.consumer.close(second_timeout)
-        elapsed_ms = scene.hub.now_ms - before_ms
+        elapsed_ms = cluster.hub.now_ms - before_ms
         assert elapsed_ms <= min(second_timeout * 1000, 2 * REQUEST_TIMEOUT_MS - 1000)
         assert result.committed is False
         assert result.expired_in is not None
         assert member.consumer.close() is result
-        scene.hub.sleep_ms(10)  # close(0) does not wait for the thread
-        assert scene.network.open_connections == 0, "its sockets are closed, though nobody answers"
+        cluster.hub.sleep_ms(10)  # close(0) does not wait for the thread
+        assert cluster.network.open_connections == 0, "its sockets are closed, though nobody answers"
 
-    play(scene, body)
+    play(cluster, body)
 
 
-def test_after_a_keyboard_interrupt_the_rest_is_done_if_it_may_take_its_time(scene: GroupCluster) -> None:
+def test_after_a_keyboard_interrupt_the_rest_is_done_if_it_may_take_its_time(cluster: GroupCluster) -> None:
     def body() -> None:
-        member = Member(scene)
-        Interrupting(scene.hub, member.consumer, 300)
-        scene.sandbox.start_fault(scene.coordinator(), Fault.DELAY, ms=1000)
+        member = Member(cluster)
+        Interrupting(cluster.hub, member.consumer, 300)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.DELAY, ms=1000)
         with pytest.raises(KeyboardInterrupt):
             member.consumer.close(30)
         assert member.close(30)[1] == (True, True, None)
         assert member.sent("LeaveGroup") == ["LeaveGroup"], "said once"
 
-    play(scene, body)
+    play(cluster, body)

@@ -25,10 +25,11 @@ from kctl.client.consumer.group.events import (
 )
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.retry import FIND_COORDINATOR
-from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox import Fault
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.virtual import Hub, SimNetwork, sim_runtime
+from tests.sim.kit import SimCluster
+from tests.sim.virtual import Hub, sim_runtime
 
 PARTITIONS = 12
 SESSION_MS = 6000
@@ -37,22 +38,19 @@ SLOWEST_MS = 2500
 """How long an application may take to apply a change."""
 
 
-class Stage:
-    """A sandbox, its members, and who reads what."""
+class MembershipCluster(SimCluster):
+    """A cluster, the network sides of its members, and who reads what."""
 
     def __init__(self, hub: Hub, seed: int) -> None:
-        self.hub = hub
-        self.rng = Random(seed)
-        self.network = SimNetwork(hub)
         settings = ClusterSettings(
             group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
         )
-        self.sandbox = Sandbox(nodes=3, topics={"t": PARTITIONS}, settings=settings)
-        self.bootstrap = self.sandbox.attach(self.network)
+        super().__init__(hub, topics={"t": PARTITIONS}, settings=settings)
+        self.rng = Random(seed)
         self.readers: dict[TopicPartition, Member] = {}
         self.members: list[Member] = []
 
-    def member(self, name: str, subscription: Subscribe, **properties: object) -> "Member":
+    def join(self, name: str, subscription: Subscribe, **properties: object) -> "Member":
         member = Member(self, name, subscription, {key.replace("_", "."): value for key, value in properties.items()})
         self.members.append(member)
         self.hub.spawn(name, member.run)
@@ -91,23 +89,25 @@ class Stage:
 class Member:
     """The network side of one consumer and an application that polls all the time."""
 
-    def __init__(self, stage: Stage, name: str, subscription: Subscribe, properties: dict[str, object]) -> None:
+    def __init__(
+        self, cluster: MembershipCluster, name: str, subscription: Subscribe, properties: dict[str, object]
+    ) -> None:
         self.name = name
         self.member_id = ""
         self.epochs: list[int] = []
         self.failures: list[GroupFailed] = []
         self.is_leaving = self.is_crashed = False
-        self._stage = stage
+        self._cluster = cluster
         config = ConsumerConfig.parse(
             {
-                "bootstrap.servers": stage.bootstrap,
+                "bootstrap.servers": cluster.bootstrap,
                 "group.id": "g",
                 "group.protocol": "consumer",
                 "request.timeout.ms": 2000,
                 **properties,
             }
         )
-        runtime = sim_runtime(stage.hub, name, stage.network)
+        runtime = sim_runtime(cluster.hub, name, cluster.network)
         self._client = ClusterClient(config, runtime)
         self._coordinator = Coordinator(
             config, self._client, runtime.rng, "g", FIND_COORDINATOR, connections=(PROMPT, HELD)
@@ -134,10 +134,10 @@ class Member:
         self._client.close()
 
     def leave(self, *, keeps_place: bool = False) -> None:
-        self._stage.apply(self, ())
+        self._cluster.apply(self, ())
         self._pending.clear()
         end = self.membership.remain if keeps_place else self.membership.leave
-        end(self._stage.hub.now_ms + 5000)
+        end(self._cluster.hub.now_ms + 5000)
         self.is_leaving = True
 
     def crash(self) -> None:
@@ -145,7 +145,9 @@ class Member:
 
     def _on_report(self, event: GroupToApplication) -> None:
         if isinstance(event, AssignmentChanged) and not self.is_leaving:
-            self._pending.append((self._stage.hub.now_ms + self._stage.rng.choice([0, 0, 40, 300, SLOWEST_MS]), event))
+            self._pending.append(
+                (self._cluster.hub.now_ms + self._cluster.rng.choice([0, 0, 40, 300, SLOWEST_MS]), event)
+            )
         elif isinstance(event, MemberChanged):
             self.member_id = event.metadata.member_id
             if event.metadata.generation < 0:
@@ -157,86 +159,84 @@ class Member:
             self.failures.append(event)
 
     def _apply_due(self) -> None:
-        while self._pending and self._pending[0][0] <= self._stage.hub.now_ms:
+        while self._pending and self._pending[0][0] <= self._cluster.hub.now_ms:
             _, change = self._pending.pop(0)
-            self._stage.apply(self, change.owned)
+            self._cluster.apply(self, change.owned)
             self.membership.applied(change.number)
 
 
-def play(seed: int, body: Callable[[Stage], None]) -> None:
+def play(seed: int, body: Callable[[MembershipCluster], None]) -> None:
     """Run `body` beside the members, then let all of them leave."""
     with Hub(seed=seed) as hub:
-        stage = Stage(hub, seed)
+        cluster = MembershipCluster(hub, seed)
 
         def script() -> None:
-            body(stage)
-            for member in stage.live():
+            body(cluster)
+            for member in cluster.live():
                 member.leave()
 
-        hub.spawn("script", script)
-        hub.run()
-        assert hub.live_actors == ()
+        cluster.run(script)
 
 
 TOPICS = Subscribe(("t",))
 
 
 def test_members_share_and_hand_over() -> None:
-    def body(stage: Stage) -> None:
-        stage.member("a", TOPICS)
-        stage.wait(stage.is_shared, 10_000)
-        stage.member("b", TOPICS)
-        stage.member("c", TOPICS)
-        stage.wait(stage.is_shared, 5 * INTERVAL_MS + 4 * SLOWEST_MS)
-        stage.members[0].leave()
-        stage.wait(stage.is_shared, 2 * INTERVAL_MS + 2 * SLOWEST_MS)
+    def body(cluster: MembershipCluster) -> None:
+        cluster.join("a", TOPICS)
+        cluster.wait(cluster.is_shared, 10_000)
+        cluster.join("b", TOPICS)
+        cluster.join("c", TOPICS)
+        cluster.wait(cluster.is_shared, 5 * INTERVAL_MS + 4 * SLOWEST_MS)
+        cluster.members[0].leave()
+        cluster.wait(cluster.is_shared, 2 * INTERVAL_MS + 2 * SLOWEST_MS)
 
     play(1, body)
 
 
 def test_a_pattern_is_matched_by_the_broker() -> None:
-    def body(stage: Stage) -> None:
-        stage.member("a", Subscribe((), re.compile("[t]")))
-        stage.member("b", Subscribe((), re.compile("T", re.IGNORECASE)))
-        stage.wait(stage.is_shared, 10_000)
+    def body(cluster: MembershipCluster) -> None:
+        cluster.join("a", Subscribe((), re.compile("[t]")))
+        cluster.join("b", Subscribe((), re.compile("T", re.IGNORECASE)))
+        cluster.wait(cluster.is_shared, 10_000)
 
     play(2, body)
 
 
 def test_a_crashed_member_is_replaced_after_its_session() -> None:
-    def body(stage: Stage) -> None:
-        stage.member("a", TOPICS)
-        stage.member("b", TOPICS)
-        stage.wait(stage.is_shared, 10_000)
-        stage.members[0].crash()
-        took_ms = stage.wait(stage.is_shared, SESSION_MS + 3 * INTERVAL_MS + 2 * SLOWEST_MS)
+    def body(cluster: MembershipCluster) -> None:
+        cluster.join("a", TOPICS)
+        cluster.join("b", TOPICS)
+        cluster.wait(cluster.is_shared, 10_000)
+        cluster.members[0].crash()
+        took_ms = cluster.wait(cluster.is_shared, SESSION_MS + 3 * INTERVAL_MS + 2 * SLOWEST_MS)
         assert took_ms >= SESSION_MS - INTERVAL_MS - 100
 
     play(3, body)
 
 
 def test_a_static_member_that_comes_back_gets_what_it_had() -> None:
-    def body(stage: Stage) -> None:
-        first = stage.member("a", TOPICS, group_instance_id="i1")
-        other = stage.member("b", TOPICS, group_instance_id="i2")
-        stage.wait(stage.is_shared, 10_000)
-        had = sorted(tp for tp, reader in stage.readers.items() if reader is first)
+    def body(cluster: MembershipCluster) -> None:
+        first = cluster.join("a", TOPICS, group_instance_id="i1")
+        other = cluster.join("b", TOPICS, group_instance_id="i2")
+        cluster.wait(cluster.is_shared, 10_000)
+        had = sorted(tp for tp, reader in cluster.readers.items() if reader is first)
         changes = len(other.epochs)
         first.leave(keeps_place=True)
-        stage.hub.sleep_ms(2 * INTERVAL_MS)
-        again = stage.member("a2", TOPICS, group_instance_id="i1")
-        stage.wait(stage.is_shared, 3 * INTERVAL_MS + 2 * SLOWEST_MS)
-        assert sorted(tp for tp, reader in stage.readers.items() if reader is again) == had
+        cluster.hub.sleep_ms(2 * INTERVAL_MS)
+        again = cluster.join("a2", TOPICS, group_instance_id="i1")
+        cluster.wait(cluster.is_shared, 3 * INTERVAL_MS + 2 * SLOWEST_MS)
+        assert sorted(tp for tp, reader in cluster.readers.items() if reader is again) == had
         assert len(other.epochs) == changes
 
     play(4, body)
 
 
 def test_a_broker_without_the_protocol_is_told() -> None:
-    def body(stage: Stage) -> None:
-        stage.sandbox.cluster.settings = stage.sandbox.cluster.settings._replace(group_version=0)
-        member = stage.member("a", TOPICS)
-        stage.wait(lambda: bool(member.failures), 5000)
+    def body(cluster: MembershipCluster) -> None:
+        cluster.sandbox.cluster.settings = cluster.sandbox.cluster.settings._replace(group_version=0)
+        member = cluster.join("a", TOPICS)
+        cluster.wait(lambda: bool(member.failures), 5000)
 
     play(5, body)
 
@@ -245,33 +245,33 @@ def test_a_broker_without_the_protocol_is_told() -> None:
 def test_random_groups(seed: int) -> None:
     """Members come, go and crash while the coordinator moves, fails and freezes; then all is shared within limits."""
 
-    def body(stage: Stage) -> None:
-        rng = stage.rng
+    def body(cluster: MembershipCluster) -> None:
+        rng = cluster.rng
         for number in range(rng.randint(8, 25)):
             what = rng.choice(["join", "join", "leave", "crash", "move", "trouble", "freeze", "heal"])
-            live = stage.live()
+            live = cluster.live()
             if what == "join" and len(live) < 6:
-                stage.member(f"m{number}", TOPICS)
+                cluster.join(f"m{number}", TOPICS)
             elif what == "leave" and live:
                 rng.choice(live).leave()
             elif what == "crash" and live:
                 rng.choice(live).crash()
             elif what == "move":
-                stage.sandbox.move_coordinator("g", rng.choice([1, 2, 3]))
+                cluster.sandbox.move_coordinator("g", rng.choice([1, 2, 3]))
             elif what == "trouble":
                 codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, None]
-                stage.sandbox.trouble_coordinator("g", rng.choice(codes))
+                cluster.sandbox.trouble_coordinator("g", rng.choice(codes))
             elif what == "freeze":
-                stage.sandbox.start_fault(rng.choice([1, 2, 3]), Fault.FREEZE)
+                cluster.sandbox.start_fault(rng.choice([1, 2, 3]), Fault.FREEZE)
             elif what == "heal":
-                stage.sandbox.heal()
-            stage.hub.sleep_ms(rng.choice([0, 10, 200, 1500, 4000]))
-        stage.sandbox.heal()
-        stage.sandbox.trouble_coordinator("g", None)
-        if not stage.live():
-            stage.member("last", TOPICS)
-        stage.wait(stage.is_shared, SESSION_MS + 10 * INTERVAL_MS + 6 * SLOWEST_MS)
-        stage.hub.sleep_ms(10_000)
-        assert stage.is_shared()
+                cluster.sandbox.heal()
+            cluster.hub.sleep_ms(rng.choice([0, 10, 200, 1500, 4000]))
+        cluster.sandbox.heal()
+        cluster.sandbox.trouble_coordinator("g", None)
+        if not cluster.live():
+            cluster.join("last", TOPICS)
+        cluster.wait(cluster.is_shared, SESSION_MS + 10 * INTERVAL_MS + 6 * SLOWEST_MS)
+        cluster.hub.sleep_ms(10_000)
+        assert cluster.is_shared()
 
     play(seed, body)

@@ -16,9 +16,9 @@ PROTOCOLS = pytest.mark.parametrize(
 )
 
 
-def member(scene: GroupCluster, properties: dict[str, object]) -> Consumer:
+def member(cluster: GroupCluster, properties: dict[str, object]) -> Consumer:
     """A member subscribed to t."""
-    consumer = scene.consumer(group_id=GROUP, **properties)
+    consumer = cluster.consumer(group_id=GROUP, **properties)
     consumer.subscribe(["t"])
     return consumer
 
@@ -29,13 +29,13 @@ def test_member_heartbeats_and_commits_after_a_damaged_frame_on_every_connection
     properties: dict[str, object], damage: bytes
 ) -> None:
     with Hub(seed=3) as hub:
-        scene = GroupCluster(hub, topics={"t": 3})
+        cluster = GroupCluster(hub, topics={"t": 3})
 
         def body() -> None:
-            consumer = member(scene, properties)
-            scene.write(0, 5)
-            assert len(scene.read(consumer, 8)) == 5
-            for connection in scene.network.connections_of():
+            consumer = member(cluster, properties)
+            cluster.write(0, 5)
+            assert len(cluster.read(consumer, 8)) == 5
+            for connection in cluster.network.connections_of():
                 connection.inject(damage)
             damaged_ms = hub.now_ms
             polls = 0
@@ -45,48 +45,48 @@ def test_member_heartbeats_and_commits_after_a_damaged_frame_on_every_connection
             assert polls <= 60
             consumer.commit_sync(timeout=2)
             api = "Heartbeat" if not properties else "ConsumerGroupHeartbeat"
-            beats = [event.at_ms - damaged_ms for event in scene.sent(api) if event.at_ms > damaged_ms + 100]
+            beats = [event.at_ms - damaged_ms for event in cluster.sent(api) if event.at_ms > damaged_ms + 100]
             assert beats, "no heartbeat"
             assert beats[0] <= 5500
-            scene.write(0, 5, first=5)
-            assert len(scene.read(consumer, 2)) == 5
+            cluster.write(0, 5, first=5)
+            assert len(cluster.read(consumer, 2)) == 5
             consumer.close()
 
-        scene.run(body)
+        cluster.run(body)
 
 
 @PROTOCOLS
 def test_member_returns_after_its_coordinator_refused_for_some_seconds(properties: dict[str, object]) -> None:
     with Hub(seed=3) as hub:
-        scene = GroupCluster(hub, topics={"t": 3})
+        cluster = GroupCluster(hub, topics={"t": 3})
 
         def body() -> None:
-            consumer = member(scene, properties)
-            scene.read(consumer, 8)
-            ip = f"10.0.0.{scene.coordinator()}"
-            restore = scene.network.replace_listener(ip, Stranger())
-            for connection in scene.network.connections_of(ip=ip):
+            consumer = member(cluster, properties)
+            cluster.read(consumer, 8)
+            ip = f"10.0.0.{cluster.coordinator()}"
+            restore = cluster.network.replace_listener(ip, Stranger())
+            for connection in cluster.network.connections_of(ip=ip):
                 connection.cut()
-            scene.read(consumer, 2.5)
+            cluster.read(consumer, 2.5)
             restore()
-            scene.read(consumer, 10)
+            cluster.read(consumer, 10)
             consumer.commit_sync(timeout=2)
-            scene.write(0, 5)
-            assert len(scene.read(consumer, 2)) == 5
+            cluster.write(0, 5)
+            assert len(cluster.read(consumer, 2)) == 5
             consumer.close()
 
-        scene.run(body)
+        cluster.run(body)
 
 
 def test_poll_of_a_client_that_every_node_refuses_raises_once_an_attempt() -> None:
     with Hub(seed=3) as hub:
-        scene = GroupCluster(hub, topics={"t": 3})
+        cluster = GroupCluster(hub, topics={"t": 3})
         strangers = [Stranger() for _ in range(3)]
         for node, stranger in enumerate(strangers, 1):
-            scene.network.replace_listener(f"10.0.0.{node}", stranger)
+            cluster.network.replace_listener(f"10.0.0.{node}", stranger)
 
         def body() -> None:
-            consumer = member(scene, {})
+            consumer = member(cluster, {})
             raised = 0
             while hub.now_ms < 10_000:
                 try:
@@ -97,4 +97,4 @@ def test_poll_of_a_client_that_every_node_refuses_raises_once_an_attempt() -> No
             assert sum(stranger.accepted for stranger in strangers) <= 40
             consumer.close(timeout=1)
 
-        scene.run(body)
+        cluster.run(body)

@@ -23,7 +23,7 @@ CALLS: dict[str, Callable[[Consumer, float], object]] = {
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=8) as hub:
         yield GroupCluster(hub)
 
@@ -31,51 +31,51 @@ def scene() -> Iterator[GroupCluster]:
 @pytest.mark.parametrize("is_member", [True, False])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_ends_on_its_deadline(scene: GroupCluster, call: str, fault: Fault, is_member: bool) -> None:
+def test_a_call_ends_on_its_deadline(cluster: GroupCluster, call: str, fault: Fault, is_member: bool) -> None:
     def body() -> None:
-        consumer = scene.member("a") if is_member else scene.consumer(group_id=GROUP)
+        consumer = cluster.member("a") if is_member else cluster.consumer(group_id=GROUP)
         if is_member:
-            scene.read(consumer, 5)
-        scene.break_all(fault)
+            cluster.read(consumer, 5)
+        cluster.break_all(fault)
         for timeout in (0.0, 0.001, 0.25, 7.5):
-            before_ms = scene.hub.now_ms
+            before_ms = cluster.hub.now_ms
             try:
                 CALLS[call](consumer, timeout)
             except ApiTimeout:
-                assert scene.hub.now_ms - before_ms == round(timeout * 1000)
+                assert cluster.hub.now_ms - before_ms == round(timeout * 1000)
             else:
                 assert is_member, "a member's open connections outlive faults of new ones"
                 assert fault in (Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET)
             if is_member:
-                assert scene.elapsed_ms(lambda: consumer.poll(timeout=0.5)) <= 500
-        before_ms = scene.hub.now_ms
+                assert cluster.elapsed_ms(lambda: consumer.poll(timeout=0.5)) <= 500
+        before_ms = cluster.hub.now_ms
         consumer.close(3)
-        assert scene.hub.now_ms - before_ms <= 3000
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(20)
+        assert cluster.hub.now_ms - before_ms <= 3000
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 @pytest.mark.parametrize("timeout", [0.0, 0.5, 60.0, float("inf")])
-def test_close_ends_in_time_and_says_what_it_did(scene: GroupCluster, fault: Fault | None, timeout: float) -> None:
+def test_close_ends_in_time_and_says_what_it_did(cluster: GroupCluster, fault: Fault | None, timeout: float) -> None:
     def body() -> None:
-        scene.write(0, 10)
-        consumer = scene.member("a", request_timeout_ms=4000)
-        scene.read(consumer, 5)
+        cluster.write(0, 10)
+        consumer = cluster.member("a", request_timeout_ms=4000)
+        cluster.read(consumer, 5)
         callbacks: list[KafkaError | None] = []
         if fault is not None:
-            scene.break_all(fault)
+            cluster.break_all(fault)
         consumer.commit_async({T0: 3}, lambda _, error: callbacks.append(error))
         consumer.wakeup()
-        before_ms = scene.hub.now_ms
+        before_ms = cluster.hub.now_ms
         result = consumer.close(timeout)
-        elapsed_ms = scene.hub.now_ms - before_ms
+        elapsed_ms = cluster.hub.now_ms - before_ms
         assert elapsed_ms == result.elapsed_ms <= min(timeout * 1000, 2 * 4000)
         assert consumer.close() is result
         assert len(callbacks) == 1, "every callback has run"
-        assert scene.journal.of("a", "revoked")[-1][2] == (0, 1, 2, 3, 4, 5)
+        assert cluster.journal.of("a", "revoked")[-1][2] == (0, 1, 2, 3, 4, 5)
         is_reachable = fault in (None, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET)
         if timeout == 0:
             assert isinstance(callbacks[0], CloseTimeout)
@@ -86,56 +86,56 @@ def test_close_ends_in_time_and_says_what_it_did(scene: GroupCluster, fault: Fau
         else:
             assert (result.committed, result.left_group) == (False, False)
             assert result.expired_in == "committing offsets"
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(20)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 @pytest.mark.parametrize("on_close", ["leave", "remain", None])
 @pytest.mark.parametrize("is_static", [True, False])
-def test_close_leaves_as_asked(scene: GroupCluster, on_close: str | None, is_static: bool) -> None:
+def test_close_leaves_as_asked(cluster: GroupCluster, on_close: str | None, is_static: bool) -> None:
     def body() -> None:
-        consumer = scene.member("a", **({"group_instance_id": "one"} if is_static else {}))
-        scene.read(consumer, 5)
+        consumer = cluster.member("a", **({"group_instance_id": "one"} if is_static else {}))
+        cluster.read(consumer, 5)
         result = consumer.close(10, on_close=on_close)  # type: ignore[arg-type]  # plain text, as users write it
         leaves = on_close == "leave" or (on_close is None and not is_static)
         assert result.left_group is (True if leaves else None)
         assert (result.committed, result.expired_in) == (True, None)
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_a_member_that_is_still_joining_closes_at_once(scene: GroupCluster) -> None:
+def test_a_member_that_is_still_joining_closes_at_once(cluster: GroupCluster) -> None:
     def body() -> None:
-        holder = scene.member("a")
-        scene.read(holder, 5)
-        joining = scene.member("b")
+        holder = cluster.member("a")
+        cluster.read(holder, 5)
+        joining = cluster.member("b")
         assert joining.poll(timeout=0.5) == []
         waiting = joining.waiting_for_group()
         assert waiting is not None
         assert str(waiting) == "joining group g: the coordinator collects the members"
         assert waiting.kind is WaitKind.JOINING
-        assert scene.elapsed_ms(joining.close) < 50, "the goodbye does not queue up behind the JoinGroup"
+        assert cluster.elapsed_ms(joining.close) < 50, "the goodbye does not queue up behind the JoinGroup"
         holder.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_poll_is_bounded_while_the_group_rebalances_and_wakeup_ends_it(scene: GroupCluster) -> None:
+def test_poll_is_bounded_while_the_group_rebalances_and_wakeup_ends_it(cluster: GroupCluster) -> None:
     def body() -> None:
-        holder = scene.member("a")
-        scene.read(holder, 5)
-        joining = scene.member("b")
+        holder = cluster.member("a")
+        cluster.read(holder, 5)
+        joining = cluster.member("b")
         for timeout in (0.0, 0.001, 0.1, 3.0):
-            assert scene.elapsed_ms(partial(joining.poll, timeout)) == round(timeout * 1000)
-        scene.hub.call_later_ms(700, "waker", joining.wakeup)
+            assert cluster.elapsed_ms(partial(joining.poll, timeout)) == round(timeout * 1000)
+        cluster.hub.call_later_ms(700, "waker", joining.wakeup)
         with pytest.raises(WakeupError):
             joining.poll(timeout=5)
         joining.close()
         holder.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)

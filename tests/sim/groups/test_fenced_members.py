@@ -25,83 +25,83 @@ BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     settings = ClusterSettings(
         group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
     )
     with Hub(seed=6) as hub:
-        scene = GroupCluster(hub, settings=settings, topics={"t": PARTITIONS})
+        cluster = GroupCluster(hub, settings=settings, topics={"t": PARTITIONS})
         for partition in range(PARTITIONS):
-            scene.write(partition, EACH)
-        yield scene
+            cluster.write(partition, EACH)
+        yield cluster
 
 
-def member(scene: GroupCluster, name: str, protocol: str, **properties: object) -> Consumer:
+def member(cluster: GroupCluster, name: str, protocol: str, **properties: object) -> Consumer:
     given = {"auto_commit_interval_ms": 300, "max_poll_records": 5, "max_poll_interval_ms": 300_000, **properties}
     classic = {"session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": INTERVAL_MS}
-    consumer = scene.consumer(
+    consumer = cluster.consumer(
         group_id=GROUP, group_protocol=protocol, **(classic if protocol == "classic" else {}), **given
     )
     consumer.subscribe(["t"])
     return consumer
 
 
-def take(scene: GroupCluster, consumer: Consumer, timeout: float = 0.1) -> list[TopicPartition]:
+def take(cluster: GroupCluster, consumer: Consumer, timeout: float = 0.1) -> list[TopicPartition]:
     """Poll once, count the records, and return their partitions."""
     records = consumer.poll(timeout)
     for record in records:
-        scene.seen[record.partition, record.offset] = scene.seen.get((record.partition, record.offset), 0) + 1
+        cluster.seen[record.partition, record.offset] = cluster.seen.get((record.partition, record.offset), 0) + 1
     return [TopicPartition(record.topic, record.partition) for record in records]
 
 
 @BOTH_PROTOCOLS
 def test_after_an_outage_longer_than_the_session_the_backlog_is_not_handed_out_twice(
-    scene: GroupCluster, protocol: str
+    cluster: GroupCluster, protocol: str
 ) -> None:
     late: list[int] = []
 
     def actor() -> None:
-        first = member(scene, "a", protocol)
-        while len(scene.seen) < 100:
-            take(scene, first)
+        first = member(cluster, "a", protocol)
+        while len(cluster.seen) < 100:
+            take(cluster, first)
         first.commit_sync(timeout=5)
         for direction in (LinkFault.CLOG_REQUESTS, LinkFault.CLOG_RESPONSES):
-            scene.network.faults.start(direction, client="c1")
-        cut_ms = scene.hub.now_ms
-        second = member(scene, "b", protocol, max_poll_records=500)
+            cluster.network.faults.start(direction, client="c1")
+        cut_ms = cluster.hub.now_ms
+        second = member(cluster, "b", protocol, max_poll_records=500)
         kinds = set()
-        while scene.hub.now_ms < cut_ms + SESSION_MS + 6000:
-            take(scene, second)
-            if scene.hub.now_ms >= cut_ms + SESSION_MS:
-                late.append(len(take(scene, first, 0.02)))
+        while cluster.hub.now_ms < cut_ms + SESSION_MS + 6000:
+            take(cluster, second)
+            if cluster.hub.now_ms >= cut_ms + SESSION_MS:
+                late.append(len(take(cluster, first, 0.02)))
                 kinds |= {reason.kind for reason in first.waiting_for().values()}
         assert sum(late) == 0, "its session is over by its own clock"
         assert kinds == {WaitKind.COORDINATOR}
         reason = first.waiting_for_group()
         assert reason is not None
         assert "session has timed out" in str(reason)
-        scene.network.faults.heal()
-        healed_ms = scene.hub.now_ms
-        while scene.hub.now_ms < healed_ms + 12_000:
-            take(scene, first)
-            take(scene, second)
+        cluster.network.faults.heal()
+        healed_ms = cluster.hub.now_ms
+        while cluster.hub.now_ms < healed_ms + 12_000:
+            take(cluster, first)
+            take(cluster, second)
         first.close()
         second.close()
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
-    scene.play(actor)
-    assert len(scene.seen) == PARTITIONS * EACH
-    repeats = sum(times - 1 for times in scene.seen.values())
+    cluster.play(actor)
+    assert len(cluster.seen) == PARTITIONS * EACH
+    repeats = sum(times - 1 for times in cluster.seen.values())
     assert repeats == 0, "nothing was handed out that had not been committed before the outage"
 
 
 @BOTH_PROTOCOLS
-def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(scene: GroupCluster, protocol: str) -> None:
+def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(cluster: GroupCluster, protocol: str) -> None:
     replies = Replies()
 
     def actor() -> None:
-        consumer = member(scene, "a", protocol)
-        while not take(scene, consumer):
+        consumer = member(cluster, "a", protocol)
+        while not take(cluster, consumer):
             pass
         assignment = consumer.assignment
         heartbeat = "Heartbeat" if protocol == "classic" else "ConsumerGroupHeartbeat"
@@ -110,11 +110,11 @@ def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(scene: Grou
         with pytest.raises(CommitFailedError):
             consumer.commit_sync(timeout=5)
         assert consumer.assignment == assignment, "changes are applied by polls"
-        assert take(scene, consumer, 0) == []
+        assert take(cluster, consumer, 0) == []
         assert consumer.assignment == []
         replies.heal()
         consumer.close()
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
     with replies.installed():
-        scene.play(actor)
+        cluster.play(actor)

@@ -14,7 +14,7 @@ REQUEST_MS = 8000
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=4) as hub:
         yield GroupCluster(hub)
 
@@ -22,10 +22,10 @@ def scene() -> Iterator[GroupCluster]:
 class Loser:
     """Takes a client's events; the broker's side of a connection is gone before the n-th JoinGroup arrives on it."""
 
-    def __init__(self, scene: GroupCluster, number: int) -> None:
+    def __init__(self, cluster: GroupCluster, number: int) -> None:
         self.sent: list[tuple[int, int]] = []
         """When each was sent, and on which connection."""
-        self._scene = scene
+        self._scene = cluster
         self._number = number
 
     def append(self, event: Event) -> None:
@@ -43,22 +43,22 @@ class Loser:
     ids=["which asks for a member id", "which is held"],
 )
 def test_a_join_that_got_lost_is_made_again(
-    scene: GroupCluster, number: int, on: int, least_ms: int, most_ms: int
+    cluster: GroupCluster, number: int, on: int, least_ms: int, most_ms: int
 ) -> None:
-    loser = Loser(scene, number)
-    scene.events = loser  # type: ignore[assignment]  # all that is wanted of it is append
+    loser = Loser(cluster, number)
+    cluster.events = loser  # type: ignore[assignment]  # all that is wanted of it is append
 
     def actor() -> None:
         given = {"request_timeout_ms": REQUEST_MS, "heartbeat_interval_ms": 3000, "session_timeout_ms": 45_000}
-        with scene.member("a", max_poll_interval_ms=MAX_POLL_MS, **given) as consumer:
-            scene.read(consumer, most_ms / 1000 + 5)
+        with cluster.member("a", max_poll_interval_ms=MAX_POLL_MS, **given) as consumer:
+            cluster.read(consumer, most_ms / 1000 + 5)
             assert len(consumer.assignment) == 6
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
-    scene.play(actor)
+    cluster.play(actor)
     lost, again = loser.sent[number - 1 : number + 1]
     assert lost[1] == on
     assert least_ms <= again[0] - lost[0] <= most_ms
-    group = scene.sandbox.cluster.groups.get(GROUP)
+    group = cluster.sandbox.cluster.groups.get(GROUP)
     assert group is not None
     assert not group.members, "nobody is left behind"

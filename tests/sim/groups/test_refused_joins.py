@@ -17,16 +17,16 @@ MOST = 20
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=5) as hub:
         yield GroupCluster(hub)
 
 
-def raised_in(scene: GroupCluster, consumer: Consumer) -> list[int]:
+def raised_in(cluster: GroupCluster, consumer: Consumer) -> list[int]:
     """Poll as `except: continue` does, and return the codes of all errors."""
     codes: list[int] = []
-    end_ms = scene.hub.now_ms + 1000 * SECONDS
-    while scene.hub.now_ms < end_ms:
+    end_ms = cluster.hub.now_ms + 1000 * SECONDS
+    while cluster.hub.now_ms < end_ms:
         try:
             consumer.poll(0.2)
         except BrokerError as error:
@@ -48,7 +48,7 @@ def raised_in(scene: GroupCluster, consumer: Consumer) -> list[int]:
     ],
 )
 def test_a_refused_join_is_repeated_with_back_off(
-    scene: GroupCluster, api: str, protocol: str, code: ErrorCode
+    cluster: GroupCluster, api: str, protocol: str, code: ErrorCode
 ) -> None:
     replies = Replies()
 
@@ -56,60 +56,60 @@ def test_a_refused_join_is_repeated_with_back_off(
         properties: dict[str, object] = {"group_protocol": protocol}
         if "INSTANCE" in code.name:
             properties["group_instance_id"] = "i"
-        consumer = scene.consumer(group_id="g", **properties)
+        consumer = cluster.consumer(group_id="g", **properties)
         consumer.subscribe(["t"])
         replies.refuse(api, code, 100_000)
-        codes = raised_in(scene, consumer)
+        codes = raised_in(cluster, consumer)
         assert set(codes) == {code}
         assert 5 <= len(codes) <= MOST
-        assert 1 <= len(scene.sent(api)) <= MOST
+        assert 1 <= len(cluster.sent(api)) <= MOST
         replies.heal()
         consumer.close()
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
     with replies.installed():
-        scene.play(actor)
+        cluster.play(actor)
 
 
 @pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat"])
 @pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.MEMBER_ID_REQUIRED])
 def test_member_that_is_always_asked_to_join_again_does_so_with_back_off(
-    scene: GroupCluster, api: str, code: ErrorCode
+    cluster: GroupCluster, api: str, code: ErrorCode
 ) -> None:
     replies = Replies()
 
     def actor() -> None:
-        consumer = scene.consumer(group_id="g")
+        consumer = cluster.consumer(group_id="g")
         consumer.subscribe(["t"])
         replies.refuse(api, code, 100_000)
-        raised_in(scene, consumer)
-        assert 1 <= len(scene.sent("JoinGroup")) <= MOST
-        assert len(scene.sent(api)) <= MOST
+        raised_in(cluster, consumer)
+        assert 1 <= len(cluster.sent("JoinGroup")) <= MOST
+        assert len(cluster.sent(api)) <= MOST
         replies.heal()
-        scene.read(consumer, 4)
+        cluster.read(consumer, 4)
         assert len(consumer.assignment) == 6
         consumer.close()
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
     with replies.installed():
-        scene.play(actor)
+        cluster.play(actor)
 
 
-def test_member_joins_again_at_once_when_another_one_arrives_before_its_assignment(scene: GroupCluster) -> None:
+def test_member_joins_again_at_once_when_another_one_arrives_before_its_assignment(cluster: GroupCluster) -> None:
     replies = Replies()
 
     def actor() -> None:
-        consumer = scene.consumer(group_id="g")
+        consumer = cluster.consumer(group_id="g")
         consumer.subscribe(["t"])
         replies.refuse("SyncGroup", ErrorCode.REBALANCE_IN_PROGRESS, 100_000)
-        while len(scene.sent("SyncGroup")) < 2:
+        while len(cluster.sent("SyncGroup")) < 2:
             consumer.poll(0)
-            scene.hub.sleep_ms(1)
-        first, second = scene.sent("SyncGroup")
+            cluster.hub.sleep_ms(1)
+        first, second = cluster.sent("SyncGroup")
         assert second.at_ms - first.at_ms < 50
         replies.heal()
         consumer.close()
-        scene.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
 
     with replies.installed():
-        scene.play(actor)
+        cluster.play(actor)

@@ -16,14 +16,14 @@ from tests.sim.virtual import Hub, sim_runtime
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     with Hub(seed=53) as hub:
         yield GroupCluster(hub, topics={"t": 2})
 
 
-def watched(scene: GroupCluster, events: list[Event], **properties: object) -> Consumer:
+def watched(cluster: GroupCluster, events: list[Event], **properties: object) -> Consumer:
     given = {
-        "bootstrap_servers": scene.bootstrap,
+        "bootstrap_servers": cluster.bootstrap,
         "group_id": GROUP,
         "auto_offset_reset": "earliest",
         "max_poll_interval_ms": 20_000,
@@ -32,90 +32,90 @@ def watched(scene: GroupCluster, events: list[Event], **properties: object) -> C
         **properties,
     }
     config = {name.replace("_", "."): value for name, value in given.items()}
-    return Consumer(config, sim_runtime(scene.hub, "watched", scene.network), events=events.append)
+    return Consumer(config, sim_runtime(cluster.hub, "watched", cluster.network), events=events.append)
 
 
 def told(events: list[Event]) -> list[AutoCommitFailed | MembershipLost]:
     return [event for event in events if isinstance(event, AutoCommitFailed | MembershipLost)]
 
 
-def test_an_automatic_commit_that_failed(scene: GroupCluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_automatic_commit_that_failed(cluster: GroupCluster, caplog: pytest.LogCaptureFixture) -> None:
     events: list[Event] = []
 
     def body() -> None:
-        scene.write(0, 4)
-        consumer = watched(scene, events, auto_commit_interval_ms=1000)
+        cluster.write(0, 4)
+        consumer = watched(cluster, events, auto_commit_interval_ms=1000)
         consumer.assign([TopicPartition("t", 0)])
         assert len(consumer.poll(5)) == 4
-        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.FREEZE)
         for _ in range(8):
             consumer.poll(1)
         [first, *_] = told(events)
         assert isinstance(first, AutoCommitFailed)
         assert (first.group_id, first.offsets) == (GROUP, (("t", 0, 4),))
         assert first.error.retriable
-        assert first.at_ms <= scene.hub.now_ms
-        scene.sandbox.heal()
+        assert first.at_ms <= cluster.hub.now_ms
+        cluster.sandbox.heal()
         consumer.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
     with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
-        scene.play(body)
+        cluster.play(body)
     assert [record.name for record in caplog.records][:1] == ["kctl.client.consumer"]
     assert caplog.messages[0].startswith("group g: automatic commit of t-0 at 4 failed: ")
 
 
-def test_a_commit_that_close_gave_up(scene: GroupCluster) -> None:
+def test_a_commit_that_close_gave_up(cluster: GroupCluster) -> None:
     events: list[Event] = []
 
     def body() -> None:
-        scene.write(0, 4)
-        consumer = watched(scene, events)
+        cluster.write(0, 4)
+        consumer = watched(cluster, events)
         consumer.assign([TopicPartition("t", 0)])
         assert len(consumer.poll(5)) == 4
-        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.FREEZE)
         assert consumer.close(0.5).committed is False
         [failed] = told(events)
         assert isinstance(failed, AutoCommitFailed)
         assert isinstance(failed.error, CloseTimeout)
-        scene.sandbox.heal()
-        scene.hub.sleep_ms(20)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
-def test_a_commit_by_hand_is_told_to_its_caller_alone(scene: GroupCluster) -> None:
+def test_a_commit_by_hand_is_told_to_its_caller_alone(cluster: GroupCluster) -> None:
     events: list[Event] = []
     heard: list[KafkaError | None] = []
 
     def body() -> None:
-        consumer = watched(scene, events, enable_auto_commit=False)
+        consumer = watched(cluster, events, enable_auto_commit=False)
         consumer.assign([TopicPartition("t", 0)])
-        scene.sandbox.start_fault(scene.coordinator(), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.FREEZE)
         consumer.commit_async({TopicPartition("t", 0): 1}, lambda _, error: heard.append(error))
         consumer.poll(9)
         assert heard
         assert told(events) == []
-        scene.sandbox.heal()
+        cluster.sandbox.heal()
         consumer.close()
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_membership_that_the_application_lost_by_not_polling(
-    scene: GroupCluster, protocol: str, caplog: pytest.LogCaptureFixture
+    cluster: GroupCluster, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     events: list[Event] = []
 
     def body() -> None:
-        consumer = watched(scene, events, group_protocol=protocol, enable_auto_commit=False)
+        consumer = watched(cluster, events, group_protocol=protocol, enable_auto_commit=False)
         consumer.subscribe(["t"])
         while not consumer.assignment:
             consumer.poll(1)
         member_id = consumer.group_metadata().member_id
-        scene.hub.sleep_ms(25_000)
+        cluster.hub.sleep_ms(25_000)
         [lost] = told(events)
         assert isinstance(lost, MembershipLost)
         assert (lost.group_id, lost.member_id) == (GROUP, member_id)
@@ -123,22 +123,22 @@ def test_a_membership_that_the_application_lost_by_not_polling(
         assert (lost.reason, lost.error) == ("no poll for 20000 ms (max.poll.interval.ms)", None)
         consumer.close()
         assert told(events) == [lost], "to leave is no loss"
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
     with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
-        scene.play(body)
+        cluster.play(body)
     assert caplog.messages[0].endswith("has lost t-0, t-1: no poll for 20000 ms (max.poll.interval.ms)")
 
 
-def test_a_static_member_that_another_process_replaced(scene: GroupCluster) -> None:
+def test_a_static_member_that_another_process_replaced(cluster: GroupCluster) -> None:
     events: list[Event] = []
 
     def body() -> None:
-        elder = watched(scene, events, group_instance_id="one", enable_auto_commit=False)
+        elder = watched(cluster, events, group_instance_id="one", enable_auto_commit=False)
         elder.subscribe(["t"])
         while not elder.assignment:
             elder.poll(1)
-        younger = watched(scene, [], group_instance_id="one", enable_auto_commit=False)
+        younger = watched(cluster, [], group_instance_id="one", enable_auto_commit=False)
         younger.subscribe(["t"])
         younger.poll(6)
         [lost] = told(events)
@@ -147,6 +147,6 @@ def test_a_static_member_that_another_process_replaced(scene: GroupCluster) -> N
         assert lost.error.code == ErrorCode.FENCED_INSTANCE_ID
         elder.close(1)
         younger.close(1)
-        scene.hub.sleep_ms(20)
+        cluster.hub.sleep_ms(20)
 
-    scene.play(body)
+    cluster.play(body)

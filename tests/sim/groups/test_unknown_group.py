@@ -17,7 +17,7 @@ TP = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def scene() -> Iterator[GroupCluster]:
+def cluster() -> Iterator[GroupCluster]:
     replies = Replies()
     replies.refuse("OffsetFetch", ErrorCode.GROUP_ID_NOT_FOUND, 1000)
     with Hub(1) as hub, replies.installed():
@@ -25,24 +25,24 @@ def scene() -> Iterator[GroupCluster]:
 
 
 def test_consumer_of_an_unknown_group_starts_by_the_reset_policy(
-    scene: GroupCluster,
+    cluster: GroupCluster,
 ) -> None:
-    scene.write(0, 3)
+    cluster.write(0, 3)
 
     def body() -> int:
-        consumer = scene.consumer(group_id="g")
+        consumer = cluster.consumer(group_id="g")
         assert consumer.committed([TP]) == {TP: None}
         consumer.subscribe(["t"])
         count = len(drain(consumer, 3))
         consumer.close()
         return count
 
-    assert scene.run(body) == 3
+    assert cluster.run(body) == 3
 
 
-def test_admin_finds_nothing_committed_for_an_unknown_group(scene: GroupCluster) -> None:
+def test_admin_finds_nothing_committed_for_an_unknown_group(cluster: GroupCluster) -> None:
     def body() -> Results[TopicPartition, OffsetAndMetadata | None]:
-        with Admin({"bootstrap.servers": scene.bootstrap}, sim_runtime(scene.hub, "a", scene.network)) as admin:
+        with Admin({"bootstrap.servers": cluster.bootstrap}, sim_runtime(cluster.hub, "a", cluster.network)) as admin:
             return admin.list_group_offsets("g", [TP])
 
-    assert scene.run(body).done == {TP: None}
+    assert cluster.run(body).done == {TP: None}

@@ -6,7 +6,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.loop.close import CloseRequest
-from kctl.sandbox import ClusterSettings, Sandbox
+from kctl.sandbox import ClusterSettings, ListenerSecurity, Sandbox
 from kctl.sandbox.groups.classic import ClassicGroup
 from tests.sim.kit.cluster import SimCluster
 from tests.sim.virtual import Hub
@@ -83,8 +83,10 @@ class GroupCluster(SimCluster):
         nodes: int = 3,
         topics: Mapping[str, int] | None = None,
         settings: ClusterSettings | None = None,
+        security: ListenerSecurity | None = None,
     ) -> None:
-        super().__init__(hub, nodes=nodes, topics={"t": 6} if topics is None else topics, settings=settings)
+        topics = {"t": 6} if topics is None else topics
+        super().__init__(hub, nodes=nodes, topics=topics, settings=settings, security=security)
         self.journal = Journal(hub, self.sandbox)
         self.seen: dict[tuple[int, int], int] = {}
         """How often each record was delivered, by partition and offset."""

@@ -10,42 +10,42 @@ from tests.sim.virtual import Hub
 OWN = -1000
 
 
-def dedicated(bench: NetworkClientCluster) -> Node:
-    place = bench.client.node(-1)
+def dedicated(cluster: NetworkClientCluster) -> Node:
+    place = cluster.client.node(-1)
     return Node(OWN, place.host, place.port)
 
 
 def test_dedicated_connection_is_used_by_nothing_else() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        bench.client.dedicate(dedicated(bench))
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        cluster.client.dedicate(dedicated(cluster))
         hub.run(hub.now_ms + 50)
-        assert bench.network.open_connections == 1, "made when it is asked for"
-        bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)
-        assert bench.network.open_connections == 2
+        assert cluster.network.open_connections == 1, "made when it is asked for"
+        cluster.poll_until(lambda: cluster.client.ready(OWN), until_ms=1000)
+        assert cluster.network.open_connections == 2
         answers: list[Answer] = []
-        bench.client.send(Outgoing(OWN, MetadataRequest(), 1000, answers.append))
-        node = bench.client.any_ready_node()
+        cluster.client.send(Outgoing(OWN, MetadataRequest(), 1000, answers.append))
+        node = cluster.client.any_ready_node()
         assert node is not None
         assert node.node_id != OWN
-        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        cluster.poll_until(lambda: bool(answers), until_ms=1000)
         assert is_metadata(answers[0].response)
 
 
 def test_dedicated_connection_outlives_the_list_of_nodes_and_follows_its_address() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        bench.client.dedicate(dedicated(bench))
-        bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)
-        bench.client.set_nodes([Node(7, "elsewhere", 1)])
-        bench.client.dedicate(dedicated(bench))
-        bench.client.poll(0)
-        assert bench.client.is_ready(OWN), "the same place again changes nothing"
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        cluster.client.dedicate(dedicated(cluster))
+        cluster.poll_until(lambda: cluster.client.ready(OWN), until_ms=1000)
+        cluster.client.set_nodes([Node(7, "elsewhere", 1)])
+        cluster.client.dedicate(dedicated(cluster))
+        cluster.client.poll(0)
+        assert cluster.client.is_ready(OWN), "the same place again changes nothing"
         errors: list[KafkaError | None] = []
-        bench.client.send(Outgoing(OWN, MetadataRequest(), 1000, lambda answer: errors.append(answer.error)))
-        bench.client.dedicate(Node(OWN, "elsewhere", 1))
-        bench.poll_until(lambda: bool(errors), until_ms=1000)
+        cluster.client.send(Outgoing(OWN, MetadataRequest(), 1000, lambda answer: errors.append(answer.error)))
+        cluster.client.dedicate(Node(OWN, "elsewhere", 1))
+        cluster.poll_until(lambda: bool(errors), until_ms=1000)
         assert "moved" in str(errors[0])
-        assert not bench.client.is_ready(OWN)
+        assert not cluster.client.is_ready(OWN)

@@ -17,7 +17,7 @@ LATE_MS = 1300
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=7) as hub:
         made = SimCluster(hub)
         for node in (1, 2, 3):
@@ -25,77 +25,77 @@ def scene() -> Iterator[SimCluster]:
         yield made
 
 
-def _config(scene: SimCluster, limit_ms: int) -> dict[str, object]:
-    return {"bootstrap.servers": scene.bootstrap, "bootstrap.refused.timeout.ms": limit_ms}
+def _config(cluster: SimCluster, limit_ms: int) -> dict[str, object]:
+    return {"bootstrap.servers": cluster.bootstrap, "bootstrap.refused.timeout.ms": limit_ms}
 
 
-def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(scene: SimCluster) -> None:
+def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(bootstrap_refused_timeout_ms=LIMIT_MS) as consumer:
+        with cluster.consumer(bootstrap_refused_timeout_ms=LIMIT_MS) as consumer:
             for _ in range(2):
-                before_ms = scene.hub.now_ms
+                before_ms = cluster.hub.now_ms
                 with pytest.raises(ConnectionRefused, match="no bootstrap server accepted a connection for 5s"):
                     consumer.partitions_for("t")
-                assert LIMIT_MS <= scene.hub.now_ms - before_ms <= LIMIT_MS + LATE_MS
-            scene.sandbox.heal()
+                assert LIMIT_MS <= cluster.hub.now_ms - before_ms <= LIMIT_MS + LATE_MS
+            cluster.sandbox.heal()
             assert len(consumer.partitions_for("t")) == 3, "a new call is a new chance"
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_admin_fails_after_the_timeout(scene: SimCluster) -> None:
+def test_admin_fails_after_the_timeout(cluster: SimCluster) -> None:
     def body() -> None:
-        with Admin(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "a", scene.network)) as admin:
+        with Admin(_config(cluster, LIMIT_MS), sim_runtime(cluster.hub, "a", cluster.network)) as admin:
             with pytest.raises(ConnectionRefused):
                 admin.list_topics()
-            assert LIMIT_MS <= scene.hub.now_ms <= LIMIT_MS + LATE_MS
+            assert LIMIT_MS <= cluster.hub.now_ms <= LIMIT_MS + LATE_MS
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_producer_fails_after_the_timeout(scene: SimCluster) -> None:
+def test_producer_fails_after_the_timeout(cluster: SimCluster) -> None:
     def body() -> None:
-        producer = Producer(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "p", scene.network))
+        producer = Producer(_config(cluster, LIMIT_MS), sim_runtime(cluster.hub, "p", cluster.network))
         with pytest.raises(ConnectionRefused):
             producer.send("t", b"x")
-        assert LIMIT_MS <= scene.hub.now_ms <= LIMIT_MS + LATE_MS
+        assert LIMIT_MS <= cluster.hub.now_ms <= LIMIT_MS + LATE_MS
         producer.close(0)
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_without_it_the_whole_call_is_used(scene: SimCluster) -> None:
+def test_without_it_the_whole_call_is_used(cluster: SimCluster) -> None:
     def body() -> None:
-        with scene.consumer(default_api_timeout_ms=20_000) as consumer:
+        with cluster.consumer(default_api_timeout_ms=20_000) as consumer:
             with pytest.raises(ApiTimeout):
                 consumer.partitions_for("t")
-            assert scene.hub.now_ms == 20_000
+            assert cluster.hub.now_ms == 20_000
 
-    scene.run(body)
+    cluster.run(body)
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.BLACKHOLE])
-def test_one_server_that_is_only_slow_is_waited_for(scene: SimCluster, fault: Fault) -> None:
+def test_one_server_that_is_only_slow_is_waited_for(cluster: SimCluster, fault: Fault) -> None:
     def body() -> None:
-        scene.sandbox.heal(2)
-        scene.sandbox.start_fault(2, fault)
-        with scene.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
+        cluster.sandbox.heal(2)
+        cluster.sandbox.start_fault(2, fault)
+        with cluster.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
             with pytest.raises(ApiTimeout):
                 consumer.partitions_for("t")
-            assert scene.hub.now_ms == 8000
+            assert cluster.hub.now_ms == 8000
 
-    scene.run(body)
+    cluster.run(body)
 
 
-def test_servers_that_refuse_after_a_connection_are_waited_for(scene: SimCluster) -> None:
+def test_servers_that_refuse_after_a_connection_are_waited_for(cluster: SimCluster) -> None:
     def body() -> None:
-        scene.sandbox.heal()
-        with scene.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
+        cluster.sandbox.heal()
+        with cluster.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
             consumer.partitions_for("t")
             for node in (1, 2, 3):
-                scene.sandbox.start_fault(node, Fault.RESET_ON_REQUEST)
-                scene.sandbox.start_fault(node, Fault.REFUSE)
+                cluster.sandbox.start_fault(node, Fault.RESET_ON_REQUEST)
+                cluster.sandbox.start_fault(node, Fault.REFUSE)
             with pytest.raises(ApiTimeout):
                 consumer.beginning_offsets([("t", 0)])  # type: ignore[list-item]  # as a plain tuple
 
-    scene.run(body)
+    cluster.run(body)

@@ -20,64 +20,64 @@ from tests.sim.virtual import Hub
 
 def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        answers = bench.ask()
-        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        answers = cluster.ask()
+        cluster.poll_until(lambda: bool(answers), until_ms=1000)
         assert is_metadata(answers[0].response)
         assert answers[0].version == 13
-        sent, received = bench.seen(RequestSent)[-1], bench.seen(ResponseReceived)[-1]
+        sent, received = cluster.seen(RequestSent)[-1], cluster.seen(ResponseReceived)[-1]
         assert sent.correlation_id == received.correlation_id
         assert (sent.api, received.elapsed_ms) == ("Metadata", 2)
 
 
 def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        bench.nodes[0].faults.start(Fault.SILENCE)
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        cluster.nodes[0].faults.start(Fault.SILENCE)
         start_ms = hub.now_ms
-        first, second = bench.ask(timeout_ms=700), bench.ask(timeout_ms=900)
-        bench.poll_until(lambda: bool(first and second), until_ms=5000)
+        first, second = cluster.ask(timeout_ms=700), cluster.ask(timeout_ms=900)
+        cluster.poll_until(lambda: bool(first and second), until_ms=5000)
         assert hub.now_ms == start_ms + 700
         assert isinstance(first[0].error, RequestTimeout)
         assert (first[0].error.timeout_ms, first[0].error.elapsed_ms) == (700, 700)
         assert isinstance(second[0].error, RequestTimeout)
-        assert [event.limit_ms for event in bench.seen(RequestExpired)] == [700]
-        assert not bench.client.is_ready(-1)
+        assert [event.limit_ms for event in cluster.seen(RequestExpired)] == [700]
+        assert not cluster.client.is_ready(-1)
         hub.run(hub.now_ms + 10)
-        assert bench.network.open_connections == 0
+        assert cluster.network.open_connections == 0
 
 
 def test_requests_fail_when_their_connection_is_reset() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        bench.nodes[0].faults.start(Fault.RESET_ON_REQUEST)
-        answers = bench.ask()
-        bench.poll_until(lambda: bool(answers), until_ms=5000)
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        cluster.nodes[0].faults.start(Fault.RESET_ON_REQUEST)
+        answers = cluster.ask()
+        cluster.poll_until(lambda: bool(answers), until_ms=5000)
         assert isinstance(answers[0].error, ConnectionLost)
-        assert len(bench.seen(Lost)) == 1
+        assert len(cluster.seen(Lost)) == 1
 
 
 def test_closing_the_client_answers_what_is_in_flight() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        answers = bench.ask()
-        bench.client.close()
-        bench.client.close()
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        answers = cluster.ask()
+        cluster.client.close()
+        cluster.client.close()
         assert isinstance(answers[0].error, ConnectionLost)
 
 
 def test_an_api_that_the_node_lacks_is_told_through_the_answer() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
         answers: list[Answer] = []
-        bench.client.send(Outgoing(-1, ProduceRequest(), 1000, answers.append))
+        cluster.client.send(Outgoing(-1, ProduceRequest(), 1000, answers.append))
         assert answers == []
-        bench.client.poll(0)
+        cluster.client.poll(0)
         assert isinstance(answers[0].error, UnsupportedVersionError)
         assert "Produce" in str(answers[0].error)
 
@@ -90,73 +90,73 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(
         return MetadataResponse(throttle_time_ms=said_ms)
 
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.nodes[0].answer = answer
-        bench.connect()
-        answers = bench.ask()
-        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        cluster = NetworkClientCluster(hub)
+        cluster.nodes[0].answer = answer
+        cluster.connect()
+        answers = cluster.ask()
+        cluster.poll_until(lambda: bool(answers), until_ms=1000)
         answered_at_ms = hub.now_ms
-        assert [event.throttle_ms for event in bench.seen(Throttled)] == ([waited_ms] if waited_ms else [])
-        assert bench.client.ready(-1) == (waited_ms == 0)
-        assert bench.client.activity() == ("throttled by a broker" if waited_ms else "back-off")
-        assert bench.connect(until_ms=100_000)
+        assert [event.throttle_ms for event in cluster.seen(Throttled)] == ([waited_ms] if waited_ms else [])
+        assert cluster.client.ready(-1) == (waited_ms == 0)
+        assert cluster.client.activity() == ("throttled by a broker" if waited_ms else "back-off")
+        assert cluster.connect(until_ms=100_000)
         assert hub.now_ms == answered_at_ms + waited_ms
 
 
 def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub, 3, connections_max_idle_ms=10_000)
+        cluster = NetworkClientCluster(hub, 3, connections_max_idle_ms=10_000)
         for number in (1, 2, 3):
-            bench.connect(-number)
+            cluster.connect(-number)
         hub.sleep_ms(5_000)
-        answers = bench.ask(-3)
-        bench.poll_until(lambda: bool(answers), until_ms=hub.now_ms + 100)
-        bench.poll_until(lambda: len(bench.seen(Closed)) >= 2, until_ms=60_000)
-        assert [(event.target.node_id, event.reason) for event in bench.seen(Closed)] == [(-1, "idle"), (-2, "idle")]
+        answers = cluster.ask(-3)
+        cluster.poll_until(lambda: bool(answers), until_ms=hub.now_ms + 100)
+        cluster.poll_until(lambda: len(cluster.seen(Closed)) >= 2, until_ms=60_000)
+        assert [(event.target.node_id, event.reason) for event in cluster.seen(Closed)] == [(-1, "idle"), (-2, "idle")]
         assert 10_000 <= hub.now_ms <= 10_020
-        assert bench.client.is_ready(-3)
-        assert bench.client.errors() == []
+        assert cluster.client.is_ready(-3)
+        assert cluster.client.errors() == []
 
 
 def test_writing_keeps_a_connection_from_being_idle() -> None:
     """Produce with acks=0 gets no answers."""
     with Hub() as hub:
-        bench = NetworkClientCluster(hub, connections_max_idle_ms=1000)
-        bench.connect()
+        cluster = NetworkClientCluster(hub, connections_max_idle_ms=1000)
+        cluster.connect()
         written: list[Answer] = []
         for _ in range(50):
-            bench.client.send(Outgoing(-1, MetadataRequest(), 1000, written.append, expect_response=False))
-            bench.nodes[0].answer = lambda _: None
-            bench.poll_until(lambda: False, until_ms=hub.now_ms + 100)
-        assert bench.seen(Closed) == []
+            cluster.client.send(Outgoing(-1, MetadataRequest(), 1000, written.append, expect_response=False))
+            cluster.nodes[0].answer = lambda _: None
+            cluster.poll_until(lambda: False, until_ms=hub.now_ms + 100)
+        assert cluster.seen(Closed) == []
         assert [answer.error for answer in written] == [None] * 50
-        assert {event.api for event in bench.seen(RequestSent) if not event.expects_response} == {"Metadata"}
-        bench.poll_until(lambda: bool(bench.seen(Closed)), until_ms=hub.now_ms + 5000)
+        assert {event.api for event in cluster.seen(RequestSent) if not event.expects_response} == {"Metadata"}
+        cluster.poll_until(lambda: bool(cluster.seen(Closed)), until_ms=hub.now_ms + 5000)
         assert 5900 <= hub.now_ms <= 5920
 
 
 def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub)
-        bench.connect()
-        answers = bench.ask()
-        bench.client.set_nodes([Node(1, "10.0.0.2", 9092)])
-        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        answers = cluster.ask()
+        cluster.client.set_nodes([Node(1, "10.0.0.2", 9092)])
+        cluster.poll_until(lambda: bool(answers), until_ms=1000)
         assert is_metadata(answers[0].response)
-        bench.client.poll(0)
-        assert [event.reason for event in bench.seen(Closed)] == ["left the cluster"]
-        assert not bench.client.is_ready(-1)
+        cluster.client.poll(0)
+        assert [event.reason for event in cluster.seen(Closed)] == ["left the cluster"]
+        assert not cluster.client.is_ready(-1)
 
 
 def test_the_bootstrap_connection_serves_the_node_that_is_at_the_same_place() -> None:
     with Hub() as hub:
-        bench = NetworkClientCluster(hub, 2)
-        bench.connect(-1)
-        answers = bench.ask(-1)
-        bench.client.set_nodes([Node(7, "10.0.0.1", 9092), Node(8, "10.0.0.2", 9092)])
-        assert bench.client.is_ready(7)
-        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        cluster = NetworkClientCluster(hub, 2)
+        cluster.connect(-1)
+        answers = cluster.ask(-1)
+        cluster.client.set_nodes([Node(7, "10.0.0.1", 9092), Node(8, "10.0.0.2", 9092)])
+        assert cluster.client.is_ready(7)
+        cluster.poll_until(lambda: bool(answers), until_ms=1000)
         assert (answers[0].node_id, is_metadata(answers[0].response)) == (7, True)
-        assert bench.seen(Closed) == []
-        bench.client.disconnect(7, "test")
-        assert bench.connect(7)
+        assert cluster.seen(Closed) == []
+        cluster.client.disconnect(7, "test")
+        assert cluster.connect(7)

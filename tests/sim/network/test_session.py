@@ -7,17 +7,17 @@ import pytest
 from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthenticationError
-from kctl.client.events import Event, Failed, Lost, Ready, RequestSent
+from kctl.client.events import Event, Failed, Lost, Ready
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.producer import Producer
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.identity import MECHANISMS, SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.settings import ClusterSettings
-from tests.sim.virtual import Hub, SimNetwork, sim_runtime
+from tests.sim.kit import SimCluster, dotted
+from tests.sim.virtual import Hub
 
 _MODULES = {"PLAIN": "plain.Plain", "OAUTHBEARER": "oauthbearer.OAuthBearer"}
 
@@ -28,23 +28,19 @@ def login(mechanism: str) -> dict[str, str]:
     return {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": f"{module}{given};"}
 
 
-class Bench:
-    """One node whose sessions last `lifetime_ms`, and a network client."""
+class SessionCluster(SimCluster):
+    """One node whose sessions last `lifetime_ms`, and a network client that logs in."""
 
-    def __init__(self, mechanism: str = "PLAIN", *, lifetime_ms: int = 3000, **properties: str) -> None:
-        self.hub = Hub(1)
-        network = SimNetwork(self.hub)
+    def __init__(self, mechanism: str = "PLAIN", *, lifetime_ms: int = 3000, **properties: object) -> None:
         self.passwords = {"alice": "pw"}
-        self.sandbox = Sandbox(
+        super().__init__(
+            Hub(1),
             nodes=1,
             topics={"t": 1},
             settings=ClusterSettings(connections_max_reauth_ms=lifetime_ms),
             security=ListenerSecurity(users=SaslUsers(self.passwords)),
         )
-        given = {name.replace("_", "."): value for name, value in properties.items()}
-        self.config = {"bootstrap.servers": self.sandbox.attach(network), **login(mechanism), **given}
-        self.events: list[Event] = []
-        self.runtime = sim_runtime(self.hub, "c", network)
+        self.config = {"bootstrap.servers": self.bootstrap, **login(mechanism), **dotted(properties)}
 
     def client(self) -> NetworkClient:
         client = NetworkClient(AdminConfig.parse(self.config), self.runtime, events=self.events.append)
@@ -54,17 +50,17 @@ class Bench:
     def count(self, kind: type[Event]) -> int:
         return sum(isinstance(event, kind) for event in self.events)
 
-    def sent(self, api: str) -> list[int]:
+    def sent_at_ms(self, api: str) -> list[int]:
         """When the requests of an API were sent."""
-        return [event.at_ms for event in self.events if isinstance(event, RequestSent) and event.api == api]
+        return [event.at_ms for event in self.sent(api)]
 
 
-def ask_until(bench: Bench, until_ms: int, *, every_ms: int) -> list[Answer]:
+def ask_until(cluster: SessionCluster, until_ms: int, *, every_ms: int) -> list[Answer]:
     """Ask for metadata whenever the node takes a request, and return the answers."""
     answers: list[Answer] = []
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         while client.clock.now_ms() < until_ms:
             if client.ready(-1):
                 client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
@@ -75,33 +71,32 @@ def ask_until(bench: Bench, until_ms: int, *, every_ms: int) -> list[Answer]:
                 client.poll(client.clock.now_ms() + every_ms)
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
+    cluster.run(app)
     return answers
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_session_is_renewed_before_it_ends_without_losing_the_connection(mechanism: str) -> None:
-    bench = Bench(mechanism)
-    answers = ask_until(bench, 20_000, every_ms=100)
+    cluster = SessionCluster(mechanism)
+    answers = ask_until(cluster, 20_000, every_ms=100)
     assert len(answers) > 150
     assert all(answer.response is not None for answer in answers)
-    assert (bench.count(Ready), bench.count(Lost)) == (1, 0)
-    handshakes = bench.sent("SaslHandshake")
+    assert (cluster.count(Ready), cluster.count(Lost)) == (1, 0)
+    handshakes = cluster.sent_at_ms("SaslHandshake")
     gaps = [later - earlier for earlier, later in pairwise(handshakes)]
     assert len(gaps) > 5
     assert all(3000 * 0.85 <= gap <= 3000 * 0.95 + 10 for gap in gaps)
 
 
 def test_connection_that_paused_past_the_session_is_renewed_before_the_next_request() -> None:
-    bench = Bench()
+    cluster = SessionCluster()
     answers: list[Answer] = []
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
-        bench.runtime.driver.wait(bench.runtime.driver.waiter(), 10_000)  # a stopped process: no poll for 10 s
+        cluster.runtime.driver.wait(cluster.runtime.driver.waiter(), 10_000)  # a stopped process: no poll for 10 s
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
         client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
@@ -109,17 +104,16 @@ def test_connection_that_paused_past_the_session_is_renewed_before_the_next_requ
             client.poll(client.clock.now_ms() + 1000)
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
+    cluster.run(app)
     assert answers[0].response is not None
-    assert bench.count(Lost) == 0
+    assert cluster.count(Lost) == 0
 
 
 def test_idle_connection_is_closed_though_its_session_is_renewed() -> None:
-    bench = Bench(connections_max_idle_ms="7000")
+    cluster = SessionCluster(connections_max_idle_ms="7000")
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
         while client.clock.now_ms() < 20_000:
@@ -127,98 +121,93 @@ def test_idle_connection_is_closed_though_its_session_is_renewed() -> None:
         assert client.versions(-1) is None
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
-    assert len(bench.sent("SaslHandshake")) == 3, "at the start, and twice in 7 s"
+    cluster.run(app)
+    assert len(cluster.sent_at_ms("SaslHandshake")) == 3, "at the start, and twice in 7 s"
 
 
 def test_versions_of_a_node_that_is_not_connected_are_taken_for_supported() -> None:
-    bench = Bench()
+    cluster = SessionCluster()
     answers: list[bool] = []
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         answers.append(client.supports(-1, MetadataRequest, 99))
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
         answers.extend(client.supports(-1, MetadataRequest, version) for version in (0, 99))
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
+    cluster.run(app)
     assert answers == [True, True, False]
 
 
 def test_request_sent_during_the_renewal_is_answered_after_it() -> None:
-    bench = Bench()
+    cluster = SessionCluster()
     answers: list[Answer] = []
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
-        bench.sandbox.start_fault(1, Fault.DELAY, ms=50)
-        while len(bench.sent("SaslHandshake")) < 2:
+        cluster.sandbox.start_fault(1, Fault.DELAY, ms=50)
+        while len(cluster.sent_at_ms("SaslHandshake")) < 2:
             client.poll(client.clock.now_ms() + 10_000)
         assert not client.is_ready(-1)
         client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
-        assert not bench.sent("Metadata")
+        assert not cluster.sent_at_ms("Metadata")
         while not answers:
             client.poll(client.clock.now_ms() + 1000)
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
+    cluster.run(app)
     assert answers[0].response is not None
-    assert bench.count(Lost) == 0
+    assert cluster.count(Lost) == 0
 
 
 def test_refused_renewal_ends_the_connection_and_says_why() -> None:
-    bench = Bench()
+    cluster = SessionCluster()
 
     def revoke() -> None:
-        bench.passwords["alice"] = "changed"
+        cluster.passwords["alice"] = "changed"
 
-    bench.hub.call_later_ms(2000, "administrator", revoke)
-    ask_until(bench, 4000, every_ms=100)
-    (lost,) = [event for event in bench.events if isinstance(event, Lost)]
+    cluster.hub.call_later_ms(2000, "administrator", revoke)
+    ask_until(cluster, 4000, every_ms=100)
+    (lost,) = [event for event in cluster.events if isinstance(event, Lost)]
     assert "Authentication failed: Invalid username or password [phase sasl]" in str(lost.error)
-    failed = [event.error for event in bench.events if isinstance(event, Failed)]
+    failed = [event.error for event in cluster.events if isinstance(event, Failed)]
     assert isinstance(failed[0], AuthenticationError), "the next connection"
 
 
 def test_silent_broker_during_the_renewal_ends_the_connection_after_request_timeout() -> None:
-    bench = Bench(request_timeout_ms="1500", socket_connection_setup_timeout_ms="1000")
-    bench.hub.call_later_ms(2000, "fault", lambda: bench.sandbox.start_fault(1, Fault.SILENCE))
+    cluster = SessionCluster(request_timeout_ms="1500", socket_connection_setup_timeout_ms="1000")
+    cluster.hub.call_later_ms(2000, "fault", lambda: cluster.sandbox.start_fault(1, Fault.SILENCE))
 
     def app() -> None:
-        client = bench.client()
+        client = cluster.client()
         while not client.ready(-1):
             client.poll(client.clock.now_ms() + 1000)
         while client.versions(-1) is not None:
             client.poll(client.clock.now_ms() + 1000)
         client.close()
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
-    (lost,) = [event for event in bench.events if isinstance(event, Lost)]
-    assert lost.at_ms == bench.sent("SaslHandshake")[1] + 1500
+    cluster.run(app)
+    (lost,) = [event for event in cluster.events if isinstance(event, Lost)]
+    assert lost.at_ms == cluster.sent_at_ms("SaslHandshake")[1] + 1500
 
 
 @pytest.mark.parametrize("acks", ["0", "all"])
 def test_producer_loses_no_record_to_expiring_sessions(acks: str) -> None:
-    bench = Bench(acks=acks, enable_idempotence=str(acks == "all").lower(), linger_ms="0")
+    cluster = SessionCluster(acks=acks, enable_idempotence=str(acks == "all").lower(), linger_ms="0")
     futures = []
 
     def app() -> None:
-        driver = bench.runtime.driver
-        with Producer(bench.config, bench.runtime, events=bench.events.append) as producer:
+        driver = cluster.runtime.driver
+        with Producer(cluster.config, cluster.runtime, events=cluster.events.append) as producer:
             for number in range(400):
                 futures.append(producer.send("t", str(number).encode()))
-                driver.wait(driver.waiter(), bench.runtime.clock.now_ms() + 50)
+                driver.wait(driver.waiter(), cluster.runtime.clock.now_ms() + 50)
 
-    bench.hub.spawn("app", app)
-    bench.hub.run()
+    cluster.run(app)
     assert all(future.exception() is None for future in futures)
-    assert bench.count(Lost) == 0
-    assert bench.sandbox.cluster.topics["t"].partitions[0].log.end_offset == 400
+    assert cluster.count(Lost) == 0
+    assert cluster.sandbox.cluster.topics["t"].partitions[0].log.end_offset == 400

@@ -19,7 +19,7 @@ WORK_MS = 3
 
 
 class WorkingClock:
-    """The world's clock, with the time that work has taken: in virtual time nothing else takes any."""
+    """The cluster's clock, with the time that work has taken: in virtual time nothing else takes any."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -64,12 +64,12 @@ class WorkingClock:
     ids=["batches", "metadata", "network"],
 )
 def test_a_flush_with_slow_acknowledgements_ends_on_time(part: Callable[[Producer], tuple[Any, str]]) -> None:
-    def app(world: SimCluster) -> None:
-        clock = WorkingClock(world.clock)
-        producer = Producer({"bootstrap.servers": world.bootstrap}, clock.runtime(world.runtime))
+    def app(cluster: SimCluster) -> None:
+        clock = WorkingClock(cluster.clock)
+        producer = Producer({"bootstrap.servers": cluster.bootstrap}, clock.runtime(cluster.runtime))
         producer.send("t", b"a").result()
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
         producer.send("t", b"b")
         owner, name = part(producer)
         setattr(owner, name, clock.slowed(getattr(owner, name)))
@@ -84,15 +84,15 @@ def test_a_flush_with_slow_acknowledgements_ends_on_time(part: Callable[[Produce
 def test_a_close_of_a_consumer_whose_coordinator_is_silent_gives_up_on_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def app(world: SimCluster) -> None:
-        clock = WorkingClock(world.clock)
-        properties = {"bootstrap.servers": world.bootstrap, "group.id": "g"}
-        consumer = Consumer(properties, clock.runtime(world.runtime))
+    def app(cluster: SimCluster) -> None:
+        clock = WorkingClock(cluster.clock)
+        properties = {"bootstrap.servers": cluster.bootstrap, "group.id": "g"}
+        consumer = Consumer(properties, clock.runtime(cluster.runtime))
         consumer.subscribe(["t"])
         while not consumer.assignment:
             consumer.poll(0.1)
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
         monkeypatch.setattr(NetworkLoop, "_use_topics", clock.slowed(NetworkLoop._use_topics))
         consumer.close(0.1)
 

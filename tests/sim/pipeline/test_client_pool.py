@@ -26,7 +26,7 @@ from tests.sim.virtual import Hub
 
 
 @pytest.fixture
-def scene() -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=7) as hub:
         yield SimCluster(hub)
 
@@ -57,82 +57,84 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Consumer]:
     return found
 
 
-def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: SimCluster, made: list[Consumer]) -> None:
+def test_one_consumer_reads_many_ranges_until_one_of_them_fails(cluster: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def read(start: int, end: int, partition: int = 0) -> list[bytes]:
-        offsets, task = OffsetRange("t", partition, start, end), runtime(scene, f"task {scene.hub.now_ms}")
-        batches = read_range(properties(scene), offsets, ["value"], pool=pool, runtime=task)
+        offsets, task = OffsetRange("t", partition, start, end), runtime(cluster, f"task {cluster.hub.now_ms}")
+        batches = read_range(properties(cluster), offsets, ["value"], pool=pool, runtime=task)
         return [value for batch in batches for value in batch.column("value").to_pylist()]
 
     def body() -> None:
-        scene.write(0, 100)
-        scene.write(1, 100)
+        cluster.write(0, 100)
+        cluster.write(1, 100)
         assert read(0, 10) == expected(0, 10)
         assert read(10, 40) == expected(10, 40)
         assert read(5, 7) == expected(5, 7), "an earlier range of the same partition"
         assert read(0, 10, partition=1) == expected(0, 10)
         assert len(made) == 1
-        scene.break_all(Fault.FREEZE)
-        before_ms = scene.hub.now_ms
+        cluster.break_all(Fault.FREEZE)
+        before_ms = cluster.hub.now_ms
         with pytest.raises(ApiTimeout):
             read(50, 60)
-        assert scene.hub.now_ms - before_ms == LIMIT_MS
+        assert cluster.hub.now_ms - before_ms == LIMIT_MS
         for node_id in (1, 2, 3):
-            scene.sandbox.stop_fault(node_id, Fault.FREEZE)
+            cluster.sandbox.stop_fault(node_id, Fault.FREEZE)
         assert read(50, 60) == expected(50, 60)
         assert len(made) == 2, "the consumer whose range failed is not used again"
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_consumer_of_a_reader_that_stops_early_is_kept(scene: SimCluster, made: list[Consumer]) -> None:
+def test_consumer_of_a_reader_that_stops_early_is_kept(cluster: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def body() -> None:
         for first in range(0, 60_000, 100):
-            scene.write(0, 100, first=first)
+            cluster.write(0, 100, first=first)
         for start in (0, 30_000):
-            offsets, task = OffsetRange("t", 0, start, 60_000), runtime(scene, f"task {start}")
-            batches = read_range(properties(scene), offsets, ["value"], pool=pool, runtime=task)
+            offsets, task = OffsetRange("t", 0, start, 60_000), runtime(cluster, f"task {start}")
+            batches = read_range(properties(cluster), offsets, ["value"], pool=pool, runtime=task)
             assert next(batches).column("value")[0].as_py() == b"%d" % start
             assert isinstance(batches, Generator)
             batches.close()
         assert len(made) == 1
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_one_producer_serves_many_writers_until_one_of_them_fails(scene: SimCluster, producers: list[Producer]) -> None:
+def test_one_producer_serves_many_writers_until_one_of_them_fails(
+    cluster: SimCluster, producers: list[Producer]
+) -> None:
     pool = ClientPool[Producer]()
 
     def write(count: int) -> int:
-        task = runtime(scene, f"task {scene.hub.now_ms}")
-        return write_batches(properties(scene), [rows(count)], topic="t", pool=pool, runtime=task)
+        task = runtime(cluster, f"task {cluster.hub.now_ms}")
+        return write_batches(properties(cluster), [rows(count)], topic="t", pool=pool, runtime=task)
 
     def body() -> None:
         assert [write(12), write(0), write(3)] == [12, 0, 3]
         assert len(producers) == 1
-        scene.sandbox.start_fault(2, Fault.FREEZE)
+        cluster.sandbox.start_fault(2, Fault.FREEZE)
         with pytest.raises(PartialWriteError, match=r"^3 of 9 rows not delivered: t-1: 3 ") as caught:
             write(9)
         assert (caught.value.delivered, caught.value.undelivered) == (6, 3)
-        scene.sandbox.stop_fault(2, Fault.FREEZE)
-        scene.hub.sleep_ms(60_000)
-        before = [scene.log(number).end_offset for number in range(3)]
+        cluster.sandbox.stop_fault(2, Fault.FREEZE)
+        cluster.hub.sleep_ms(60_000)
+        before = [cluster.log(number).end_offset for number in range(3)]
         assert write(6) == 6
         assert len(producers) == 2, "the producer whose task failed is not used again"
-        assert [scene.log(number).end_offset for number in range(3)] == [end + 2 for end in before]
+        assert [cluster.log(number).end_offset for number in range(3)] == [end + 2 for end in before]
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: SimCluster, producers: list[Producer]) -> None:
+def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(cluster: SimCluster, producers: list[Producer]) -> None:
     pool = ClientPool[Producer]()
-    given = {**properties(scene), "linger.ms": 60_000, "delivery.timeout.ms": 120_000}
+    given = {**properties(cluster), "linger.ms": 60_000, "delivery.timeout.ms": 120_000}
 
     def killed() -> Iterator[pa.RecordBatch]:
         yield rows(9)
@@ -140,23 +142,23 @@ def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: SimCluster,
 
     def body() -> None:
         with pytest.raises(KeyboardInterrupt):
-            write_batches(given, killed(), topic="t", pool=pool, runtime=runtime(scene, "killed"))
-        assert write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(scene, "next")) == 3
-        scene.hub.sleep_ms(200_000)
-        assert [scene.log(number).end_offset for number in range(3)] == [1, 1, 1]
+            write_batches(given, killed(), topic="t", pool=pool, runtime=runtime(cluster, "killed"))
+        assert write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(cluster, "next")) == 3
+        cluster.hub.sleep_ms(200_000)
+        assert [cluster.log(number).end_offset for number in range(3)] == [1, 1, 1]
         assert len(producers) == 2
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
 SINK_LIMIT_MS = 60_000
 
 
-def write_to(scene: SimCluster, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
+def write_to(cluster: SimCluster, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
     """Write a batch with a timeout that is long beside what a writer takes to notice a recreated topic."""
-    given = {**properties(scene), "max.block.ms": SINK_LIMIT_MS}
-    return write_batches(given, [batch], topic="t", pool=pool, runtime=runtime(scene, f"task {scene.hub.now_ms}"))
+    given = {**properties(cluster), "max.block.ms": SINK_LIMIT_MS}
+    return write_batches(given, [batch], topic="t", pool=pool, runtime=runtime(cluster, f"task {cluster.hub.now_ms}"))
 
 
 def keyed(count: int) -> pa.RecordBatch:
@@ -164,104 +166,104 @@ def keyed(count: int) -> pa.RecordBatch:
     return pa.record_batch({name: pa.array([b"%d" % n for n in range(count)]) for name in ("key", "value")})
 
 
-def recreate_with_one_partition(scene: SimCluster) -> None:
-    scene.sandbox.cluster.delete_topic("t")
-    scene.sandbox.cluster.create_topic("t", 1)
+def recreate_with_one_partition(cluster: SimCluster) -> None:
+    cluster.sandbox.cluster.delete_topic("t")
+    cluster.sandbox.cluster.create_topic("t", 1)
 
 
 def test_pooled_producer_notices_a_sink_that_was_recreated_while_it_was_idle(
-    scene: SimCluster, producers: list[Producer]
+    cluster: SimCluster, producers: list[Producer]
 ) -> None:
     pool = ClientPool[Producer]()
 
     def body() -> None:
-        assert write_to(scene, keyed(12), pool) == 12
-        recreate_with_one_partition(scene)
-        scene.hub.sleep_ms(POOLED_METADATA_AGE_MS + 1000)
-        before_ms = scene.hub.now_ms
-        assert write_to(scene, keyed(12), pool) == 12
-        assert scene.hub.now_ms - before_ms < 100
-        assert (len(producers), scene.log(0).end_offset) == (1, 12)
+        assert write_to(cluster, keyed(12), pool) == 12
+        recreate_with_one_partition(cluster)
+        cluster.hub.sleep_ms(POOLED_METADATA_AGE_MS + 1000)
+        before_ms = cluster.hub.now_ms
+        assert write_to(cluster, keyed(12), pool) == 12
+        assert cluster.hub.now_ms - before_ms < 100
+        assert (len(producers), cluster.log(0).end_offset) == (1, 12)
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
 def test_write_to_a_sink_that_was_just_recreated_with_fewer_partitions_fails_before_its_timeout(
-    scene: SimCluster, producers: list[Producer]
+    cluster: SimCluster, producers: list[Producer]
 ) -> None:
     pool = ClientPool[Producer]()
 
     def body() -> None:
-        assert write_to(scene, keyed(12), pool) == 12
-        recreate_with_one_partition(scene)
-        before_ms = scene.hub.now_ms
+        assert write_to(cluster, keyed(12), pool) == 12
+        recreate_with_one_partition(cluster)
+        before_ms = cluster.hub.now_ms
         with pytest.raises(PartialWriteError, match=r"deleted and recreated with 1 instead of 3 partitions") as caught:
-            write_to(scene, keyed(12), pool)
-        assert scene.hub.now_ms - before_ms < LOOK_AT_SINK_MS + 1000
-        assert caught.value.delivered == scene.log(0).end_offset == 12 - caught.value.undelivered
-        assert write_to(scene, keyed(12), pool) == 12
+            write_to(cluster, keyed(12), pool)
+        assert cluster.hub.now_ms - before_ms < LOOK_AT_SINK_MS + 1000
+        assert caught.value.delivered == cluster.log(0).end_offset == 12 - caught.value.undelivered
+        assert write_to(cluster, keyed(12), pool) == 12
         assert len(producers) == 2
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_slow_write_reports_failures_of_before_a_look_at_the_sink(scene: SimCluster) -> None:
+def test_slow_write_reports_failures_of_before_a_look_at_the_sink(cluster: SimCluster) -> None:
     """Rows of one partition fail at once, those of another are acknowledged only after the writer has looked."""
 
     def body() -> None:
-        scene.sandbox.start_fault(2, Fault.FREEZE)
-        scene.hub.call_later_ms(3 * LOOK_AT_SINK_MS, "thaw", lambda: scene.sandbox.stop_fault(2, Fault.FREEZE))
-        scene.log(0).settings = scene.log(0).settings._replace(max_message_bytes=2000)
+        cluster.sandbox.start_fault(2, Fault.FREEZE)
+        cluster.hub.call_later_ms(3 * LOOK_AT_SINK_MS, "thaw", lambda: cluster.sandbox.stop_fault(2, Fault.FREEZE))
+        cluster.log(0).settings = cluster.log(0).settings._replace(max_message_bytes=2000)
         values = [b"x" * 5000, b"fits", b"fits"]
         batch = pa.record_batch({"value": pa.array(values), "partition": pa.array([0, 1, 2], pa.int32())})
         with pytest.raises(PartialWriteError, match=r"^1 of 3 rows not delivered: t-0: 1 not written \[.*TOO_LARGE"):
-            write_to(scene, batch)
+            write_to(cluster, batch)
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_failed(scene: SimCluster) -> None:
+def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_failed(cluster: SimCluster) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
         yield rows(1)
-        scene.hub.sleep_ms(1000)
+        cluster.hub.sleep_ms(1000)
         yield pa.record_batch({"value": pa.array([b"x"]), "partition": pa.array([7], pa.int32())})
 
     def body() -> None:
         with pytest.raises(PartialWriteError, match=r"^1 row delivered, the next one refused \[t-7: UNKNOWN_TOPIC_OR"):
-            write_batches(properties(scene), batches(), topic="t", runtime=runtime(scene))
+            write_batches(properties(cluster), batches(), topic="t", runtime=runtime(cluster))
 
-    run(scene, body)
+    run(cluster, body)
 
 
 def test_writer_without_acknowledgements_has_a_producer_of_its_own(
-    scene: SimCluster, producers: list[Producer]
+    cluster: SimCluster, producers: list[Producer]
 ) -> None:
     pool = ClientPool[Producer]()
-    given = {**properties(scene), "acks": "0"}
+    given = {**properties(cluster), "acks": "0"}
 
     def body() -> None:
         for number in range(2):
-            write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(scene, f"writer {number}"))
+            write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(cluster, f"writer {number}"))
         assert len(producers) == 2, "the broker closes a connection at an error, and loses what follows on it"
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)
 
 
-def test_pool_keeps_a_bounded_number_of_consumers(scene: SimCluster, made: list[Consumer]) -> None:
+def test_pool_keeps_a_bounded_number_of_consumers(cluster: SimCluster, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 
     def body() -> None:
-        scene.write(0, 10)
+        cluster.write(0, 10)
         for number in range(MOST_IDLE + 3):
-            given = {**properties(scene), "client.id": f"client {number}"}
-            task = runtime(scene, f"task {number}")
+            given = {**properties(cluster), "client.id": f"client {number}"}
+            task = runtime(cluster, f"task {number}")
             batches = read_range(given, OffsetRange("t", 0, 0, 10), ["value"], pool=pool, runtime=task)
             assert sum(batch.num_rows for batch in batches) == 10
         still_open = [consumer for consumer in made if not consumer._side.close_result]
         assert still_open == made[-MOST_IDLE:]
         pool.close()
 
-    run(scene, body)
+    run(cluster, body)

@@ -33,9 +33,9 @@ LEVELS = ("read_committed", "read_uncommitted")
 class Mirrors:
     """A target cluster with transactions of mirrors of t-0, each committed or left open as by a killed run."""
 
-    def __init__(self, scene: SimCluster) -> None:
-        self.scene = scene
-        self._admin = Admin(properties(scene), runtime(scene, "admin"))
+    def __init__(self, cluster: SimCluster) -> None:
+        self.scene = cluster
+        self._admin = Admin(properties(cluster), runtime(cluster, "admin"))
         self._writers: list[Producer] = []
         self._admin.create_topics([NewTopic("copy", 1)]).raise_first()
         create_positions_topic(self._admin)
@@ -87,14 +87,14 @@ class Mirrors:
 
 def mirrors(body: Callable[[Mirrors], None], *, markers_ms: int = 0) -> None:
     with Hub(seed=7) as hub:
-        scene = SimCluster(hub, settings=ClusterSettings(transaction_marker_delay_ms=markers_ms))
+        cluster = SimCluster(hub, settings=ClusterSettings(transaction_marker_delay_ms=markers_ms))
 
         def app() -> None:
-            world = Mirrors(scene)
+            world = Mirrors(cluster)
             body(world)
             world.close()
 
-        run(scene, app)
+        run(cluster, app)
 
 
 @pytest.mark.parametrize("offset", [0, 5], ids=["restart", "chosen"])
@@ -139,13 +139,13 @@ def test_open_transaction_of_a_killed_run_does_not_delay_planning(has_expired: b
 
 def test_task_ends_when_readers_see_its_records_and_its_position() -> None:
     def body(world: Mirrors) -> None:
-        scene = world.scene
-        scene.write(0, 100)
-        given = properties(scene)
+        cluster = world.scene
+        cluster.write(0, 100)
+        given = properties(cluster)
         task = MirrorTask(OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
-        assert mirror_range(task, Attempt(0, 0), runtime(scene, "task")) == Mirrored(100, 4)
+        assert mirror_range(task, Attempt(0, 0), runtime(cluster, "task")) == Mirrored(100, 4)
         assert world.offsets() == 100
-        copy, admin = TopicPartition("copy", 0), Admin(given, runtime(scene, "reader"))
+        copy, admin = TopicPartition("copy", 0), Admin(given, runtime(cluster, "reader"))
         ends = {level: admin.list_offsets({copy: LATEST}, isolation_level=level)[copy].offset for level in LEVELS}
         admin.close()
         assert set(ends.values()) == {104}, "records and a marker for each transaction"

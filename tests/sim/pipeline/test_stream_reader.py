@@ -14,23 +14,23 @@ from tests.sim.pipeline.test_ranges import properties, run, runtime
 from tests.sim.virtual import Hub
 
 
-def planned_again(scene: SimCluster, start: JsonOffsets, end: JsonOffsets, *, fails: bool) -> list[OffsetRange]:
+def planned_again(cluster: SimCluster, start: JsonOffsets, end: JsonOffsets, *, fails: bool) -> list[OffsetRange]:
     """Return the ranges of a batch that a checkpoint has and Spark plans again after a restart."""
-    options = {"kafka.bootstrap.servers": scene.bootstrap, "subscribePattern": ".*"}
+    options = {"kafka.bootstrap.servers": cluster.bootstrap, "subscribePattern": ".*"}
     reader = KctlStreamReader(read_options(options | {"failOnDataLoss": str(fails)}, is_stream=True), ["value"])
-    with Planner(properties(scene), runtime(scene, f"planner {scene.hub.now_ms}")) as planner:
+    with Planner(properties(cluster), runtime(cluster, f"planner {cluster.hub.now_ms}")) as planner:
         reader._planner = planner
         return [each.range for each in reader.partitions(start, end) if isinstance(each, RangePartition)]
 
 
-def recreate(scene: SimCluster, count: int) -> StreamOffsets:
+def recreate(cluster: SimCluster, count: int) -> StreamOffsets:
     """Delete topic t, create it with some records in each partition, and return its offsets and id."""
-    if "t" in scene.sandbox.cluster.topics:
-        scene.sandbox.cluster.delete_topic("t")
-    scene.sandbox.cluster.create_topic("t", 3)
+    if "t" in cluster.sandbox.cluster.topics:
+        cluster.sandbox.cluster.delete_topic("t")
+    cluster.sandbox.cluster.create_topic("t", 3)
     for partition in range(3):
-        scene.write(partition, count)
-    with Planner(properties(scene), runtime(scene, f"offsets {scene.hub.now_ms}")) as planner:
+        cluster.write(partition, count)
+    with Planner(properties(cluster), runtime(cluster, f"offsets {cluster.hub.now_ms}")) as planner:
         ends = planner.ends(planner.partitions(Selection(topics=("t",))), LATEST)
         return StreamOffsets(ends, planner.topic_ids, ends)
 
@@ -38,33 +38,33 @@ def recreate(scene: SimCluster, count: int) -> StreamOffsets:
 @pytest.mark.parametrize("fails", [True, False], ids=["failOnDataLoss", "loss allowed"])
 def test_batch_over_a_recreated_topic_that_was_deleted_since_has_nothing_to_read(fails: bool) -> None:
     def body() -> None:
-        first, second = recreate(scene, 10), recreate(scene, 20)
-        again = planned_again(scene, as_json(first), as_json(second), fails=False)
+        first, second = recreate(cluster, 10), recreate(cluster, 20)
+        again = planned_again(cluster, as_json(first), as_json(second), fails=False)
         assert [(each.partition, each.start_offset, each.end_offset) for each in again] == [
             (n, 0, 20) for n in range(3)
         ]
         assert {each.topic_id for each in again} == {second.topic_id("t")}
-        scene.sandbox.cluster.delete_topic("t")
+        cluster.sandbox.cluster.delete_topic("t")
         if fails:
             with pytest.raises(SourceError, match="topic t was deleted and recreated"):
-                planned_again(scene, as_json(first), as_json(second), fails=True)
+                planned_again(cluster, as_json(first), as_json(second), fails=True)
         else:
-            assert planned_again(scene, as_json(first), as_json(second), fails=False) == []
+            assert planned_again(cluster, as_json(first), as_json(second), fails=False) == []
 
     with Hub(seed=7) as hub:
-        scene = SimCluster(hub)
-        run(scene, body)
+        cluster = SimCluster(hub)
+        run(cluster, body)
 
 
 def test_partitions_that_do_not_exist_are_left_out_only_where_asked() -> None:
     def body() -> None:
-        known = recreate(scene, 10).offsets
+        known = recreate(cluster, 10).offsets
         unknown = [tp._replace(topic="u") for tp in known]
-        with Planner(properties(scene), runtime(scene)) as planner:
+        with Planner(properties(cluster), runtime(cluster)) as planner:
             assert planner.ends([*known, *unknown], LATEST, skip_unknown=True) == known
             with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
                 planner.ends([*known, *unknown], LATEST)
 
     with Hub(seed=7) as hub:
-        scene = SimCluster(hub)
-        run(scene, body)
+        cluster = SimCluster(hub)
+        run(cluster, body)

@@ -17,8 +17,9 @@ from kctl.client.runtime import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
 from tests.sim.kit.network import ProbedCluster
+from tests.sim.kit.nodes import SimNodes
 from tests.sim.kit.scripted_node import answer_well
-from tests.sim.virtual import Hub, SimNetwork, SimResolver
+from tests.sim.virtual import Hub, SimResolver
 
 
 def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
@@ -165,31 +166,28 @@ def test_addresses_given_by_hand_replace_the_resolver() -> None:
 
 def test_the_whole_cluster_is_followed_from_one_bootstrap_name() -> None:
     with Hub() as hub:
-        network, resolver = SimNetwork(hub), SimResolver(hub)
-        sandbox = Sandbox(nodes=3)
-        bootstrap = sandbox.attach(network, resolver)
-        prober = ProbedCluster(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0])
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        prober = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(nodes.bootstrap.split(",")[0])
         assert [report.advertised for report in prober.reports] == [False, True, True]
         assert {report.answers_as for report in prober.reports} == {1, 2, 3}
         views = {report.view.cluster_id for report in prober.reports if report.view is not None}
-        assert views == {sandbox.cluster.settings.cluster_id}
+        assert views == {nodes.sandbox.cluster.settings.cluster_id}
 
 
 def test_a_dead_advertised_broker_is_found_behind_a_living_bootstrap() -> None:
     with Hub() as hub:
-        network, resolver = SimNetwork(hub), SimResolver(hub)
-        sandbox = Sandbox(nodes=2)
-        bootstrap = sandbox.attach(network, resolver)
-        sandbox.advertise(2, "no-such.example", 9092)
-        reports = ProbedCluster(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0]).reports
+        nodes = SimNodes(hub, Sandbox(nodes=2), resolver := SimResolver(hub))
+        host = nodes.bootstrap.split(",")[0]
+        nodes.sandbox.advertise(2, "no-such.example", 9092)
+        reports = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(host).reports
         assert isinstance(next(r.error for r in reports if r.target.host == "no-such.example"), DnsError)
 
 
 def test_the_coordinator_of_a_group_is_named() -> None:
     with Hub() as hub:
-        network, resolver = SimNetwork(hub), SimResolver(hub)
-        bootstrap = Sandbox(nodes=3).attach(network, resolver)
-        prober = ProbedCluster(hub, network=network, resolver=resolver).run(*bootstrap.split(","), group="g")
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        probed = ProbedCluster(hub, network=nodes.network, resolver=resolver)
+        prober = probed.run(*nodes.bootstrap.split(","), group="g")
         assert prober.coordinator is not None
         assert prober.coordinator.error is None
         assert prober.coordinator.node is not None

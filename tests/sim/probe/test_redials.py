@@ -11,13 +11,13 @@ from tests.sim.virtual import Hub
 
 def test_refused_address_is_dialled_again_while_another_is_under_way() -> None:
     with Hub() as hub:
-        a_round = ProbedCluster(hub)
-        a_round.listen("10.0.0.1", Fault.SILENCE)
-        prober = a_round.run("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1", Fault.SILENCE)
+        prober = cluster.run("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
         ended_at_ms = hub.now_ms
     refused = prober.reports[0]
     assert isinstance(refused.error, ConnectionRefused)
-    failures = [event for event in a_round.events if isinstance(event, Failed) and event.target.node_id == -1]
+    failures = [event for event in cluster.events if isinstance(event, Failed) and event.target.node_id == -1]
     assert refused.attempts == len(failures) > 4
     waits = [later.at_ms - earlier.at_ms for earlier, later in itertools.pairwise(failures)]
     assert 30 <= waits[0] <= 70
@@ -27,12 +27,12 @@ def test_refused_address_is_dialled_again_while_another_is_under_way() -> None:
 
 def test_address_that_recovers_is_ready_with_its_attempts() -> None:
     with Hub() as hub:
-        a_round = ProbedCluster(hub)
-        a_round.listen("10.0.0.1", Fault.SILENCE)
-        prober = a_round.begin("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1", Fault.SILENCE)
+        prober = cluster.begin("10.0.0.2:9092", "10.0.0.1:9092", redials=True)
         while hub.now_ms < 500:
             prober.poll(500)
-        a_round.listen("10.0.0.2")
+        cluster.listen("10.0.0.2")
         while not prober.is_done:
             prober.poll(60_000)
         prober.close()

@@ -29,8 +29,8 @@ def numbers(first: int, end: int) -> list[bytes | None]:
 
 
 def test_rows_and_single_records_of_a_partition_stay_in_order() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"batch.size": 300}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"batch.size": 300}) as producer:
             producer.send("t", b"0")
             columns = producer.send_columns("t", numbers(1, 500))
             producer.send("t", b"500")
@@ -49,14 +49,14 @@ def test_rows_and_single_records_of_a_partition_stay_in_order() -> None:
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_every_column_arrives(compression: str) -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"compression.type": compression}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"compression.type": compression}) as producer:
             producer.send_columns(
                 "t", [b"a", None], [None, b"k"], headers=[[("h", None)], ()], timestamps_ms=[5, None]
             ).result()
-            now_ms = world.clock.wall_ms()
+            now_ms = cluster.clock.wall_ms()
             producer.send_columns("t", [b"c"], timestamps_ms=7).result()
-        found = world.records(0)
+        found = cluster.records(0)
         assert [(each.value, each.key, tuple(each.headers)) for each in found] == [
             (b"a", None, (("h", None),)),
             (None, b"k", ()),
@@ -72,47 +72,47 @@ def test_every_column_arrives(compression: str) -> None:
 def test_keys_choose_as_they_do_for_single_records() -> None:
     keys: list[bytes | None] = [b"k%d" % number for number in range(200)]
 
-    def app(world: SimCluster) -> None:
-        with world.producer({"batch.size": 500}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"batch.size": 500}) as producer:
             producer.send_columns("t", numbers(0, 200), keys).result()
 
-    world = run(app, topics={"t": 7})
+    cluster = run(app, topics={"t": 7})
     for partition in range(7):
         wanted = [b"%d" % n for n, key in enumerate(keys) if key is not None and partition_of_key(key, 7) == partition]
-        assert world.values(partition) == wanted
+        assert cluster.values(partition) == wanted
 
 
 def test_rows_without_keys_go_about_a_batch_to_a_partition() -> None:
     keys: list[bytes | None] = [b"k" if number % 10 == 0 else None for number in range(1000)]
 
-    def app(world: SimCluster) -> None:
-        with world.producer({"batch.size": 1000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"batch.size": 1000}) as producer:
             producer.send_columns("t", numbers(0, 1000)).result()
             producer.send_columns("u", numbers(0, 1000), keys).result()
 
-    world = run(app, topics={"t": 3, "u": 3})
-    found = [world.values(partition) for partition in range(3)]
+    cluster = run(app, topics={"t": 3, "u": 3})
+    found = [cluster.values(partition) for partition in range(3)]
     assert sorted(value or b"" for values in found for value in values) == sorted(b"%d" % n for n in range(1000))
     assert all(found), "every partition had its turn"
     leaps = sum(int(after or 0) != int(before or 0) + 1 for values in found for before, after in pairwise(values))
     assert leaps < 30
     mine = partition_of_key(b"k", 3)
-    assert {b"%d" % number for number in range(0, 1000, 10)} <= set(world.values(mine, "u"))
-    assert sum(len(world.values(partition, "u")) for partition in range(3)) == 1000
+    assert {b"%d" % number for number in range(0, 1000, 10)} <= set(cluster.values(mine, "u"))
+    assert sum(len(cluster.values(partition, "u")) for partition in range(3)) == 1000
 
 
 def test_round_robin_takes_turns_by_the_row() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"partitioner.class": "round_robin"}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"partitioner.class": "round_robin"}) as producer:
             producer.send_columns("t", numbers(0, 30)).result()
 
-    world = run(app, topics={"t": 3})
-    assert [len(world.values(partition)) for partition in range(3)] == [10, 10, 10]
+    cluster = run(app, topics={"t": 3})
+    assert [len(cluster.values(partition)) for partition in range(3)] == [10, 10, 10]
 
 
 def test_a_partition_that_is_not_there_fails_its_rows_alone() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"max.block.ms": 500}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"max.block.ms": 500}) as producer:
             producer.send("t", b"0").result()
             with pytest.raises(error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)):
                 producer.send_columns("t", numbers(0, 3), partition=1)
@@ -122,8 +122,8 @@ def test_a_partition_that_is_not_there_fails_its_rows_alone() -> None:
 
 
 def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"max.request.size": 1000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"max.request.size": 1000}) as producer:
             with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000") as caught:
                 producer.send_columns("t", [b"", bytes(1000), bytes(2000)])
             assert caught.value.row == 1
@@ -134,13 +134,13 @@ def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
 
 
 def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"batch.size": 100_000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"batch.size": 100_000}) as producer:
             assert producer.send_columns("t", [bytes(100)] * 500).result() == 500
             assert producer.metrics().batches_split > 0
 
-    world = run(app, settings=ClusterSettings(message_max_bytes=10_000))
-    assert len(world.values(0)) == 500
+    cluster = run(app, settings=ClusterSettings(message_max_bytes=10_000))
+    assert len(cluster.values(0)) == 500
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split() -> None:
 
 @pytest.mark.parametrize("timeout_ms", [100, 1000])
 def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_took(timeout_ms: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer(
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer(
             {
                 "max.block.ms": timeout_ms,
                 "buffer.memory": 20_000,
@@ -158,13 +158,13 @@ def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_to
             }
         )
         producer.send("t", b"first").result()
-        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
-        world.at(timeout_ms // 2, world.sandbox.heal)
-        world.at(timeout_ms // 2 + 5, lambda: world.break_all(Fault.FREEZE))
-        before_ms = world.clock.now_ms()
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.FREEZE)
+        cluster.at(timeout_ms // 2, cluster.sandbox.heal)
+        cluster.at(timeout_ms // 2 + 5, lambda: cluster.break_all(Fault.FREEZE))
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(MaxBlockTimeout, match=r"buffer\.memory") as caught:
             producer.send_columns("t", [b"x" * 10] * 100_000)
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
         accepted = caught.value.accepted
         assert 0 < accepted < 100_000
         result = producer.close(0)
@@ -175,15 +175,15 @@ def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_to
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "batch.size": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "batch.size": 1000})
         producer.send("t", b"first").result()
-        world.break_all(fault)
-        before_ms = world.clock.now_ms()
+        cluster.break_all(fault)
+        before_ms = cluster.clock.now_ms()
         columns = producer.send_columns("t", numbers(0, 400))
         with pytest.raises(UndeliveredError) as caught:
             columns.result()
-        assert world.clock.now_ms() - before_ms == 3000
+        assert cluster.clock.now_ms() - before_ms == 3000
         assert caught.value.undelivered == 400
         assert isinstance(caught.value.cause, DeliveryTimeout)
         result = producer.close(0)
@@ -193,19 +193,19 @@ def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault) -> None:
 
 
 def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"first").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         columns = producer.send_columns("t", numbers(0, 40))
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(ResultTimeout, match="40 records to t are being delivered"):
             columns.result(0.2)
         with pytest.raises(FlushTimeout) as caught:
             producer.flush(0.3)
         assert caught.value.undelivered == 40
-        assert world.clock.now_ms() - before_ms == 500
-        world.sandbox.heal()
+        assert cluster.clock.now_ms() - before_ms == 500
+        cluster.sandbox.heal()
         assert columns.result() == 40
         producer.close()
 
@@ -213,12 +213,12 @@ def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on() -> None:
 
 
 def test_close_accounts_for_every_row() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"batch.size": 500})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"batch.size": 500})
         producer.send("t", b"first").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         columns = producer.send_columns("t", numbers(0, 400))
-        world.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
         result = producer.close(0.1)
         assert (result.delivered, result.undelivered) == (1, 400)
         assert result.unknown > 0, "some batches were sent"
@@ -231,13 +231,13 @@ def test_close_accounts_for_every_row() -> None:
 
 
 def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"batch.size": 300})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"batch.size": 300})
         producer.send("t", b"0").result()
-        leader = world.leader(0)
-        world.at(3, lambda: world.sandbox.start_fault(leader, Fault.RESET_ON_REQUEST))
-        world.at(200, lambda: world.sandbox.move_leader("t", 0, 1 if leader != 1 else 2))
-        world.at(900, world.sandbox.heal)
+        leader = cluster.leader(0)
+        cluster.at(3, lambda: cluster.sandbox.start_fault(leader, Fault.RESET_ON_REQUEST))
+        cluster.at(200, lambda: cluster.sandbox.move_leader("t", 0, 1 if leader != 1 else 2))
+        cluster.at(900, cluster.sandbox.heal)
         columns = producer.send_columns("t", numbers(1, 2000))
         assert columns.result() == 1999
         producer.close()
@@ -248,8 +248,8 @@ def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back() -> None
 def test_a_callback_may_send_columns_but_not_wait_for_them() -> None:
     found: list[object] = []
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
 
         def again(_: SendFuture) -> None:
             columns = producer.send_columns("t", numbers(1, 3))
@@ -270,19 +270,19 @@ def test_a_callback_may_send_columns_but_not_wait_for_them() -> None:
 
 @VERSIONS
 def test_rows_are_seen_with_their_transaction(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world, {"batch.size": 300}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster, {"batch.size": 300}) as producer:
             assert_refused(producer)
             producer.begin_transaction()
             producer.send_columns("t", numbers(0, 100))
-            assert seen(world) == []
+            assert seen(cluster) == []
             producer.commit_transaction()
-            assert seen(world) == numbers(0, 100)
+            assert seen(cluster) == numbers(0, 100)
             producer.begin_transaction()
             aborted = producer.send_columns("t", numbers(100, 200))
             producer.abort_transaction()
             assert aborted.done()
-            assert seen(world) == numbers(0, 100)
+            assert seen(cluster) == numbers(0, 100)
             producer.begin_transaction()
             with pytest.raises(RecordTooLargeError):
                 producer.send_columns("t", [bytes(2 << 20)])
@@ -308,12 +308,12 @@ def test_the_callback_is_told_of_every_row_once(fault: Fault) -> None:
         assert len(values) == rows.count
         (delivered if rows.outcome.error is None else failed).extend(values)
 
-    def app(world: SimCluster) -> None:
-        with world.producer({"batch.size": 300, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"batch.size": 300, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000}) as producer:
             first = producer.send_columns("t", numbers(0, 400), callback=take)
             first.result()
             assert delivered == numbers(0, 400)
-            world.break_all(fault)
+            cluster.break_all(fault)
             more = producer.send_columns("t", numbers(400, 900), partition=0, callback=take)
             with pytest.raises(UndeliveredError):
                 more.result()
@@ -331,8 +331,8 @@ def test_a_callback_that_raises_or_exits_is_logged_and_the_rest_goes_on(
     def take(rows: SettledRows) -> None:
         raise error
 
-    def app(world: SimCluster) -> None:
-        with world.producer() as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer() as producer:
             assert producer.send_columns("t", numbers(0, 10), callback=take).result() == 10
             assert producer.send_columns("t", numbers(10, 20)).result() == 10
 

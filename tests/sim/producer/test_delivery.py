@@ -9,14 +9,14 @@ from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run
 
 
-def sent(world: SimCluster, count: int, gap_ms: int = 0, **properties: object) -> list[SendFuture]:
+def sent(cluster: SimCluster, count: int, gap_ms: int = 0, **properties: object) -> list[SendFuture]:
     """Send numbered records to t-0, flush and close; return the futures."""
-    producer = world.producer({key.replace("_", "."): value for key, value in properties.items()})
+    producer = cluster.producer({key.replace("_", "."): value for key, value in properties.items()})
     futures = []
     for number in range(count):
         futures.append(producer.send("t", b"%d" % number, partition=0))
         if gap_ms:
-            world.hub.sleep_ms(gap_ms)
+            cluster.hub.sleep_ms(gap_ms)
     producer.flush()
     producer.close()
     return futures
@@ -27,8 +27,8 @@ def numbers(count: int) -> list[bytes | None]:
 
 
 def test_offsets_partition_and_timestamp_are_told() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer() as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer() as producer:
             futures = [producer.send("t", b"a", timestamp_ms=5), producer.send("t", b"b")]
             producer.flush()
             assert [future.result(0) for future in futures] == [
@@ -41,8 +41,8 @@ def test_offsets_partition_and_timestamp_are_told() -> None:
 
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_every_kind_of_acknowledgement(acks: str) -> None:
-    def app(world: SimCluster) -> None:
-        futures = sent(world, 100, acks=acks)
+    def app(cluster: SimCluster) -> None:
+        futures = sent(cluster, 100, acks=acks)
         assert all(future.exception(0) is None for future in futures)
         assert futures[7].result(0).offset == (-1 if acks == "0" else 7)
 
@@ -51,8 +51,8 @@ def test_every_kind_of_acknowledgement(acks: str) -> None:
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_every_compression(compression: str) -> None:
-    world = run(lambda world: assert_delivered(sent(world, 50, compression_type=compression)))
-    assert world.values(0) == numbers(50)
+    cluster = run(lambda cluster: assert_delivered(sent(cluster, 50, compression_type=compression)))
+    assert cluster.values(0) == numbers(50)
 
 
 def assert_delivered(futures: list[SendFuture]) -> None:
@@ -60,62 +60,62 @@ def assert_delivered(futures: list[SendFuture]) -> None:
 
 
 def test_linger_gathers_and_flush_does_not_wait_for_it() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": "50000", "delivery.timeout.ms": "120000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": "50000", "delivery.timeout.ms": "120000"})
         producer.partitions_for("t")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         futures = [producer.send("t", b"x") for _ in range(3)]
-        world.hub.sleep_ms(1000)
+        cluster.hub.sleep_ms(1000)
         assert not any(future.done() for future in futures)
         producer.flush()
-        assert world.clock.now_ms() - before_ms < 1020
+        assert cluster.clock.now_ms() - before_ms < 1020
         producer.close()
 
-    world = run(app)
-    assert len(world.sandbox.cluster.topics["t"].partitions[0].log.batches) == 1
+    cluster = run(app)
+    assert len(cluster.sandbox.cluster.topics["t"].partitions[0].log.batches) == 1
 
 
 def test_a_lingering_batch_leaves_exactly_when_its_linger_is_over() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": "100"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": "100"})
         producer.send("t", b"connects everything").result()
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         producer.send("t", b"x").result()
-        assert world.clock.now_ms() - before_ms == 100 + 2  # and one round trip
+        assert cluster.clock.now_ms() - before_ms == 100 + 2  # and one round trip
         producer.close()
 
     run(app)
 
 
 def test_a_full_batch_does_not_linger() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": "10000", "batch.size": "1000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": "10000", "batch.size": "1000"})
         producer.partitions_for("t")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         first, *_ = [producer.send("t", bytes(300)) for _ in range(4)]
         first.result()
-        assert world.clock.now_ms() - before_ms < 20
+        assert cluster.clock.now_ms() - before_ms < 20
         producer.close(0)
 
     run(app)
 
 
 def test_leader_moves_lose_repeat_and_reorder_nothing() -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         for at_ms, node_id in ((40, 2), (90, 3), (91, 1), (150, 2)):
-            world.at(at_ms, lambda node_id=node_id: world.sandbox.move_leader("t", 0, node_id))  # type: ignore[misc]  # a bound default
-        assert_delivered(sent(world, 200, gap_ms=1, linger_ms=0, batch_size=0))
+            cluster.at(at_ms, lambda node_id=node_id: cluster.sandbox.move_leader("t", 0, node_id))  # type: ignore[misc]  # a bound default
+        assert_delivered(sent(cluster, 200, gap_ms=1, linger_ms=0, batch_size=0))
 
     assert run(app).values(0) == numbers(200)
 
 
 def test_a_dead_leader_is_left_for_the_next_one() -> None:
-    def app(world: SimCluster) -> None:
-        old = world.leader(0)
+    def app(cluster: SimCluster) -> None:
+        old = cluster.leader(0)
         new = 1 if old != 1 else 2
-        world.at(30, lambda: world.sandbox.start_fault(old, Fault.RESET_ON_REQUEST))
-        world.at(500, lambda: world.sandbox.move_leader("t", 0, new))
-        assert_delivered(sent(world, 100, gap_ms=2))
+        cluster.at(30, lambda: cluster.sandbox.start_fault(old, Fault.RESET_ON_REQUEST))
+        cluster.at(500, lambda: cluster.sandbox.move_leader("t", 0, new))
+        assert_delivered(sent(cluster, 100, gap_ms=2))
 
     assert run(app).values(0) == numbers(100)
 
@@ -124,22 +124,22 @@ def test_a_dead_leader_is_left_for_the_next_one() -> None:
 def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks: str) -> None:
     """It says NOT_LEADER_OR_FOLLOWER of a batch that its follower has: nobody may call that failed for certain."""
 
-    def app(world: SimCluster) -> None:
-        world.sandbox.create_topic("r", 1, 3)
-        world.sandbox.move_leader("r", 0, 1)
-        producer = world.producer({"acks": acks, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000})
+    def app(cluster: SimCluster) -> None:
+        cluster.sandbox.create_topic("r", 1, 3)
+        cluster.sandbox.move_leader("r", 0, 1)
+        producer = cluster.producer({"acks": acks, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000})
         producer.send("r", b"0").result()
-        world.sandbox.lag_follower("r", 0, 3)
+        cluster.sandbox.lag_follower("r", 0, 3)
         future = producer.send("r", b"1")
-        world.hub.sleep_ms(100)
+        cluster.hub.sleep_ms(100)
         if acks == "1":
             assert future.result(0).offset == 1
             producer.close()
             return
-        world.sandbox.start_fault(2, Fault.REFUSE)  # which is to lead: the batch never comes there again
-        for connection in world.network.connections_of(ip="10.0.0.2"):
+        cluster.sandbox.start_fault(2, Fault.REFUSE)  # which is to lead: the batch never comes there again
+        for connection in cluster.network.connections_of(ip="10.0.0.2"):
             connection.cut()
-        world.sandbox.move_leader("r", 0, 2)
+        cluster.sandbox.move_leader("r", 0, 2)
         assert isinstance(future.exception(), DeliveryTimeout)
         result = producer.close(0)
         assert (result.delivered, result.failed, result.unknown) == (1, 0, 1)
@@ -149,11 +149,11 @@ def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks:
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.RESET, Fault.BLACKHOLE])
 def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
-    def app(world: SimCluster) -> None:
-        leader = world.leader(0)
-        world.sandbox.start_fault(leader, fault)
-        world.at(5000, lambda: world.sandbox.heal(leader))
-        assert_delivered(sent(world, 10))
+    def app(cluster: SimCluster) -> None:
+        leader = cluster.leader(0)
+        cluster.sandbox.start_fault(leader, fault)
+        cluster.at(5000, lambda: cluster.sandbox.heal(leader))
+        assert_delivered(sent(cluster, 10))
 
     assert run(app).values(0) == numbers(10)
 
@@ -162,8 +162,8 @@ def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
 def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool) -> None:
     """The broker writes the batch and answers after the client has given the request up."""
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer(
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer(
             {
                 "enable.idempotence": idempotent,
                 "request.timeout.ms": "1000",
@@ -171,9 +171,9 @@ def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool
             }
         )
         producer.send("t", b"0").result()
-        leader = world.leader(0)
-        world.sandbox.start_fault(leader, Fault.DELAY, ms=3000)
-        world.at(3500, lambda: world.sandbox.heal(leader))
+        leader = cluster.leader(0)
+        cluster.sandbox.start_fault(leader, Fault.DELAY, ms=3000)
+        cluster.at(3500, lambda: cluster.sandbox.heal(leader))
         future = producer.send("t", b"1")
         future.result()
         producer.send("t", b"2").result()
@@ -188,9 +188,9 @@ def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool
 
 
 def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
-    def app(world: SimCluster) -> None:
-        world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "1000"})
-        producer = world.producer({"batch.size": "16384", "linger.ms": "5"})
+    def app(cluster: SimCluster) -> None:
+        cluster.sandbox.create_topic("small", 1, properties={"max.message.bytes": "1000"})
+        producer = cluster.producer({"batch.size": "16384", "linger.ms": "5"})
         futures = [producer.send("small", b"%03d" % number + bytes(97)) for number in range(100)]
         futures.append(producer.send("small", bytes(2000)))
         futures.append(producer.send("small", b"last"))
@@ -209,17 +209,17 @@ def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
 def test_records_expire_each_at_its_own_deadline() -> None:
     """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
 
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         limits = {"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"}
-        producer = world.producer({**limits, "max.in.flight.requests.per.connection": "1"})
+        producer = cluster.producer({**limits, "max.in.flight.requests.per.connection": "1"})
         producer.send("t", b"first").result()
-        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.FREEZE)
         ended: list[tuple[int, KafkaError | None]] = []
         starts = []
         for _ in range(5):
-            starts.append(world.clock.now_ms())
-            producer.send("t", b"x", callback=lambda future: ended.append((world.clock.now_ms(), future.exception())))
-            world.hub.sleep_ms(100)
+            starts.append(cluster.clock.now_ms())
+            producer.send("t", b"x", callback=lambda future: ended.append((cluster.clock.now_ms(), future.exception())))
+            cluster.hub.sleep_ms(100)
         with pytest.raises(UndeliveredError) as caught:
             producer.flush()
         assert caught.value.undelivered == 5
@@ -236,13 +236,13 @@ def test_records_expire_each_at_its_own_deadline() -> None:
 
 
 def test_record_that_failed_unsent_is_never_written_later() -> None:
-    def app(world: SimCluster) -> None:
-        leader = world.leader(0)
-        world.sandbox.start_fault(leader, Fault.REFUSE)
-        producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
+    def app(cluster: SimCluster) -> None:
+        leader = cluster.leader(0)
+        cluster.sandbox.start_fault(leader, Fault.REFUSE)
+        producer = cluster.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
         failing = producer.send("t", b"never")
         assert isinstance(failing.exception(), DeliveryTimeout)
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         producer.send("t", b"later").result()
         assert producer.close().failed == 1
 
@@ -252,13 +252,13 @@ def test_record_that_failed_unsent_is_never_written_later() -> None:
 def test_idempotence_goes_on_after_a_batch_of_unknown_fate() -> None:
     """The gap starts a new epoch for the partition: later batches are neither refused nor taken for repeats."""
 
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         limits = {"delivery.timeout.ms": "2000", "request.timeout.ms": "1500"}
-        producer = world.producer({**limits, "socket.connection.setup.timeout.ms": "300"})
+        producer = cluster.producer({**limits, "socket.connection.setup.timeout.ms": "300"})
         producer.send("t", b"0").result()
-        world.sandbox.start_fault(world.leader(0), Fault.SILENCE)
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.SILENCE)
         assert isinstance(producer.send("t", b"lost").exception(), DeliveryTimeout)
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         assert producer.send("t", b"1").result().offset == 1
         assert producer.send("t", b"2").result().offset == 2
         result = producer.close()
@@ -268,22 +268,22 @@ def test_idempotence_goes_on_after_a_batch_of_unknown_fate() -> None:
 
 
 def test_one_request_carries_the_batches_of_several_partitions() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": "10"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": "10"})
         producer.partitions_for("p")
         futures = [producer.send("p", b"x", partition=number % 6) for number in range(60)]
         producer.flush()
         assert_delivered(futures)
         producer.close()
 
-    world = run(app, topics={"p": 6}, nodes=1)
-    logs = [partition.log for partition in world.sandbox.cluster.topics["p"].partitions.values()]
+    cluster = run(app, topics={"p": 6}, nodes=1)
+    logs = [partition.log for partition in cluster.sandbox.cluster.topics["p"].partitions.values()]
     assert [len(log.batches) for log in logs] == [1] * 6
 
 
 def test_a_record_larger_than_a_request_is_refused_at_once() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer({"max.request.size": "1000"}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer({"max.request.size": "1000"}) as producer:
             with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000"):
                 producer.send("t", bytes(1001))
             producer.send("t", b"fits")
@@ -292,8 +292,8 @@ def test_a_record_larger_than_a_request_is_refused_at_once() -> None:
 
 
 def test_topics_are_created_by_sending_to_them() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer() as producer:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer() as producer:
             producer.send("new", b"x")
 
     assert run(app, settings=ClusterSettings(num_partitions=1)).values(0, "new") == [b"x"]
@@ -302,36 +302,36 @@ def test_topics_are_created_by_sending_to_them() -> None:
 def test_a_callback_of_a_failed_record_may_send_it_again() -> None:
     """What is sent in a callback, on the loop itself, needs no wake-up to go out."""
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
         producer.send("t", b"0").result()
         again: list[SendFuture] = []
-        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.FREEZE)
         first = producer.send("t", b"1", callback=lambda _: again.append(producer.send("u", b"1")))
         producer.partitions_for("u")
         assert first.exception() is not None
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         again[0].result()
-        assert world.clock.now_ms() - before_ms < 50
+        assert cluster.clock.now_ms() - before_ms < 50
         producer.close(0)
 
     run(app, topics={"t": 1, "u": 1})
 
 
 def test_a_topic_made_anew_takes_up_the_records_that_wait_for_it() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"metadata.max.age.ms": "100"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"metadata.max.age.ms": "100"})
         producer.send("t", b"old").result()
-        world.sandbox.cluster.delete_topic("t")
-        world.hub.sleep_ms(300)
+        cluster.sandbox.cluster.delete_topic("t")
+        cluster.hub.sleep_ms(300)
         futures = [producer.send("u", b"x")]
-        world.at(1000, lambda: world.sandbox.create_topic("t", 1))
+        cluster.at(1000, lambda: cluster.sandbox.create_topic("t", 1))
         for number in range(5):
             futures.append(producer.send("t", b"%d" % number))
-            world.hub.sleep_ms(400)
+            cluster.hub.sleep_ms(400)
         producer.flush()
         assert_delivered(futures)
         producer.close()
 
-    world = run(app, topics={"t": 1, "u": 1}, settings=ClusterSettings(auto_create_topics_enable=False))
-    assert world.values(0) == numbers(5)
+    cluster = run(app, topics={"t": 1, "u": 1}, settings=ClusterSettings(auto_create_topics_enable=False))
+    assert cluster.values(0) == numbers(5)

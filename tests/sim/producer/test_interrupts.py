@@ -33,18 +33,18 @@ def check_usable(producer: Producer) -> None:
 def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> None:
     lost = delivered = 0
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000, "max.block.ms": 2000})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"buffer.memory": 1000, "max.request.size": 1000, "max.block.ms": 2000})
         producer.send("t", b"warm").result()
         usable = 1
 
         def scene(interrupted: Interrupted) -> None:
             nonlocal lost, delivered, usable
-            world.hub.sleep_ms(10)  # the loop sleeps
-            before = len(world.values(0))
+            cluster.hub.sleep_ms(10)  # the loop sleeps
+            before = len(cluster.values(0))
             interrupted(lambda: SENDS[name](producer))
             check_usable(producer)
-            count = len(world.values(0)) - before - 1
+            count = len(cluster.values(0)) - before - 1
             assert count in (0, 1 if name == "send" else 3)
             lost, delivered = lost + (count == 0), delivered + (count > 0)
             usable += count + 1
@@ -59,9 +59,9 @@ def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> N
 
 @pytest.mark.parametrize("topic", ["t", "new"])
 def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
-            producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000})
+            producer = cluster.producer({"buffer.memory": 1000, "max.request.size": 1000})
             interrupted(lambda: producer.send(topic, b"interrupted"))
             check_usable(producer)
             assert producer.close(5).undelivered == 0
@@ -72,24 +72,24 @@ def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) 
 
 
 def test_send_interrupted_in_line_for_memory_lets_the_next_in_line_pass() -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
-            producer = world.producer({"buffer.memory": 1000, "max.request.size": 1000})
+            producer = cluster.producer({"buffer.memory": 1000, "max.request.size": 1000})
             producer.partitions_for("t")
             for node_id in (1, 2, 3):
-                world.sandbox.start_fault(node_id, Fault.DELAY, ms=20)
+                cluster.sandbox.start_fault(node_id, Fault.DELAY, ms=20)
             producer.send("t", bytes(700))
             done: list[bool] = []
 
             def other() -> None:
-                world.hub.sleep_ms(5)
+                cluster.hub.sleep_ms(5)
                 done.append(producer.send("t", bytes(600)).exception() is None)
 
-            actor = world.hub.spawn("other", other)
+            actor = cluster.hub.spawn("other", other)
             interrupted(lambda: producer.send("t", bytes(500)))
             while actor.is_alive:
-                world.hub.sleep_ms(1)
-            world.sandbox.heal()
+                cluster.hub.sleep_ms(1)
+            cluster.sandbox.heal()
             assert done == [True]
             check_usable(producer)
             producer.close(5)
@@ -102,13 +102,13 @@ def test_send_interrupted_in_line_for_memory_lets_the_next_in_line_pass() -> Non
 def test_interrupted_flush_reports_failures_with_the_next_one() -> None:
     reports = 0
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"warm").result()
 
         def scene(interrupted: Interrupted) -> None:
             nonlocal reports
-            world.sandbox.fail_requests("Produce", ErrorCode.INVALID_RECORD, times=1)
+            cluster.sandbox.fail_requests("Produce", ErrorCode.INVALID_RECORD, times=1)
             producer.send("t", b"lost")
             try:
                 interrupted(producer.flush)
@@ -131,9 +131,9 @@ def test_interrupted_flush_reports_failures_with_the_next_one() -> None:
 
 @pytest.mark.parametrize("timeout", [0, 3, None])
 def test_interrupted_close_can_be_called_again_and_accounts_for_every_record(timeout: float | None) -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
-            producer = world.producer()
+            producer = cluster.producer()
             producer.partitions_for("t")
             futures = [producer.send("t", b"x") for _ in range(5)]
             interrupted(lambda: producer.close(timeout))
@@ -161,9 +161,9 @@ def call_again(call: Callable[[], object], *, was_interrupted: bool) -> None:
 
 
 def test_interrupted_init_transactions_returns_normally_when_made_again() -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
-            producer = transactional(world, is_ready=False)
+            producer = transactional(cluster, is_ready=False)
             call_again(producer.init_transactions, was_interrupted=interrupted(producer.init_transactions))
             producer.close()
 
@@ -173,8 +173,8 @@ def test_interrupted_init_transactions_returns_normally_when_made_again() -> Non
 
 
 def test_interrupted_begin_transaction_returns_normally_when_made_again() -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
 
         def scene(interrupted: Interrupted) -> None:
             call_again(producer.begin_transaction, was_interrupted=interrupted(producer.begin_transaction))
@@ -189,8 +189,8 @@ def test_interrupted_begin_transaction_returns_normally_when_made_again() -> Non
 @VERSIONS
 @pytest.mark.parametrize("end", ["commit", "abort"])
 def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(version: int, end: str) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         call = producer.commit_transaction if end == "commit" else producer.abort_transaction
 
         def scene(interrupted: Interrupted) -> None:
@@ -200,7 +200,7 @@ def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(versi
 
         scenes = each_boundary(scene)
         assert scenes > 10
-        assert seen(world) == ([b"x"] * (scenes + 1) if end == "commit" else [])
+        assert seen(cluster) == ([b"x"] * (scenes + 1) if end == "commit" else [])
         assert producer.close().transaction is None
 
     run_version(version, app)
@@ -208,8 +208,8 @@ def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(versi
 
 @VERSIONS
 def test_interrupted_send_offsets_to_transaction_is_made_again_or_aborted(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         offset = 0
 
         def scene(interrupted: Interrupted) -> None:
@@ -225,7 +225,7 @@ def test_interrupted_send_offsets_to_transaction_is_made_again_or_aborted(versio
             producer.commit_transaction()
 
         assert each_boundary(scene) > 10
-        assert committed(world) == offset
+        assert committed(cluster) == offset
         producer.close()
 
     run_version(version, app)
@@ -244,8 +244,8 @@ def refusal(call: Callable[[], object]) -> str:
 def test_interrupted_call_of_a_transaction_is_not_under_way_in_another_thread(name: str) -> None:
     refusals: set[str] = set()
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
 
         def scene(interrupted: Interrupted) -> None:
             producer.begin_transaction()

@@ -26,19 +26,19 @@ TIMEOUTS_MS = [0, 100, 1000, 5000]
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("timeout_ms", [100, 1000, 5000])
 def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms: int) -> None:
-    def app(world: SimCluster) -> None:
-        world.break_all(fault)
-        producer = world.producer({"max.block.ms": timeout_ms})
-        before_ms = world.clock.now_ms()
+    def app(cluster: SimCluster) -> None:
+        cluster.break_all(fault)
+        producer = cluster.producer({"max.block.ms": timeout_ms})
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(MaxBlockTimeout) as caught:
             producer.send("t", b"x")
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
         error = caught.value
         assert (error.limit, error.timeout_ms, error.elapsed_ms) == ("max.block.ms", timeout_ms, timeout_ms)
         assert "metadata of topic t" in str(error)
         assert sum(int(entry.split()[-2]) for entry in error.time_breakdown) == timeout_ms
         assert producer.close(0) == CloseResult(partitions={})
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
 
     run(app)
 
@@ -46,16 +46,16 @@ def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms:
 @pytest.mark.parametrize("fault", FAULTS[:2])
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 def test_flush_ends_at_its_timeout_with_the_count(fault: Fault, timeout_ms: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"delivered").result()
-        world.break_all(fault)
+        cluster.break_all(fault)
         for _ in range(3):
             producer.send("t", b"x")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(FlushTimeout) as caught:
             producer.flush(timeout_ms / 1000)
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
         assert caught.value.undelivered == 3
         producer.close(0)
 
@@ -65,16 +65,16 @@ def test_flush_ends_at_its_timeout_with_the_count(fault: Fault, timeout_ms: int)
 @pytest.mark.parametrize("fault", FAULTS[:2])
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, timeout_ms: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"max.in.flight.requests.per.connection": 1})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"max.in.flight.requests.per.connection": 1})
         producer.send("t", b"delivered").result()
-        world.break_all(fault)
+        cluster.break_all(fault)
         sent = producer.send("t", b"sent, not answered")
-        world.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
         waiting = producer.send("t", b"never sent")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         result = producer.close(timedelta(milliseconds=timeout_ms))
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
         assert (result.delivered, result.failed, result.unknown) == (1, 1, 1)
         for future in (sent, waiting):
             error = future.exception(0)
@@ -87,13 +87,13 @@ def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, t
 
 
 def test_close_waits_for_deliveries_within_its_timeout() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": "60000", "delivery.timeout.ms": "120000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": "60000", "delivery.timeout.ms": "120000"})
         producer.partitions_for("t")
         futures = [producer.send("t", b"x") for _ in range(10)]
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         result = producer.close(30)
-        assert world.clock.now_ms() - before_ms < 20
+        assert cluster.clock.now_ms() - before_ms < 20
         assert result.delivered == 10
         assert all(future.done() for future in futures)
 
@@ -101,8 +101,8 @@ def test_close_waits_for_deliveries_within_its_timeout() -> None:
 
 
 def test_close_is_idempotent_and_later_calls_are_refused() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"x")
         assert producer.close() == producer.close(0) == producer.close(5)
         for call in (lambda: producer.send("t", b"y"), producer.flush, lambda: producer.partitions_for("t")):
@@ -114,8 +114,8 @@ def test_close_is_idempotent_and_later_calls_are_refused() -> None:
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, timedelta(seconds=-1)])
 def test_a_negative_timeout_is_refused_and_closes_nothing(timeout: float | timedelta) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         with pytest.raises(ValueError, match="negative"):
             producer.close(timeout)
         with pytest.raises(ValueError, match="negative"):
@@ -127,21 +127,21 @@ def test_a_negative_timeout_is_refused_and_closes_nothing(timeout: float | timed
 
 
 def test_of_several_closes_the_earliest_deadline_counts() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"x").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         future = producer.send("t", b"y")
         ends: list[tuple[str, int]] = []
 
         def close(name: str, timeout: float) -> None:
             producer.close(timeout)
-            ends.append((name, world.clock.now_ms()))
+            ends.append((name, cluster.clock.now_ms()))
 
-        before_ms = world.clock.now_ms()
-        world.hub.spawn("late", lambda: close("late", 10))
-        world.hub.spawn("early", lambda: close("early", 2))
-        world.hub.sleep_ms(3000)
+        before_ms = cluster.clock.now_ms()
+        cluster.hub.spawn("late", lambda: close("late", 10))
+        cluster.hub.spawn("early", lambda: close("early", 2))
+        cluster.hub.sleep_ms(3000)
         assert [(name, at_ms - before_ms) for name, at_ms in ends] == [("late", 2000 - TEARDOWN_MS), ("early", 2000)]
         assert isinstance(future.exception(0), CloseTimeout)
 
@@ -149,10 +149,10 @@ def test_of_several_closes_the_earliest_deadline_counts() -> None:
 
 
 def test_close_wakes_who_waits_in_send_flush_and_result() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"buffer.memory": "2000", "batch.size": "1000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"buffer.memory": "2000", "batch.size": "1000"})
         producer.send("t", b"x").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         ends: dict[str, tuple[int, type[BaseException] | None]] = {}
 
         def wait(name: str, call: object) -> None:
@@ -162,17 +162,17 @@ def test_close_wakes_who_waits_in_send_flush_and_result() -> None:
                 call()
             except KafkaError as error:
                 kind = type(error)
-            ends[name] = (world.clock.now_ms(), kind)
+            ends[name] = (cluster.clock.now_ms(), kind)
 
         future = producer.send("t", bytes(1500))
-        world.hub.spawn("memory", lambda: wait("memory", lambda: producer.send("t", bytes(1500))))
-        world.hub.spawn("topic", lambda: wait("topic", lambda: producer.send("unknown", b"x")))
-        world.hub.spawn("flush", lambda: wait("flush", producer.flush))
-        world.hub.spawn("result", lambda: wait("result", future.result))
-        world.hub.sleep_ms(50)
-        at_ms = world.clock.now_ms()
+        cluster.hub.spawn("memory", lambda: wait("memory", lambda: producer.send("t", bytes(1500))))
+        cluster.hub.spawn("topic", lambda: wait("topic", lambda: producer.send("unknown", b"x")))
+        cluster.hub.spawn("flush", lambda: wait("flush", producer.flush))
+        cluster.hub.spawn("result", lambda: wait("result", future.result))
+        cluster.hub.sleep_ms(50)
+        at_ms = cluster.clock.now_ms()
         producer.close(0)
-        world.hub.sleep_ms(1)
+        cluster.hub.sleep_ms(1)
         assert ends == {
             "memory": (at_ms, IllegalStateError),
             "topic": (at_ms, IllegalStateError),
@@ -184,12 +184,12 @@ def test_close_wakes_who_waits_in_send_flush_and_result() -> None:
 
 
 def test_close_in_a_callback_acts_as_zero_and_does_not_deadlock() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         results = []
         first = producer.send("t", b"x", callback=lambda _: results.append(producer.close(60)))
         first.result()
-        world.hub.sleep_ms(1)
+        cluster.hub.sleep_ms(1)
         assert results[0].delivered == 1
         assert producer.close() == results[0]
 
@@ -197,8 +197,8 @@ def test_close_in_a_callback_acts_as_zero_and_does_not_deadlock() -> None:
 
 
 def test_callbacks_may_send_but_not_wait() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         errors: list[Exception] = []
         more: list[SendFuture] = []
 
@@ -219,8 +219,8 @@ def test_callbacks_may_send_but_not_wait() -> None:
 
 
 def test_a_callback_that_raises_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         first = producer.send("t", b"x", callback=lambda _: 1 // 0)  # type: ignore[arg-type]  # it never returns
         second = producer.send("t", b"y")
         producer.flush()
@@ -233,16 +233,16 @@ def test_a_callback_that_raises_disturbs_nobody(caplog: pytest.LogCaptureFixture
 
 
 def test_result_waits_as_long_as_it_is_told() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"x").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         future = producer.send("t", b"y")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(ResultTimeout):
             future.result(1.5)
-        assert world.clock.now_ms() - before_ms == 1500
-        world.at(1000, world.sandbox.heal)
+        assert cluster.clock.now_ms() - before_ms == 1500
+        cluster.at(1000, cluster.sandbox.heal)
         assert future.result(1.5).offset == 1
         producer.close()
 
@@ -250,20 +250,20 @@ def test_result_waits_as_long_as_it_is_told() -> None:
 
 
 def test_send_waits_for_memory_until_it_is_free_or_max_block_ms() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"buffer.memory": "4000", "batch.size": "1000", "max.block.ms": "700"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"buffer.memory": "4000", "batch.size": "1000", "max.block.ms": "700"})
         producer.send("t", b"x").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
         for _ in range(3):
             producer.send("t", bytes(1000))
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(MaxBlockTimeout, match=r"buffer\.memory"):
             producer.send("t", bytes(1000))
-        assert world.clock.now_ms() - before_ms == 700
-        world.at(500, world.sandbox.heal)
-        before_ms = world.clock.now_ms()
+        assert cluster.clock.now_ms() - before_ms == 700
+        cluster.at(500, cluster.sandbox.heal)
+        before_ms = cluster.clock.now_ms()
         assert producer.send("t", bytes(1000)).result().offset == 4
-        assert 500 <= world.clock.now_ms() - before_ms < 520
+        assert 500 <= cluster.clock.now_ms() - before_ms < 520
         assert producer.close().delivered == 5
         assert producer._memory.used_bytes == 0
 
@@ -271,9 +271,9 @@ def test_send_waits_for_memory_until_it_is_free_or_max_block_ms() -> None:
 
 
 def test_flush_reports_what_failed_before_it_once() -> None:
-    def app(world: SimCluster) -> None:
-        world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        cluster.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
+        producer = cluster.producer()
         failing = producer.send("small", bytes(1000))
         assert failing.exception() is not None
         with pytest.raises(UndeliveredError) as caught:
@@ -286,61 +286,61 @@ def test_flush_reports_what_failed_before_it_once() -> None:
 
 
 def test_leaving_the_block_with_a_record_undelivered_raises() -> None:
-    def app(world: SimCluster) -> None:
-        world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
-        with pytest.raises(UndeliveredError), world.producer() as producer:
+    def app(cluster: SimCluster) -> None:
+        cluster.sandbox.create_topic("small", 1, properties={"max.message.bytes": "100"})
+        with pytest.raises(UndeliveredError), cluster.producer() as producer:
             producer.send("small", bytes(1000))
 
     run(app)
 
 
 def test_a_partition_that_does_not_exist_is_refused_by_one_answer() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.partitions_for("t")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(KafkaError, match="the topic has 1 partition"):
             producer.send("t", b"x", partition=1)
-        assert world.clock.now_ms() - before_ms < 200
+        assert cluster.clock.now_ms() - before_ms < 200
         producer.close()
 
     run(app)
 
 
 def test_unknown_and_invalid_topics() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"max.block.ms": "1000"})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"max.block.ms": "1000"})
         with pytest.raises(KafkaError, match="INVALID_TOPIC"):
             producer.send("not a topic", b"x")
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(MaxBlockTimeout, match="UNKNOWN_TOPIC_OR_PARTITION"):
             producer.send("nowhere", b"x")
-        assert world.clock.now_ms() - before_ms == 1000
+        assert cluster.clock.now_ms() - before_ms == 1000
         producer.close()
 
     run(app, settings=ClusterSettings(auto_create_topics_enable=False))
 
 
 def test_large_record_gets_its_turn_among_threads_of_small_ones() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"buffer.memory": 1_000_000, "max.block.ms": 15_000, "linger.ms": 5})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"buffer.memory": 1_000_000, "max.block.ms": 15_000, "linger.ms": 5})
         producer.partitions_for("t")
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.DELAY, ms=50)
+            cluster.sandbox.start_fault(node_id, Fault.DELAY, ms=50)
         is_over = False
 
         def small() -> None:
             while not is_over:
                 producer.send("t", bytes(9000))
 
-        threads = [world.hub.spawn(f"small-{number}", small) for number in range(3)]
-        world.hub.sleep_ms(1000)
-        before_ms = world.clock.now_ms()
+        threads = [cluster.hub.spawn(f"small-{number}", small) for number in range(3)]
+        cluster.hub.sleep_ms(1000)
+        before_ms = cluster.clock.now_ms()
         producer.send("t", bytes(600_000))
-        waited_ms = world.clock.now_ms() - before_ms
+        waited_ms = cluster.clock.now_ms() - before_ms
         is_over = True
         while any(thread.is_alive for thread in threads):
-            world.hub.sleep_ms(1)
+            cluster.hub.sleep_ms(1)
         assert waited_ms < 4000  # until what was sent before it is acknowledged, and nothing that came later
         assert producer.close(10).undelivered == 0
 

@@ -21,11 +21,11 @@ TOPICS = {"t": PARTITIONS}
 class Load:
     """An application that keeps many batches of each partition waiting, until it is stopped."""
 
-    def __init__(self, world: SimCluster, producer: Producer) -> None:
-        self._world = world
+    def __init__(self, cluster: SimCluster, producer: Producer) -> None:
+        self._world = cluster
         self._producer = producer
         self._is_stopped = False
-        world.hub.spawn("load", self._fill)
+        cluster.hub.spawn("load", self._fill)
 
     def _fill(self) -> None:
         waiting: dict[int, deque[SendFuture]] = {partition: deque() for partition in range(PARTITIONS)}
@@ -37,22 +37,22 @@ class Load:
                     futures.append(self._producer.send("t", bytes(100), partition=partition))
             self._world.hub.sleep_ms(10)
 
-    def stop(self, world: SimCluster) -> None:
+    def stop(self, cluster: SimCluster) -> None:
         self._is_stopped = True
-        world.sandbox.heal()
-        world.hub.sleep_ms(1000)
+        cluster.sandbox.heal()
+        cluster.hub.sleep_ms(1000)
         self._producer.flush()
         self._producer.close()
 
 
-def saturate(world: SimCluster, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
+def saturate(cluster: SimCluster, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
     """Return a producer whose brokers all have five requests in flight, and each free slot is taken at once."""
     for node in (1, 2, 3):
-        world.sandbox.start_fault(node, Fault.DELAY, ms=ANSWER_MS)
-    producer = world.producer({**SATURATED, **(properties or {})})
+        cluster.sandbox.start_fault(node, Fault.DELAY, ms=ANSWER_MS)
+    producer = cluster.producer({**SATURATED, **(properties or {})})
     producer.partitions_for("t")
-    load = Load(world, producer)
-    world.hub.sleep_ms(2000)
+    load = Load(cluster, producer)
+    cluster.hub.sleep_ms(2000)
     assert producer.metrics().batches_in_flight >= 15
     return producer, load
 
@@ -60,42 +60,42 @@ def saturate(world: SimCluster, properties: dict[str, object] | None = None) -> 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("idempotent", ["true", "false"])
 def test_metadata_of_a_new_topic_comes_within_a_second(seed: int, idempotent: str) -> None:
-    def app(world: SimCluster) -> None:
-        producer, load = saturate(world, {"enable.idempotence": idempotent})
-        start_ms = world.hub.now_ms
+    def app(cluster: SimCluster) -> None:
+        producer, load = saturate(cluster, {"enable.idempotence": idempotent})
+        start_ms = cluster.hub.now_ms
         assert len(producer.partitions_for("new", 15)) == 2
-        assert world.hub.now_ms - start_ms <= 1000
-        load.stop(world)
+        assert cluster.hub.now_ms - start_ms <= 1000
+        load.stop(cluster)
 
     run(app, topics={**TOPICS, "new": 2}, seed=seed)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_records_reach_the_new_leader_of_a_broker_that_died_within_two_seconds(seed: int) -> None:
-    def app(world: SimCluster) -> None:
-        _, load = saturate(world)
-        dead = world.leader(0)
-        for connection in world.network.connections_of(ip=f"10.0.0.{dead}"):
+    def app(cluster: SimCluster) -> None:
+        _, load = saturate(cluster)
+        dead = cluster.leader(0)
+        for connection in cluster.network.connections_of(ip=f"10.0.0.{dead}"):
             connection.cut()
-        world.network.faults.start(LinkFault.REFUSE, ip=f"10.0.0.{dead}")
+        cluster.network.faults.start(LinkFault.REFUSE, ip=f"10.0.0.{dead}")
         for partition in range(PARTITIONS):
-            if world.leader(partition) == dead:
-                world.sandbox.move_leader("t", partition, dead % 3 + 1)
-        moved_ms = world.hub.now_ms
-        before = len(world.records(0))
-        while len(world.records(0)) == before:
-            world.hub.sleep_ms(10)
-            assert world.hub.now_ms - moved_ms <= 2000
-        load.stop(world)
+            if cluster.leader(partition) == dead:
+                cluster.sandbox.move_leader("t", partition, dead % 3 + 1)
+        moved_ms = cluster.hub.now_ms
+        before = len(cluster.records(0))
+        while len(cluster.records(0)) == before:
+            cluster.hub.sleep_ms(10)
+            assert cluster.hub.now_ms - moved_ms <= 2000
+        load.stop(cluster)
 
     run(app, topics=TOPICS, seed=seed, settings=ClusterSettings(default_replication_factor=3))
 
 
 def test_throttled_brokers_are_asked_nothing_until_they_allow_it() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": 0, "request.timeout.ms": 5000})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": 0, "request.timeout.ms": 5000})
         producer.send("t", b"first").result()
-        world.sandbox.limit(Quota.PRODUCE, 1000)
+        cluster.sandbox.limit(Quota.PRODUCE, 1000)
         futures = [producer.send("t", bytes(1000)) for _ in range(20)]
         for future in futures[:2]:
             future.result()

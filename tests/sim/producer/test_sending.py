@@ -11,26 +11,28 @@ from kctl.sandbox.quotas import Quota
 from tests.sim.kit import SimCluster, run
 
 
-def watched(world: SimCluster, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
+def watched(cluster: SimCluster, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
     """A producer and its events."""
     events: list[Event] = []
-    return Producer({"bootstrap.servers": world.bootstrap, **properties}, world.runtime, events=events.append), events
+    return Producer(
+        {"bootstrap.servers": cluster.bootstrap, **properties}, cluster.runtime, events=events.append
+    ), events
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
 def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses_them_all(window: int) -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         limit = {"max.in.flight.requests.per.connection": window}
-        producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, **limit})
+        producer, events = watched(cluster, {"batch.size": 0, "linger.ms": 0, **limit})
         producer.send("t", b"first").result()
-        world.sandbox.start_fault(world.leader(0), Fault.FREEZE)
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.FREEZE)
         for number in range(20):
             producer.send("t", b"%d" % number)
-        world.hub.sleep_ms(100)
+        cluster.hub.sleep_ms(100)
         produced = [event for event in events if isinstance(event, RequestSent) and event.api == "Produce"]
         assert len(produced) == 1 + window
         assert producer.metrics().batches_in_flight == window
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         producer.flush()
         producer.close()
 
@@ -40,10 +42,10 @@ def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses
 def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> None:
     """The broker makes us wait for many times request.timeout.ms; the requests it has meanwhile are not given up."""
 
-    def app(world: SimCluster) -> None:
-        producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, "request.timeout.ms": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer, events = watched(cluster, {"batch.size": 0, "linger.ms": 0, "request.timeout.ms": 1000})
         producer.send("t", b"first").result()
-        world.sandbox.limit(Quota.PRODUCE, 1000)
+        cluster.sandbox.limit(Quota.PRODUCE, 1000)
         futures = [producer.send("t", bytes(1000)) for _ in range(20)]
         producer.flush()
         assert all(future.exception(0) is None for future in futures)
@@ -62,8 +64,8 @@ def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> Non
 
 
 def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None:
-    def app(world: SimCluster) -> None:
-        producer, _ = watched(world, {"linger.ms": 5})
+    def app(cluster: SimCluster) -> None:
+        producer, _ = watched(cluster, {"linger.ms": 5})
         before = producer.send("t", b"before", partition=0)
         with pytest.raises(ValueError, match="timestamp_ms"):
             producer.send("t", b"", partition=0, timestamp_ms=2**63)
@@ -80,8 +82,8 @@ def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None
 
 
 def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -> None:
-    def app(world: SimCluster) -> None:
-        producer, _ = watched(world, {"linger.ms": 5})
+    def app(cluster: SimCluster) -> None:
+        producer, _ = watched(cluster, {"linger.ms": 5})
         kept: list[tuple[str, bytes | None]] = []
         producer.send("t", b"0", partition=0)
         futures = [
@@ -101,8 +103,8 @@ def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -
 
 
 def test_exit_in_a_callback_is_logged_and_the_producer_continues() -> None:
-    def app(world: SimCluster) -> None:
-        producer, _ = watched(world, {})
+    def app(cluster: SimCluster) -> None:
+        producer, _ = watched(cluster, {})
         first = producer.send("t", b"1", partition=0, callback=lambda _: sys.exit(7))
         assert first.exception() is None
         assert producer.send("t", b"2", partition=0).result().offset == 1
@@ -114,15 +116,15 @@ def test_exit_in_a_callback_is_logged_and_the_producer_continues() -> None:
 def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
     """Source: KIP-951."""
 
-    def app(world: SimCluster) -> None:
-        producer, events = watched(world, {"linger.ms": 0})
+    def app(cluster: SimCluster) -> None:
+        producer, events = watched(cluster, {"linger.ms": 0})
         producer.send("t", b"0").result()
-        leader = world.leader(0)
-        world.sandbox.move_leader("t", 0, 1 if leader != 1 else 2)
+        leader = cluster.leader(0)
+        cluster.sandbox.move_leader("t", 0, 1 if leader != 1 else 2)
         asked = sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events)
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         producer.send("t", b"1").result()
-        assert world.clock.now_ms() - before_ms < 20, "no back-off either"
+        assert cluster.clock.now_ms() - before_ms < 20, "no back-off either"
         assert sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events) == asked
         producer.close()
 
@@ -130,15 +132,15 @@ def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
 
 
 def test_a_topic_that_is_not_used_is_forgotten_until_it_is_used_again() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"metadata.max.idle.ms": 5000, "metadata.max.age.ms": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"metadata.max.idle.ms": 5000, "metadata.max.age.ms": 1000})
         producer.send("t", b"0").result()
         producer.send("u", b"0").result()
         for _ in range(8):
-            world.hub.sleep_ms(1000)
+            cluster.hub.sleep_ms(1000)
             producer.send("t", b"x").result()
         assert list(producer._client.metadata.cluster.topics) == ["t"]
-        world.hub.sleep_ms(7000)
+        cluster.hub.sleep_ms(7000)
         assert dict(producer._client.metadata.cluster.topics) == {}
         assert producer.send("u", b"1").result().offset == 1
         producer.close()
@@ -147,18 +149,18 @@ def test_a_topic_that_is_not_used_is_forgotten_until_it_is_used_again() -> None:
 
 
 def test_the_counts_of_a_producer_add_up() -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         properties: dict[str, object] = {"compression.type": "zstd", "linger.ms": 20, "batch.size": 1000}
-        producer, events = watched(world, properties)
+        producer, events = watched(cluster, properties)
         producer.partitions_for("u")
         for number in range(50):
             producer.send("t", b"a" * 200)
             if number % 2:
                 producer.send("u", b"b" * 100)
         producer.flush()
-        world.sandbox.start_fault(world.leader(0), Fault.RESET_ON_REQUEST)
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.RESET_ON_REQUEST)
         producer.send("t", b"again")
-        world.at(200, world.sandbox.heal)
+        cluster.at(200, cluster.sandbox.heal)
         producer.flush()
         metrics = producer.metrics()
         assert (metrics.records_sent, metrics.records_delivered, metrics.records_failed) == (76, 76, 0)
@@ -169,7 +171,7 @@ def test_the_counts_of_a_producer_add_up() -> None:
         assert 0 < metrics.compression_ratio < 0.6
         assert metrics.queue_time_avg_ms <= metrics.queue_time_max_ms <= 20 + 10
         assert (metrics.records_outstanding, metrics.buffer_used_bytes) == (0, 0)
-        logs = [world.sandbox.cluster.topics[topic].partitions[0].log for topic in ("t", "u")]
+        logs = [cluster.sandbox.cluster.topics[topic].partitions[0].log for topic in ("t", "u")]
         assert metrics.bytes_sent == sum(len(batch.data) for log in logs for batch in log.batches)
         producer.close()
 
@@ -177,37 +179,37 @@ def test_the_counts_of_a_producer_add_up() -> None:
 
 
 def test_record_that_lingers_wakes_the_loop_once_and_a_full_batch_leaves_at_once() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": 50, "batch.size": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": 50, "batch.size": 1000})
         producer.send("t", b"warm", partition=0).result()
-        world.hub.sleep_ms(100)
+        cluster.hub.sleep_ms(100)
         wakes: list[int] = []
         wakeup = producer._mailbox._wakeup
 
         def counted() -> None:
-            wakes.append(world.clock.now_ms())
+            wakes.append(cluster.clock.now_ms())
             wakeup()
 
         producer._mailbox._wakeup = counted
         done: list[int] = []
 
         def send(value: bytes) -> None:
-            producer.send("t", value, partition=0, callback=lambda _: done.append(world.clock.now_ms() - began_ms))
+            producer.send("t", value, partition=0, callback=lambda _: done.append(cluster.clock.now_ms() - began_ms))
 
-        began_ms = world.clock.now_ms()
+        began_ms = cluster.clock.now_ms()
         for number in range(5):
             send(b"%d" % number)
-            world.hub.sleep_ms(1)
+            cluster.hub.sleep_ms(1)
         assert len(wakes) == 1
-        world.hub.sleep_ms(95)
+        cluster.hub.sleep_ms(95)
         assert len(done) == 5
         assert all(50 <= each < 60 for each in done)
         done.clear()
-        began_ms = world.clock.now_ms()
+        began_ms = cluster.clock.now_ms()
         for _ in range(2):
             send(bytes(600))
-            world.hub.sleep_ms(1)
-        world.hub.sleep_ms(20)
+            cluster.hub.sleep_ms(1)
+        cluster.hub.sleep_ms(20)
         assert len(done) == 1  # the batch that the second record does not fit into
         assert len(wakes) == 3
         producer.close()

@@ -42,14 +42,14 @@ from tests.sim.sandbox.peer import SimPeer
 
 @VERSIONS
 def test_only_what_was_committed_is_seen(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster) as producer:
             producer.begin_transaction()
             for number in range(4):
                 producer.send("t", b"1%d" % number, partition=number % 2)
-            assert seen(world) == []  # T2
+            assert seen(cluster) == []  # T2
             producer.commit_transaction()
-            assert sorted(seen(world)) == [b"10", b"11", b"12", b"13"]  # type: ignore[type-var]  # none of them is None
+            assert sorted(seen(cluster)) == [b"10", b"11", b"12", b"13"]  # type: ignore[type-var]  # none of them is None
             producer.begin_transaction()
             aborted = [producer.send("t", b"2%d" % number, partition=number % 2) for number in range(4)]
             producer.flush()
@@ -58,53 +58,53 @@ def test_only_what_was_committed_is_seen(version: int) -> None:
             producer.begin_transaction()
             producer.send("t", b"30", partition=0)
             producer.commit_transaction()
-        assert sorted(seen(world)) == [b"10", b"11", b"12", b"13", b"30"]  # type: ignore[type-var]  # T1, T3
-        assert len(seen(world, isolation="read_uncommitted")) == 9
+        assert sorted(seen(cluster)) == [b"10", b"11", b"12", b"13", b"30"]  # type: ignore[type-var]  # T1, T3
+        assert len(seen(cluster, isolation="read_uncommitted")) == 9
 
     run_version(version, app, topics={"t": 2})
 
 
 @VERSIONS
 def test_offsets_count_when_the_transaction_commits(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster) as producer:
             producer.begin_transaction()
             producer.send_offsets_to_transaction({T0: 5}, GROUP)
             producer.abort_transaction()
-            assert committed(world) is None
+            assert committed(cluster) is None
             producer.begin_transaction()
             producer.send("t", b"x")
             producer.send_offsets_to_transaction({T0: 7}, GROUP)
             producer.commit_transaction()
-            assert committed(world) == 7
+            assert committed(cluster) == 7
 
     run_version(version, app)
 
 
 @VERSIONS
 def test_commit_sends_what_lingers(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world, {"linger.ms": 20_000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             futures = [producer.send("t", b"%d" % number) for number in range(100)]
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             producer.commit_transaction()
-            assert world.clock.now_ms() - before_ms < 50
+            assert cluster.clock.now_ms() - before_ms < 50
             assert all(future.done() for future in futures)
-        assert len(seen(world)) == 100
+        assert len(seen(cluster)) == 100
 
     run_version(version, app)
 
 
 @VERSIONS
 def test_abort_does_not_send_waiting_records(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world, {"linger.ms": 20_000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             future = producer.send("t", b"x")
             producer.abort_transaction()
             assert isinstance(future.exception(), TransactionAbortedError)
-        assert seen(world, isolation="read_uncommitted") == []
+        assert seen(cluster, isolation="read_uncommitted") == []
 
     run_version(version, app)
 
@@ -115,8 +115,8 @@ def test_abort_does_not_send_waiting_records(version: int) -> None:
 def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
     refused: list[KafkaError] = []
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         with pytest.raises(IllegalStateError, match=r"begin_transaction\(\) comes first"):
             producer.send("t", b"x")
 
@@ -139,8 +139,8 @@ def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
 
 
 def test_without_a_transactional_id_there_are_no_transactions() -> None:
-    def app(world: SimCluster) -> None:
-        with world.producer() as producer, pytest.raises(IllegalStateError, match=r"transactional\.id"):
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer() as producer, pytest.raises(IllegalStateError, match=r"transactional\.id"):
             producer.init_transactions()
 
     run_version(2, app)
@@ -148,8 +148,8 @@ def test_without_a_transactional_id_there_are_no_transactions() -> None:
 
 @VERSIONS
 def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world, {"max.request.size": 1000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster, {"max.request.size": 1000}) as producer:
             producer.begin_transaction()
             producer.send("t", b"small")
             with pytest.raises(RecordTooLargeError):
@@ -162,7 +162,7 @@ def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(ver
             producer.begin_transaction()
             producer.send("t", b"next")
             producer.commit_transaction()
-        assert seen(world) == [b"next"]
+        assert seen(cluster) == [b"next"]
 
     run_version(version, app)
 
@@ -182,24 +182,24 @@ def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(ver
 def test_after_a_refused_record_the_transaction_is_aborted_and_the_next_one_is_whole(
     code: ErrorCode, version: int
 ) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster) as producer:
             producer.begin_transaction()
             producer.send("t", b"first", partition=0).result()
-            world.sandbox.fail_requests("Produce", code, times=1)
+            cluster.sandbox.fail_requests("Produce", code, times=1)
             lost = producer.send("t", b"lost", partition=1)
             with pytest.raises(AbortableTransactionError) as caught:
                 producer.commit_transaction()
             assert isinstance(caught.value.cause, BrokerError)
             assert caught.value.cause.code == code
             assert lost.exception() is not None
-            world.sandbox.heal()
+            cluster.sandbox.heal()
             producer.abort_transaction()
             producer.begin_transaction()
             for partition in (0, 1):
                 producer.send("t", b"next", partition=partition)
             producer.commit_transaction()
-        assert seen(world) == [b"next", b"next"]
+        assert seen(cluster) == [b"next", b"next"]
 
     run_version(version, app, topics={"t": 2})
 
@@ -209,35 +209,35 @@ def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothin
     """Between its look and the loop another thread commits: the record is not part of any transaction."""
     accepted: list[SendFuture] = []
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         first = producer.send("t", b"in time")
 
         def late() -> None:  # its look was in time, and the commit came first
-            event = SendFuture(producer._mailbox, "t", 0, None, b"too late", (), 0, world.clock.now_ms(), 100, None)
+            event = SendFuture(producer._mailbox, "t", 0, None, b"too late", (), 0, cluster.clock.now_ms(), 100, None)
             assert producer._memory.try_acquire(event)
             producer._mailbox.post_record(event)
             accepted.append(event)
 
-        world.hub.call_later_ms(1, "another thread", late)
+        cluster.hub.call_later_ms(1, "another thread", late)
         producer.commit_transaction()
-        world.hub.sleep_ms(10)
+        cluster.hub.sleep_ms(10)
         assert first.exception() is None
         assert isinstance(accepted[0].exception(), IllegalStateError)
         producer.begin_transaction()
         producer.send("t", b"next")
         producer.commit_transaction()
         producer.close()
-        assert seen(world) == [b"in time", b"next"]
+        assert seen(cluster) == [b"in time", b"next"]
 
     run_version(version, app)
 
 
 @VERSIONS
 def test_flush_after_an_abort_does_not_report_its_lost_records(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        with transactional(world, {"linger.ms": 20_000}) as producer:
+    def app(cluster: SimCluster) -> None:
+        with transactional(cluster, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
             producer.send("t", b"aborted")
             producer.abort_transaction()
@@ -245,7 +245,7 @@ def test_flush_after_an_abort_does_not_report_its_lost_records(version: int) -> 
             producer.send("t", b"next")
             producer.flush()
             producer.commit_transaction()
-        assert seen(world) == [b"next"]
+        assert seen(cluster) == [b"next"]
 
     run_version(version, app)
 
@@ -276,56 +276,56 @@ SAYS = {
 def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
     call: str, timeout_ms: int, fault: Fault, version: int
 ) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world, is_ready=call != "init")
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, is_ready=call != "init")
         if call != "init":
             producer.begin_transaction()
             producer.send("t", b"x").result()
-        world.break_all(fault)
-        before_ms = world.clock.now_ms()
+        cluster.break_all(fault)
+        before_ms = cluster.clock.now_ms()
         error = _timeout(producer, call, timeout_ms)
         if error is not None:
-            assert world.clock.now_ms() - before_ms == error.elapsed_ms == timeout_ms
+            assert cluster.clock.now_ms() - before_ms == error.elapsed_ms == timeout_ms
             assert SAYS[call] in str(error)
             assert sum(int(entry.split()[-2]) for entry in error.time_breakdown) == timeout_ms
         else:
             assert fault is Fault.BLACKHOLE  # connections that are there live on
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         if error is not None:
             assert _timeout(producer, call, 60_000) is None
         if call == "offsets":
             producer.commit_transaction()
         result = producer.close()
         assert result.transaction is None
-        assert seen(world) == ([] if call in ("init", "abort") else [b"x"])
-        assert committed(world) == (7 if call == "offsets" else None)
+        assert seen(cluster) == ([] if call in ("init", "abort") else [b"x"])
+        assert committed(cluster) == (7 if call == "offsets" else None)
 
     run_version(version, app)
 
 
 @VERSIONS
 def test_a_leader_that_hangs_ends_the_commit_by_delivery_timeout_and_nothing_is_seen(version: int) -> None:
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         properties = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2000, "linger.ms": 0}
-        producer = transactional(world, properties)
+        producer = transactional(cluster, properties)
         producer.begin_transaction()
         producer.send("t", b"ok", partition=0).result()
-        leader_id = world.leader(1)
-        world.sandbox.move_transaction_coordinator(NAME, leader_id % 3 + 1)
-        before_ms = world.clock.now_ms()
-        world.sandbox.start_fault(leader_id, Fault.FREEZE)
+        leader_id = cluster.leader(1)
+        cluster.sandbox.move_transaction_coordinator(NAME, leader_id % 3 + 1)
+        before_ms = cluster.clock.now_ms()
+        cluster.sandbox.start_fault(leader_id, Fault.FREEZE)
         producer.send("t", b"lost", partition=1)
         with pytest.raises(AbortableTransactionError) as caught:
             producer.commit_transaction()
         assert isinstance(caught.value.cause, DeliveryTimeout)
-        assert world.clock.now_ms() - before_ms == 3000
+        assert cluster.clock.now_ms() - before_ms == 3000
         producer.abort_transaction(10)
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         producer.begin_transaction()
         producer.send("t", b"next", partition=1)
         producer.commit_transaction()
         producer.close()
-        assert seen(world) == [b"next"]
+        assert seen(cluster) == [b"next"]
 
     run_version(version, app, topics={"t": 2})
 
@@ -335,20 +335,20 @@ def test_a_leader_that_hangs_ends_the_commit_by_delivery_timeout_and_nothing_is_
 
 @VERSIONS
 def test_a_coordinator_that_stands_still_is_left_when_it_is_replaced(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
-        world.sandbox.move_leader("t", 0, coordinator(world) % 3 + 1)
+        cluster.sandbox.move_leader("t", 0, coordinator(cluster) % 3 + 1)
         producer.send("t", b"x").result()
-        old_id = coordinator(world)
-        world.sandbox.start_fault(old_id, Fault.FREEZE)
-        world.at(500, lambda: world.sandbox.move_transaction_coordinator(NAME, old_id % 3 + 1))
-        before_ms = world.clock.now_ms()
+        old_id = coordinator(cluster)
+        cluster.sandbox.start_fault(old_id, Fault.FREEZE)
+        cluster.at(500, lambda: cluster.sandbox.move_transaction_coordinator(NAME, old_id % 3 + 1))
+        before_ms = cluster.clock.now_ms()
         producer.commit_transaction()
-        assert 1000 <= world.clock.now_ms() - before_ms < 1500
+        assert 1000 <= cluster.clock.now_ms() - before_ms < 1500
         producer.close()
-        world.sandbox.heal()
-        assert seen(world) == [b"x"]
+        cluster.sandbox.heal()
+        assert seen(cluster) == [b"x"]
 
     run_version(version, app)
 
@@ -359,18 +359,18 @@ def test_a_coordinator_that_stands_still_is_left_when_it_is_replaced(version: in
     [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE],
 )
 def test_a_coordinator_in_trouble_is_asked_again_until_it_is_well(code: ErrorCode, version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         producer.send("t", b"x").result()
         producer.send_offsets_to_transaction({T0: 7}, GROUP)
-        world.sandbox.trouble_transaction_coordinator(NAME, code)
+        cluster.sandbox.trouble_transaction_coordinator(NAME, code)
         with pytest.raises(MaxBlockTimeout, match=code.name):
             producer.commit_transaction(2)
-        world.sandbox.trouble_transaction_coordinator(NAME, None)
+        cluster.sandbox.trouble_transaction_coordinator(NAME, None)
         producer.commit_transaction(2)
         producer.close()
-        assert (seen(world), committed(world)) == ([b"x"], 7)
+        assert (seen(cluster), committed(cluster)) == ([b"x"], 7)
 
     run_version(version, app)
 
@@ -378,17 +378,17 @@ def test_a_coordinator_in_trouble_is_asked_again_until_it_is_well(code: ErrorCod
 @VERSIONS
 @pytest.mark.parametrize("times", [1, 3])
 def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world, {"request.timeout.ms": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"request.timeout.ms": 1000})
         for number in range(times):
             producer.begin_transaction()
             producer.send("t", b"%d" % number).result()
-            node_id = coordinator(world)
-            world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
-            world.at(1500, lambda n=node_id: world.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]  # a default has no type for mypy
+            node_id = coordinator(cluster)
+            cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+            cluster.at(1500, lambda n=node_id: cluster.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]  # a default has no type for mypy
             producer.commit_transaction()
         producer.close()
-        assert seen(world) == [b"%d" % number for number in range(times)]
+        assert seen(cluster) == [b"%d" % number for number in range(times)]
 
     run_version(version, app)
 
@@ -397,27 +397,27 @@ def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
 def test_an_end_that_arrives_late_does_not_end_the_next_transaction(version: int) -> None:
     """T8: the end of the first transaction, sent again by the network while the second is open."""
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world, {"request.timeout.ms": 1000})
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"request.timeout.ms": 1000})
         producer.begin_transaction()
         producer.send("t", b"first").result()
-        node_id = coordinator(world)
-        world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
-        world.at(1500, lambda: world.sandbox.heal())
+        node_id = coordinator(cluster)
+        cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+        cluster.at(1500, lambda: cluster.sandbox.heal())
         producer.commit_transaction()
         producer.begin_transaction()
         producer.send("t", b"second, half").result()
-        peer = SimPeer(world.hub, world.network)
+        peer = SimPeer(cluster.hub, cluster.network)
         assert peer.connect(1, node_id)
         late = EndTxnRequest(transactional_id=NAME, producer_id=1000, producer_epoch=0, committed=True)
         answer = peer.call(1, late, EndTxnResponse, 4)
         assert answer is not None
         assert answer.error_code != 0
         peer.selector.shutdown()
-        assert seen(world) == [b"first"]
+        assert seen(cluster) == [b"first"]
         producer.send("t", b"second, whole")
         producer.commit_transaction()
         producer.close()
-        assert seen(world) == [b"first", b"second, half", b"second, whole"]
+        assert seen(cluster) == [b"first", b"second, half", b"second, whole"]
 
     run_version(version, app)

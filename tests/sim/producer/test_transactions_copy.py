@@ -45,13 +45,13 @@ REFUSALS = {
 }
 
 
-def plan_faults(world: SimCluster, rng: Random) -> None:
+def plan_faults(cluster: SimCluster, rng: Random) -> None:
     """Break nodes, move leaders and coordinators and refuse requests until CHAOS_MS, then heal everything."""
     at_ms = 0
-    sandbox = world.sandbox
+    sandbox = cluster.sandbox
 
     def do(action: Callable[[], None]) -> None:
-        world.at(at_ms, action)
+        cluster.at(at_ms, action)
 
     while (at_ms := at_ms + rng.randrange(50, 1500)) < CHAOS_MS:
         node_id, partition, kind = rng.randrange(1, 4), rng.randrange(PARTITIONS), rng.random()
@@ -70,15 +70,15 @@ def plan_faults(world: SimCluster, rng: Random) -> None:
             ms = rng.choice([20, 900, 1100]) if fault is Fault.DELAY else 0
             do(lambda n=node_id, f=fault, m=ms: sandbox.start_fault(n, f, ms=m))  # type: ignore[misc]  # a default has no type for mypy
             healed_ms = at_ms + rng.choice([1, 80, 1000, 1001, 4000])
-            world.at(healed_ms, lambda n=node_id, f=fault: sandbox.stop_fault(n, f))  # type: ignore[misc]  # a default has no type for mypy
-    world.at(CHAOS_MS, sandbox.heal)
+            cluster.at(healed_ms, lambda n=node_id, f=fault: sandbox.stop_fault(n, f))  # type: ignore[misc]  # a default has no type for mypy
+    cluster.at(CHAOS_MS, sandbox.heal)
 
 
 class Copier:
     """Instances of one transactional.id, one after the other, which copy topic `in` to topic `out`."""
 
-    def __init__(self, world: SimCluster, rng: Random, properties: Mapping[str, object]) -> None:
-        self.world = world
+    def __init__(self, cluster: SimCluster, rng: Random, properties: Mapping[str, object]) -> None:
+        self.world = cluster
         self.rng = rng
         self.properties = properties
         self.done: dict[TopicPartition, int] = {}
@@ -208,15 +208,15 @@ def copy(seed: int) -> Copier:
     }
     copiers: list[Copier] = []
 
-    def app(world: SimCluster) -> None:
-        with world.producer() as filler:
+    def app(cluster: SimCluster) -> None:
+        with cluster.producer() as filler:
             for number in range(RECORDS):
                 filler.send("in", b"%d" % number, partition=number % PARTITIONS)
-        plan_faults(world, rng)
-        copier = Copier(world, rng, properties)
+        plan_faults(cluster, rng)
+        copier = Copier(cluster, rng, properties)
         copiers.append(copier)
         copier.run()
-        values = [value or b"" for value in seen(world, "out")]
+        values = [value or b"" for value in seen(cluster, "out")]
         assert sorted(int(value.split()[1]) for value in values) == list(range(RECORDS)), "T4: exactly once"
         parts: dict[bytes, int] = {}
         for value in values:
@@ -224,7 +224,7 @@ def copy(seed: int) -> Copier:
             parts[tag] = parts.get(tag, 0) + 1
         assert all(count == int(tag.split(b"/")[1]) for tag, count in parts.items()), "T3: whole"
         for partition in range(PARTITIONS):
-            offset = committed(world, TopicPartition("in", partition))
+            offset = committed(cluster, TopicPartition("in", partition))
             assert offset == RECORDS // PARTITIONS, "T4: the committed offset"
 
     settings = ClusterSettings(transaction_version=version)

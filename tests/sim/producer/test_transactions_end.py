@@ -39,11 +39,11 @@ from tests.sim.kit.transactions import (
 @VERSIONS
 @pytest.mark.parametrize("call", ["commit", "abort", "offsets", "send"])
 def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(call: str, version: int) -> None:
-    def app(world: SimCluster) -> None:
-        first = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        first = transactional(cluster)
         first.begin_transaction()
         first.send("t", b"of the first").result()
-        second = transactional(world)
+        second = transactional(cluster)
         second.begin_transaction()
         second.send("t", b"of the second").result()
         if call == "send":
@@ -58,7 +58,7 @@ def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(ca
         first.close()
         second.commit_transaction()
         second.close()
-        assert seen(world) == [b"of the second"]  # T5
+        assert seen(cluster) == [b"of the second"]  # T5
 
     run_version(version, app)
 
@@ -68,21 +68,21 @@ def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(ca
 def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol: str, version: int) -> None:
     """KIP-447: the generation says who may commit; a rebalance fences as a second instance does."""
 
-    def app(world: SimCluster) -> None:
+    def app(cluster: SimCluster) -> None:
         properties = {
-            "bootstrap.servers": world.bootstrap,
+            "bootstrap.servers": cluster.bootstrap,
             "group.id": "g",
             "group.protocol": protocol,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
         }
-        first, second = Consumer(properties, world.runtime), Consumer(properties, world.runtime)
+        first, second = Consumer(properties, cluster.runtime), Consumer(properties, cluster.runtime)
         first.subscribe(["in"])
         while not first.assignment:
             first.poll(timeout=1)
         member = first.group_metadata()
         assert member.member_id
-        producer = transactional(world)
+        producer = transactional(cluster)
         producer.begin_transaction()
         producer.send("t", b"x")
         producer.send_offsets_to_transaction({T0: 1}, member)  # still a member
@@ -100,7 +100,7 @@ def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol:
         producer.commit_transaction()
         producer.close()
         second.close()
-        assert (seen(world), committed(world)) == ([b"y"], 3)
+        assert (seen(cluster), committed(cluster)) == ([b"y"], 3)
 
     run_version(version, app, topics={"t": 1, "in": 1})
 
@@ -110,8 +110,8 @@ def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol:
 
 @VERSIONS
 def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world, {"linger.ms": 20_000})
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"linger.ms": 20_000})
         producer.begin_transaction()
         sent = producer.send("t", b"sent", partition=0)
         producer.flush()
@@ -120,8 +120,8 @@ def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
         assert (result.delivered, result.failed, result.unknown, result.transaction) == (1, 1, 0, "aborted")
         assert sent.exception() is None
         assert isinstance(waiting.exception(), TransactionAbortedError)
-        assert seen(world) == []
-        assert world.sandbox.cluster.topics["t"].partitions[0].log.last_stable_offset == 2  # record and marker
+        assert seen(cluster) == []
+        assert cluster.sandbox.cluster.topics["t"].partitions[0].log.last_stable_offset == 2  # record and marker
 
     run_version(version, app)
 
@@ -133,17 +133,17 @@ def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
 def test_close_ends_by_its_deadline_whatever_is_open(
     timeout_ms: int, fault: Fault, version: int, *, is_committing: bool
 ) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         producer.send("t", b"x").result()
-        world.break_all(fault)
+        cluster.break_all(fault)
         if is_committing:
             with contextlib.suppress(MaxBlockTimeout):
                 producer.commit_transaction(0.05)
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         result = producer.close(timeout_ms / 1000)
-        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert cluster.clock.now_ms() - before_ms == timeout_ms
         assert result.transaction == ("unknown" if is_committing else "open")
 
     run_version(version, app)
@@ -151,13 +151,13 @@ def test_close_ends_by_its_deadline_whatever_is_open(
 
 @VERSIONS
 def test_close_of_a_transaction_that_no_broker_knows_of_waits_for_nothing(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         future = producer.send("t", b"never sent")
-        before_ms = world.hub.now_ms
+        before_ms = cluster.hub.now_ms
         result = producer.close(5)
-        assert world.hub.now_ms - before_ms < 100
+        assert cluster.hub.now_ms - before_ms < 100
         assert result.transaction == "aborted"
         assert isinstance(future.exception(0), TransactionAbortedError)
 
@@ -166,17 +166,17 @@ def test_close_of_a_transaction_that_no_broker_knows_of_waits_for_nothing(versio
 
 @VERSIONS
 def test_close_with_zero_sends_nothing(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         producer.send("t", b"x").result()
         lost = producer.send("t", b"y")
         result = producer.close(0)
         assert (result.delivered, result.transaction) == (1, "open")
         assert isinstance(lost.exception(), CloseTimeout | IllegalStateError | TransactionAbortedError)
-        world.hub.sleep_ms(1000)
-        assert seen(world) == []
-        log = world.sandbox.cluster.topics["t"].partitions[0].log
+        cluster.hub.sleep_ms(1000)
+        assert seen(cluster) == []
+        log = cluster.sandbox.cluster.topics["t"].partitions[0].log
         assert (log.end_offset, log.last_stable_offset) == (1, 0)  # neither a record nor a marker followed
 
     run_version(version, app)
@@ -186,11 +186,11 @@ def test_close_with_zero_sends_nothing(version: int) -> None:
 def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
     outcomes: list[KafkaError | None] = []
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         producer.begin_transaction()
         producer.send("t", b"x").result()
-        world.break_all(Fault.FREEZE)
+        cluster.break_all(Fault.FREEZE)
 
         def commit() -> None:
             try:
@@ -198,12 +198,12 @@ def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
             except KafkaError as error:
                 outcomes.append(error)
 
-        world.hub.spawn("other", commit)
-        world.hub.sleep_ms(100)
-        before_ms = world.clock.now_ms()
+        cluster.hub.spawn("other", commit)
+        cluster.hub.sleep_ms(100)
+        before_ms = cluster.clock.now_ms()
         assert producer.close(1).transaction == "unknown"
-        assert world.clock.now_ms() - before_ms == 1000
-        world.hub.sleep_ms(1)
+        assert cluster.clock.now_ms() - before_ms == 1000
+        cluster.hub.sleep_ms(1)
 
     run_version(version, app)
     assert isinstance(outcomes[0], IllegalStateError)
@@ -211,18 +211,18 @@ def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
 
 @VERSIONS
 def test_a_transaction_open_for_too_long_is_aborted_by_the_broker_and_only_close_is_left(version: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = transactional(world, {"transaction.timeout.ms": 4000})
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"transaction.timeout.ms": 4000})
         producer.begin_transaction()
         producer.send("t", b"x").result()
-        world.hub.sleep_ms(5000)
+        cluster.hub.sleep_ms(5000)
         with pytest.raises(FatalTransactionError, match="PRODUCER_FENCED" if version == 1 else "INVALID_TXN_STATE"):
             producer.commit_transaction()
         producer.close()
-        with transactional(world) as second:
+        with transactional(cluster) as second:
             second.begin_transaction()
             second.send("t", b"y")
             second.commit_transaction()
-        assert seen(world) == [b"y"]
+        assert seen(cluster) == [b"y"]
 
     run_version(version, app)

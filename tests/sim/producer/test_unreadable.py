@@ -17,23 +17,23 @@ from tests.sim.producer.test_delivery import numbers
 EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
 
 
-def damage(world: SimCluster, how: int) -> None:
+def damage(cluster: SimCluster, how: int) -> None:
     """Damage the next answer on each connection."""
-    for connection in world.network.connections_of():
+    for connection in cluster.network.connections_of():
         connection.damage(CHANGES[how])
 
 
 @EACH_DAMAGE
 @pytest.mark.parametrize("window", [1, 5])
 def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how: int, window: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"max.in.flight.requests.per.connection": window})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"max.in.flight.requests.per.connection": window})
         producer.send("t", b"0").result()
-        damage(world, how)
+        damage(cluster, how)
         futures = []
         for number in range(1, 7):
             futures.append(producer.send("t", b"%d" % number))
-            world.hub.sleep_ms(1)
+            cluster.hub.sleep_ms(1)
         assert [future.result().offset for future in futures] == list(range(1, 7))
         assert producer.close()[:3] == (7, 0, 0)
 
@@ -47,10 +47,10 @@ def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_
     code = ErrorCode.REBALANCE_IN_PROGRESS
     monkeypatch.setattr(produce, "_WRITTEN_ALL_THE_SAME", (code,))
 
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.send("t", b"0").result()
-        world.sandbox.fail_requests("Produce", code)
+        cluster.sandbox.fail_requests("Produce", code)
         error = producer.send("t", b"1").exception()
         assert isinstance(error, BrokerError)
         assert error.code == code
@@ -62,21 +62,21 @@ def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_
 
 @pytest.mark.parametrize("how", range(len(UNREADABLE)))
 def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline(how: int) -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "linger.ms": 0})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "linger.ms": 0})
         producer.send("t", b"0").result()
 
         def again() -> None:
-            damage(world, how)
-            if world.clock.now_ms() < end_ms:
-                world.at(1, again)
+            damage(cluster, how)
+            if cluster.clock.now_ms() < end_ms:
+                cluster.at(1, again)
 
-        sent_at_ms = world.clock.now_ms()
+        sent_at_ms = cluster.clock.now_ms()
         end_ms = sent_at_ms + 3000
         again()
         future = producer.send("t", b"1")
         error = future.exception()
-        assert world.clock.now_ms() == end_ms
+        assert cluster.clock.now_ms() == end_ms
         assert isinstance(error, DeliveryTimeout)
         assert isinstance(error.cause, ConnectionLost)
         assert isinstance(error.cause.__cause__, RemoteProtocolError)
@@ -86,23 +86,23 @@ def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline
 
 
 def test_an_answer_with_bytes_after_its_end_is_read() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer({"linger.ms": 0})
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer({"linger.ms": 0})
         producer.send("t", b"0").result()
-        damage(world, CHANGES.index(with_surplus))
-        sent_at_ms = world.clock.now_ms()
+        damage(cluster, CHANGES.index(with_surplus))
+        sent_at_ms = cluster.clock.now_ms()
         assert producer.send("t", b"1").result().offset == 1
-        assert world.clock.now_ms() - sent_at_ms == 2, "one round trip: nothing is sent again"
+        assert cluster.clock.now_ms() - sent_at_ms == 2, "one round trip: nothing is sent again"
         producer.close()
 
     assert run(app).values(0) == numbers(2)
 
 
 def test_unreadable_producer_id_is_asked_for_again() -> None:
-    def app(world: SimCluster) -> None:
-        producer = world.producer()
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
         producer.partitions_for("t")
-        damage(world, 0)
+        damage(cluster, 0)
         assert producer.send("t", b"0").result().offset == 0
         producer.close()
 
@@ -115,28 +115,28 @@ def test_unreadable_producer_id_is_asked_for_again() -> None:
 def test_transaction_survives_an_unreadable_answer(how: int, version: int, call: str) -> None:
     """Damage comes just before the call, so it hits AddPartitions, Produce, TxnOffsetCommit or EndTxn."""
 
-    def app(world: SimCluster) -> None:
-        producer = transactional(world)
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
         for number in range(3):  # what comes after it is as good as before
             producer.begin_transaction()
             if call == "send":
-                damage(world, how)
+                damage(cluster, how)
             futures = [producer.send("t", b"%d" % number) for _ in range(2)]
             if call != "send":
                 futures[0].result()
             if call == "offsets":
-                damage(world, how)
+                damage(cluster, how)
             producer.send_offsets_to_transaction({T0: number}, GROUP, 5)
             if call in ("commit", "abort"):
-                damage(world, how)
-            before_ms = world.clock.now_ms()
+                damage(cluster, how)
+            before_ms = cluster.clock.now_ms()
             if call == "abort":
                 producer.abort_transaction(5)
             else:
                 producer.commit_transaction(5)
-            assert world.clock.now_ms() - before_ms < 2000
+            assert cluster.clock.now_ms() - before_ms < 2000
         producer.close()
-        assert seen(world) == ([] if call == "abort" else [b"0", b"0", b"1", b"1", b"2", b"2"])
-        assert committed(world, T0) == (None if call == "abort" else 2)
+        assert seen(cluster) == ([] if call == "abort" else [b"0", b"0", b"1", b"1", b"2", b"2"])
+        assert committed(cluster, T0) == (None if call == "abort" else 2)
 
     run_version(version, app)
