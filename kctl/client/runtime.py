@@ -72,7 +72,11 @@ class Selectable(Protocol):
         ...
 
     def expect(self, channel: int, count: int) -> None:
-        """Note that at least `count` bytes are still to come: a poll may wait for many of them instead of the first."""
+        """Read the next `count` bytes by themselves; 0: whatever comes.
+
+        They belong together and are sure to come: a poll may wait for many of them instead of the first. None behind
+        them is read with them, until the next `expect`.
+        """
         ...
 
     def unsent_bytes(self, channel: int) -> int:

@@ -56,7 +56,7 @@ def _measured(properties: Properties, sampled: dict[str, OffsetRange], runtime: 
                 raise _late(consumer, next(iter(left.values())), timer)
             if left.pop(chunk.topic_partition, None) is not None:
                 offsets = chunk.next_offset - chunk.fetch_offset
-                found[chunk.topic] = len(chunk.data) / offsets if offsets > 0 else 0.0
+                found[chunk.topic] = chunk.size_bytes / offsets if offsets > 0 else 0.0
                 consumer.pause([chunk.topic_partition])
     finally:
         consumer.close(0)

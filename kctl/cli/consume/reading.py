@@ -232,7 +232,7 @@ class Reading:
         self._wrote(tp, reader.next_offset)
         if chunk.next_offset >= end:
             self._reached_end(tp)
-        self._read_bytes, before = self._read_bytes + len(chunk.data), self._read_bytes
+        self._read_bytes, before = self._read_bytes + chunk.size_bytes, self._read_bytes
         if before < BULK_BYTES <= self._read_bytes and self.written < self._limits.records:
             from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
 

@@ -144,7 +144,7 @@ def _read(
             if part.error_code:
                 yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
             elif key in offsets:
-                yield key, _first(key, offsets[key], part.records or b"", part.high_watermark, make)
+                yield key, _first(key, offsets[key], bytes(part.records or b""), part.high_watermark, make)
 
 
 def _first(

@@ -21,7 +21,8 @@ class FetchedChunk(NamedTuple):
         epoch: the decision of the application that this answers (see events.py).
         fetch_offset: records before it were not asked for, though the first batch may hold some.
         next_offset: the position after the whole chunk; past compacted gaps and control batches.
-        data: batches as they lie in the log; the last may be cut short, which the reader knows as the end.
+        buffer, start, end: `buffer[start:end]` are batches as they lie in the log; the last may be cut short, which the
+            reader knows as the end. The buffer may be the whole response. `end` None: that of the buffer.
         aborted_transactions: those that touch the data; None with read_uncommitted.
         check_crcs: whether the reader checks them.
         high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1: unknown.
@@ -33,7 +34,7 @@ class FetchedChunk(NamedTuple):
     epoch: int
     fetch_offset: int
     next_offset: int
-    data: bytes
+    buffer: bytes
     aborted_transactions: tuple[AbortedTransaction, ...] | None = None
     check_crcs: bool = True
     high_watermark: int = -1
@@ -41,6 +42,17 @@ class FetchedChunk(NamedTuple):
     last_stable_offset: int = -1
     leader_epoch: int = NO_EPOCH
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return (len(self.buffer) if self.end is None else self.end) - self.start
+
+    @property
+    def data(self) -> bytes:
+        """The batches by themselves, copied unless they are the whole buffer."""
+        return self.buffer[self.start : self.end]
 
     @property
     def topic(self) -> str:
@@ -53,7 +65,9 @@ class FetchedChunk(NamedTuple):
     def reader(self, stop_offset: int = MAX_OFFSET) -> BatchReader:
         """Return a decoder of the chunk's records up to `stop_offset`: as objects, or as output bytes by a plan."""
         return BatchReader(
-            self.data,
+            self.buffer,
+            start=self.start,
+            end=self.end,
             topic=self.topic,
             partition=self.partition,
             fetch_offset=self.fetch_offset,
@@ -65,7 +79,7 @@ class FetchedChunk(NamedTuple):
 
 
 class BatchWalk(NamedTuple):
-    """What the headers of some batches say: the offset after the last whole one, and where that one ends."""
+    """What the headers of some batches say: the offset after the last whole one, and where it ends in the buffer."""
 
     next_offset: int
     end: int
@@ -87,26 +101,27 @@ _SHORTEST_V2 = 61
 _SHORTEST_V0 = 26
 
 
-def walk_batches(data: bytes, fetch_offset: int) -> BatchWalk:
-    """Return where the batches in `data` end, reading nothing but their headers.
+def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | None = None) -> BatchWalk:
+    """Return where the batches in `data[start:limit]` end, reading nothing but their headers.
 
     Source: message formats 0 to 2. In a batch (v2) the last offset is base offset + last offset delta; in a message
     of v0 and v1, compressed or not, the leading offset is the last one. Batches before `fetch_offset` move nothing.
     """
-    next_offset, at, size, last_at, last_offset = fetch_offset, 0, len(data), -1, -1
+    size = len(data) if limit is None else limit
+    next_offset, at, last_at, last_offset = fetch_offset, start, -1, -1
     damage = ""
     while at + _LAST_OFFSET_DELTA_AT < size:
         base_offset, length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)
         end = at + _LENGTH_FROM + length
         magic = data[at + _MAGIC_AT]
         if magic > 2 or base_offset < 0 or length + _LENGTH_FROM < (_SHORTEST_V2 if magic == 2 else _SHORTEST_V0):
-            damage = f"impossible batch header at byte {at} (length {length}, magic {magic})"
+            damage = f"impossible batch header at byte {at - start} (length {length}, magic {magic})"
             break
         if end > size:
             break
         last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
         if last < base_offset or last < last_offset:
-            damage = f"the batch at byte {at} ends at offset {last}, before {max(base_offset, last_offset)}"
+            damage = f"the batch at byte {at - start} ends at offset {last}, before {max(base_offset, last_offset)}"
             break
         next_offset, last_offset, last_at, at = max(next_offset, last + 1), last, at, end
     return BatchWalk(next_offset, at, damage, _leader_epoch(data, last_at))

@@ -156,9 +156,9 @@ class Connection:
         return self._handshake.mechanisms_offered
 
     @property
-    def missing_bytes(self) -> int:
-        """Bytes that are sure to come, of the response that is being received; 0 in TLS, which holds some back."""
-        return 0 if self._transport.channel is not None else self._frames.missing_bytes
+    def next_read_bytes(self) -> int:
+        """How many of the next bytes to read at most, so that large responses come whole; 0: any number, as in TLS."""
+        return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
     def tls_channel(self) -> "TlsChannel | None":
         """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
@@ -397,7 +397,9 @@ class Connection:
         if not self.in_flight:
             raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
         request = self.in_flight[0]
-        correlation_id, response, surplus = decode_response_prefix(request.response_cls, frame, request.version)
+        correlation_id, response, surplus = decode_response_prefix(
+            request.response_cls, frame, request.version, in_place=True
+        )
         if correlation_id != request.correlation_id:
             text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
             raise RemoteProtocolError(text, api=request.api, version=request.version)

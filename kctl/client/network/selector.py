@@ -21,8 +21,8 @@ from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Recei
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 """Most bytes taken from one of several channels a poll, so that a fast node does not starve the others."""
-_LOW_WATER_BYTES = 512 * 1024
-"""A poll is not ended by fewer bytes of a channel of which more are sure to come."""
+_WHOLE_READ_BYTES = 8 * 1024 * 1024
+"""Of bytes that belong together so many are waited for, and read at once into memory of their own."""
 _WORTH_WAITING_BYTES = 64 * 1024
 _HAS_LOW_WATER = sys.platform.startswith("linux")
 """Where epoll honours SO_RCVLOWAT; an end, a reset and a full buffer are reported all the same."""
@@ -40,7 +40,18 @@ _SELECT_FDS = 1024
 class _Channel:
     """A socket and what it still has to write."""
 
-    __slots__ = ("connected", "ended", "low_water", "number", "reset", "sock", "unsent", "unsent_bytes", "write_failed")
+    __slots__ = (
+        "connected",
+        "ended",
+        "expected_bytes",
+        "low_water",
+        "number",
+        "reset",
+        "sock",
+        "unsent",
+        "unsent_bytes",
+        "write_failed"
+    )  # fmt: skip
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
@@ -48,6 +59,8 @@ class _Channel:
         self.connected = False
         self.ended = False
         """The socket is closed; the entry stays for the count of unsent bytes until the owner closes the channel."""
+        self.expected_bytes = 0
+        """How many are read by themselves next; 0: whatever comes."""
         self.low_water = 1
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
@@ -121,8 +134,11 @@ class Selector:
 
     def expect(self, channel: int, count: int) -> None:
         entry = self._channels.get(channel)
-        low_water = min(count, _LOW_WATER_BYTES) if count >= _WORTH_WAITING_BYTES else 1
-        if entry is None or entry.ended or low_water == entry.low_water or not _HAS_LOW_WATER:
+        if entry is None or entry.ended:
+            return
+        entry.expected_bytes = count
+        low_water = min(count, _WHOLE_READ_BYTES) if count >= _WORTH_WAITING_BYTES else 1
+        if low_water == entry.low_water or not _HAS_LOW_WATER:
             return
         entry.low_water = low_water
         with contextlib.suppress(OSError):  # the socket has ended, which the next poll reports
@@ -154,7 +170,11 @@ class Selector:
                 continue
             if mask & _WRITE:
                 self._on_writable(entry, events)
-            if mask & _READ and free + share <= _SCRATCH_BYTES and not entry.ended:
+            if not mask & _READ or entry.ended:
+                continue
+            if entry.expected_bytes:
+                self._read_expected(entry, events)
+            elif free + share <= _SCRATCH_BYTES:
                 free += self._read(entry, slice(free, free + share), events)
         if self._ended:
             events += self._ended
@@ -262,6 +282,21 @@ class Selector:
         else:
             events.append(Received(entry.number, self._scratch[place][:count]))
         return count
+
+    def _read_expected(self, entry: _Channel, events: list[IoEvent]) -> None:
+        """Read bytes that belong together into an object of their own, which their owner can keep without a copy."""
+        self._last_read = entry.number
+        try:
+            data = entry.sock.recv(min(entry.expected_bytes, _WHOLE_READ_BYTES))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(entry, error)
+            return
+        if data:
+            events.append(Received(entry.number, data))
+        else:
+            self._end(entry, entry.reset)
 
     def _end(self, entry: _Channel, error: OSError | None) -> None:
         entry.ended = True

@@ -28,20 +28,24 @@ WALKED_ITEMS = 50
 command come once or twice."""
 
 _walked: dict[tuple[type[Message], int, str], int] = {}
-_decoders: dict[tuple[type[Message], int, bool], Callable[[Any, int], tuple[Any, int]]] = {}
+_decoders: dict[tuple[type[Message], int, bool, bool], Callable[[Any, int], tuple[Any, int]]] = {}
 _encoders: dict[tuple[type[Message], int], Callable[[Any, list[bytes]], None]] = {}
 
 
-def decoder(cls: type[M], version: int, view: bool = False) -> Callable[[Any, int], tuple[M, int]]:
+def decoder(
+    cls: type[M], version: int, view: bool = False, in_place: bool = False
+) -> Callable[[Any, int], tuple[M, int]]:
     """The compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
 
-    Args: view: for a memoryview instead of bytes.
+    Args:
+        view: for a memoryview instead of bytes.
+        in_place: leaves records in the bytes, as FrameSlices.
     Raises: LocalProtocolError: no such version.
     """
-    function = _decoders.get((cls, version, view))
+    function = _decoders.get((cls, version, view, in_place))
     if function is None:
         walker.check_version(cls, version)
-        function = _decoders[cls, version, view] = compile_decoder(cls, version, view)
+        function = _decoders[cls, version, view, in_place] = compile_decoder(cls, version, view, in_place)
     return function
 
 
@@ -72,16 +76,19 @@ def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, off
     return message
 
 
-def decode_prefix(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[M, int]:
+def decode_prefix(
+    cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0, *, in_place: bool = False
+) -> tuple[M, int]:
     """The message that `data` holds from `offset` on, and the position after it.
 
+    With `in_place` records may be FrameSlices of `data` instead of bytes.
     Raises: as `decode`, but not for bytes that follow.
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
     if len(data) - offset <= WALKED_BYTES and _is_rare(cls, version, "decode"):
         return walker.decode_header(cls, data, version, offset)
-    function = decoder(cls, version, not isinstance(data, bytes))
+    function = decoder(cls, version, not isinstance(data, bytes), in_place)
     try:
         return function(data, offset)
     except FAILURES:

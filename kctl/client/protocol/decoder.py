@@ -9,6 +9,7 @@ Must do exactly what walker.py does, which tests/fuzz/protocol checks.
 from collections.abc import Callable
 from typing import Any
 
+from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.protocol.primitives import (
     FIXED_FORMATS,
     FIXED_SIZES,
@@ -22,28 +23,37 @@ from kctl.client.protocol.source import Repeated, Source
 from kctl.client.protocol.walker import min_bytes
 
 
-def compile_decoder(cls: type[Message], version: int, view: bool) -> Callable[[Any, int], tuple[Any, int]]:
-    """A function (buffer, position) -> (message, position after it); `view` makes one for memoryviews, not bytes."""
-    source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view)
+def compile_decoder(
+    cls: type[Message], version: int, view: bool, in_place: bool = False
+) -> Callable[[Any, int], tuple[Any, int]]:
+    """A function (buffer, position) -> (message, position after it); `view` makes one for memoryviews, not bytes.
+
+    With `in_place` records are FrameSlices of the bytes.
+    """
+    source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view, in_place)
     source.line("size = len(buf)")
     source.struct(cls, "message")
     source.flush()
     source.line("return message, p")
     name = f"{cls.__name__}_v{version}"
-    kind = "view" if view else "bytes"
+    kind = "view" if view else "frame" if in_place else "bytes"
     return source.compile(f"decode_{name}", "buf, p", f"<kctl decode {name} {kind}>")
 
 
 class _Decoder(Source):
     """In the code it writes: `buf` the bytes, `p` the position, `size` the end."""
 
-    def __init__(self, version: int, flexible: bool, view: bool) -> None:
+    def __init__(self, version: int, flexible: bool, view: bool, in_place: bool) -> None:
         super().__init__(version, flexible)
         self.names |= {"new": object.__new__, "read_uvarint": read_uvarint}
         self.names |= {"read_tag": _read_tag, "read_unknown_tags": _read_unknown_tags}
         self.text = 'str(buf[p:{end}], "utf-8")' if view else "buf[p:{end}].decode()"
         self.lenient_text = 'str(buf[p:{end}], "utf-8", "replace")'
         self.raw = "bytes(buf[p:{end}])" if view else "buf[p:{end}]"
+        self.records = self.raw
+        if in_place and not view:
+            self.names["FrameSlice"] = FrameSlice
+            self.records = "FrameSlice(buf, p, {end})"
 
     def flush(self) -> None:
         if not self.run:
@@ -117,7 +127,9 @@ class _Decoder(Source):
 
     def text_or_bytes(self, entry: Field, target: str, nullable: bool) -> None:
         is_text = entry.kind == "string"
-        read = self.raw if not is_text else self.lenient_text if entry.informs else self.text
+        read = self.records if entry.kind == "records" else self.raw
+        if is_text:
+            read = self.lenient_text if entry.informs else self.text
         compact = self.flexible and entry.flexible
         count = self.length(compact, "h" if is_text else "i", MAX_STRING_BYTES if is_text else None)
         end = self.fresh("e")

@@ -27,6 +27,7 @@ R = TypeVar("R", bound=Response)
 API_VERSIONS_KEY: Final = 18
 UNSUPPORTED_VERSION: Final = 35
 FIRST_BYTES: Final = 64
+LARGE_FRAME_BYTES: Final = 64 * 1024
 _SIZE_BYTES: Final = 4
 _SMALL_PIECE: Final = 4096
 
@@ -129,10 +130,11 @@ def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview
 
 
 def decode_response_prefix(
-    response_cls: type[R], frame: bytes | bytearray | memoryview, version: int
+    response_cls: type[R], frame: bytes | bytearray | memoryview, version: int, *, in_place: bool = False
 ) -> tuple[int, R, int]:
     """The correlation id, the message of a response frame (without size), and the number of bytes that follow it.
 
+    With `in_place` records may be FrameSlices of the frame instead of bytes.
     An ApiVersionsResponse with error 35 is read as version 0, whichever was requested. Servers differ in what
     follows the code, so a body that is no such answer counts as one that offers no version.
     Raises: RemoteProtocolError: header or body is malformed.
@@ -146,15 +148,15 @@ def decode_response_prefix(
             refusal = response_cls()
             refusal.error_code = UNSUPPORTED_VERSION  # type: ignore[attr-defined]  # it is an ApiVersionsResponse
             return header.correlation_id, refusal, 0
-    message, end = codec.decode_prefix(response_cls, frame, version, pos)
+    message, end = codec.decode_prefix(response_cls, frame, version, pos, in_place=in_place)
     return header.correlation_id, message, len(frame) - end
 
 
 class FrameReader:
     """Cuts a stream of bytes into frames; holds no more than it was fed.
 
-    A frame that comes in pieces is joined once, when it is whole: for frames of a megabyte, memory that is taken and
-    given back costs more than decoding them.
+    Bytes that are a whole frame become that frame without a copy; one that comes in pieces is joined once, when it is
+    whole. For frames of a megabyte copies cost more than decoding them.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -163,6 +165,7 @@ class FrameReader:
         self._head = b""  # the size prefix, as far as it came
         self._pieces: list[bytes | bytearray] = []
         self._left = 0  # bytes of the frame that are still to come
+        self._is_large = False  # the present frame, between frames the last one
 
     @property
     def pending_bytes(self) -> int:
@@ -170,9 +173,14 @@ class FrameReader:
         return len(self._head) + sum(map(len, self._pieces))
 
     @property
-    def missing_bytes(self) -> int:
-        """Bytes of the present frame that are still to come; 0 between frames."""
-        return self._left
+    def next_read_bytes(self) -> int:
+        """How many of the next bytes to read at most, so that large frames come whole; 0: any number.
+
+        After a large frame another one is likely: its size is read alone, so that the frame can be read alone, too.
+        """
+        if not self._is_large:
+            return 0
+        return self._left or _SIZE_BYTES - len(self._head)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The frames that `data` completes, without their size prefix.
@@ -189,12 +197,14 @@ class FrameReader:
                 if len(self._head) < _SIZE_BYTES:
                     return frames
                 self._left = int.from_bytes(self._head, "big", signed=True)
+                self._is_large = self._left >= LARGE_FRAME_BYTES
             if not 0 <= self._left <= self.max_bytes:
                 raise self._bad_size(bytes(data[pos : pos + FIRST_BYTES - _SIZE_BYTES]))
             piece = bytes(data[pos : pos + self._left])
             self._left -= len(piece)
             if self._left:
-                self._keep(piece)
+                if piece:
+                    self._keep(piece)
                 return frames
             pos += len(piece)
             frames.append(b"".join([*self._pieces, piece]))

@@ -188,7 +188,7 @@ def _writer(entry: Field, version: int) -> Write | None:
     if entry.kind == "uuid":
         return uuid_text
     if entry.kind in ("bytes", "records"):
-        return lambda value: base64.b64encode(value).decode()
+        return lambda value: base64.b64encode(bytes(value)).decode()
     if entry.kind == "float64":
         return lambda value: value if math.isfinite(value) else str(value)  # JSON has no such numbers
     return None

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchInfo
 from kctl.client.records.compression import codec_name
-from kctl.client.records.crc import crc32c
+from kctl.client.records.crc import crc32c, crc32c_between
 
 FRAME: Final = Struct(">qi")
 """Base offset and length: what batches of every version start with."""
@@ -33,13 +33,18 @@ _MAX_BASE_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Source(NamedTuple):
-    """Whose bytes these are; for errors and for the records' topic and partition."""
+    """Whose bytes these are; for errors and for the records' topic and partition.
+
+    Attributes: origin: where in their buffer the records bytes begin.
+    """
 
     topic: str
     partition: int
+    origin: int = 0
 
     def damaged(self, cause: str, base_offset: int, position: int) -> CorruptBatchError:
-        """The error for a batch that starts at byte `position`."""
+        """The error for a batch that starts at byte `position` of the buffer."""
+        position -= self.origin
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: {cause}",
             topic=self.topic,
@@ -50,6 +55,7 @@ class Source(NamedTuple):
 
     def unknown_codec(self, codec_id: int, base_offset: int, position: int) -> UnsupportedCodecError:
         """The error for a batch compressed in a way that does not exist (yet)."""
+        position -= self.origin
         return UnsupportedCodecError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: "
             f"compression codec {codec_id} is unknown",
@@ -70,7 +76,7 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
         raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
     if check_crcs:
         (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
-        actual = crc32c(data[at + CHECKED_AT : end])
+        actual = crc32c_between(data, at + CHECKED_AT, end)
         if actual != expected:
             raise source.damaged(f"CRC is {actual:08x}, the header has {expected:08x}", base_offset, at)
     attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(

@@ -55,6 +55,8 @@ class BatchReader:
         self,
         data: bytes,
         *,
+        start: int = 0,
+        end: int | None = None,
         topic: str = "",
         partition: int = -1,
         fetch_offset: int = 0,
@@ -63,6 +65,7 @@ class BatchReader:
         aborted: Iterable[AbortedTransaction] | None = None,
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
+        """Args: start, end: where in `data` the batches lie, the rest of which is not looked at."""
         self.next_offset = fetch_offset
         self.exhausted = False
         self.count = 0
@@ -72,9 +75,10 @@ class BatchReader:
         self.whole_batches = 0
         self.cut_batch_bytes = 0
         self._data = data
-        self._at = 0
+        self._at = start
+        self._end = len(data) if end is None else end
         self._last_offset = -1
-        self._source = Source(topic, partition)
+        self._source = Source(topic, partition, start)
         self._stop_offset = stop_offset
         self._check_crcs = check_crcs
         self._aborted = None if aborted is None else AbortedFilter(aborted)
@@ -182,8 +186,8 @@ class BatchReader:
 
     def _next_cursor(self) -> RecordCursor | None:
         """A cursor over the next batch; None when it has nothing to give or there is no further batch."""
-        frame = next_frame(self._source, self._data, self._at)
-        if frame is None or frame.end > len(self._data):
+        frame = next_frame(self._source, self._data, self._at, self._end)
+        if frame is None or frame.end > self._end:
             self.cut_batch_bytes = 0 if frame is None else frame.end - frame.at
             self.exhausted = True
             return None
@@ -226,7 +230,7 @@ class BatchReader:
             return self._cursor_over(info, message)
         records_at = frame.at + BATCH_OVERHEAD_BYTES
         if info.compression == "none" or info.record_count == 0:
-            return RecordCursor(info, data, records_at, frame.end, self.next_offset, self._stop_offset, False)
+            return RecordCursor(info, data, records_at, frame.end, self.next_offset, self._stop_offset, source.origin)
         try:
             plain = decompress(info.compression, memoryview(data)[records_at : frame.end], limit)
         except DecompressionError as error:
@@ -235,7 +239,7 @@ class BatchReader:
         return self._cursor_over(info, plain)
 
     def _cursor_over(self, info: BatchInfo, plain: bytes) -> RecordCursor:
-        return RecordCursor(info, plain, 0, len(plain), self.next_offset, self._stop_offset, True)
+        return RecordCursor(info, plain, 0, len(plain), self.next_offset, self._stop_offset, -1)
 
     def _read_markers(self, cursor: RecordCursor) -> None:
         """Note the records of a control batch, which are never given out."""
@@ -248,17 +252,17 @@ class BatchReader:
                 self._aborted.ended(marker)
 
 
-def next_frame(source: Source, data: bytes, at: int) -> Frame | None:
-    """Where the batch at `at` lies, None when not even its length is there.
+def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None:
+    """Where the batch at `at` lies, None when not even its length is there, before `limit`.
 
     Raises: CorruptBatchError for a length that no batch can have, and for an unknown version.
     """
-    if len(data) - at < FRAME_BYTES:
+    if limit - at < FRAME_BYTES:
         return None
     base_offset, length = FRAME.unpack_from(data, at)
     if length < _SHORTEST_BATCH_BYTES - FRAME_BYTES:
         raise source.damaged(f"batch length {length}", base_offset, at)
-    if len(data) - at > MAGIC_AT and data[at + MAGIC_AT] > 2:
+    if limit - at > MAGIC_AT and data[at + MAGIC_AT] > 2:
         raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format is unknown", base_offset, at)
     return Frame(at, at + FRAME_BYTES + length, base_offset)
 
@@ -274,7 +278,7 @@ def split_batches(
     batches: list[tuple[BatchInfo, bytes]] = []
     at = 0
     while at < len(data):
-        frame = next_frame(source, data, at)
+        frame = next_frame(source, data, at, len(data))
         if frame is None or frame.end > len(data):
             raise source.damaged(f"a batch is cut after {len(data) - at} bytes", -1, at)
         if data[at + MAGIC_AT] != 2:

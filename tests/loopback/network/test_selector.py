@@ -224,6 +224,20 @@ def test_a_poll_waits_for_many_of_the_bytes_that_are_sure_to_come(selector: Sele
         assert read_all(selector, 3) == b"few"
 
 
+def test_expected_bytes_are_read_by_themselves(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        selector.expect(1, 4)
+        peer.sendall(b"sizewhole frame")
+        assert next_events(selector) == [Received(1, b"size")]
+        selector.expect(1, 5)
+        [frame] = next_events(selector)
+        assert frame == Received(1, b"whole")
+        assert isinstance(frame, Received)
+        assert type(frame.data) is bytes, "its owner may keep it"
+        selector.expect(1, 0)
+        assert read_all(selector, 6) == b" frame"
+
+
 def test_end_is_seen_though_more_bytes_were_expected(selector: Selector, server: socket.socket) -> None:
     peer = connect(selector, server)
     selector.expect(1, 1 << 20)

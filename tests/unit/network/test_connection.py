@@ -21,7 +21,7 @@ from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import ConnectionState
 from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
@@ -81,17 +81,18 @@ def test_answers_may_come_byte_by_byte() -> None:
 
 
 @pytest.mark.parametrize("is_tls", [False, True])
-def test_bytes_that_are_sure_to_come_are_known_without_tls(is_tls: bool) -> None:
+def test_rest_of_a_large_response_is_read_by_itself_without_tls(is_tls: bool) -> None:
     transport = PlainTransport()
     wired = Wired(transport)
     wired.make_ready()
     if is_tls:
         transport.channel = Mock()  # of a record, TLS may hold more than is missing: the socket has less to bring
-    data = wired.reply(send(wired), MetadataResponse(cluster_id="x" * 1000))
+    topics = [MetadataResponseTopic(name=f"{number}" * 30) for number in range(4000)]
+    data = wired.reply(send(wired), MetadataResponse(topics=topics))
     wired.connection.receive(data[:100], 3)
-    assert wired.connection.missing_bytes == (0 if is_tls else len(data) - 100)
+    assert wired.connection.next_read_bytes == (0 if is_tls else len(data) - 100)
     wired.connection.receive(data[100:], 3)
-    assert wired.connection.missing_bytes == 0
+    assert wired.connection.next_read_bytes == (0 if is_tls else 4)
 
 
 def test_several_answers_may_come_in_one_piece() -> None:

@@ -27,6 +27,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseBroker,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.protocol.primitives import uvarint
 from kctl.client.protocol.schema import Message, Struct, field
 
@@ -80,6 +81,31 @@ def test_any_buffer_is_read_and_its_bytes_are_copied_out(wrap: Any) -> None:
         again = codec.decode(FetchResponse, wrap(raw), 11)
         assert again == message
         assert type(again.responses[0].partitions[0].records) is bytes
+
+
+def test_records_stay_in_the_frame_where_that_is_asked_for() -> None:
+    data = PartitionData(records=b"r" * 2000)
+    message = FetchResponse(responses=[FetchableTopicResponse(topic="é", partitions=[data, PartitionData()])])
+    raw = codec.encode(message, 11)
+    again, end = codec.decode_prefix(FetchResponse, b"head" + raw, 11, 4, in_place=True)
+    assert (again, end) == (message, 4 + len(raw))
+    records: object = again.responses[0].partitions[0].records
+    assert isinstance(records, FrameSlice)
+    assert len(records) == 2000
+    assert records.frame == b"head" + raw
+    assert again.responses[0].partitions[1].records is None
+    for cut in range(0, len(raw), 97):
+        with pytest.raises(RemoteProtocolError):
+            codec.decode_prefix(FetchResponse, raw[:cut], 11, in_place=True)
+
+
+def test_slice_keeps_no_frame_that_has_much_more() -> None:
+    half = FrameSlice(b"0123456789", 5, 10)
+    assert half.compact() is half
+    less = FrameSlice(b"0123456789", 5, 9).compact()
+    assert (bytes(less), less.frame) == (b"5678", b"5678")
+    assert FrameSlice.of(b"abc").frame == b"abc"
+    assert FrameSlice.of(half) is half
 
 
 def test_offset_skips_what_is_before() -> None:

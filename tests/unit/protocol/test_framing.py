@@ -115,9 +115,28 @@ def test_pending_bytes_are_those_of_the_open_frame() -> None:
     reader = FrameReader(100)
     assert reader.feed(b"\0\0\0\x01a" + b"\0\0\0\x05bc") == [b"a"]
     assert reader.pending_bytes == 6
-    assert reader.missing_bytes == 3
-    reader.feed(b"def\0\0")
-    assert reader.missing_bytes == 0
+
+
+def test_a_large_frame_is_to_be_read_by_itself_and_then_the_size_of_the_next_one() -> None:
+    size = framing.LARGE_FRAME_BYTES
+    reader = FrameReader(size)
+    assert reader.next_read_bytes == 0
+    reader.feed(size.to_bytes(4, "big") + b"ab")
+    assert reader.next_read_bytes == size - 2
+    reader.feed(bytes(size - 2))
+    assert reader.next_read_bytes == 4
+    reader.feed(b"\0\0")
+    assert reader.next_read_bytes == 2
+    reader.feed(b"\0\3ab")
+    assert reader.next_read_bytes == 0
+
+
+def test_bytes_that_are_a_frame_are_not_copied() -> None:
+    reader = FrameReader(10_000)
+    whole = b"x" * 5000
+    assert reader.feed(len(whole).to_bytes(4, "big")) == []
+    [frame] = reader.feed(whole)
+    assert frame is whole
 
 
 def test_a_frame_that_trickles_in_takes_no_more_memory_than_it_has_bytes() -> None:

@@ -98,6 +98,39 @@ def test_a_cut_old_message_is_normal() -> None:
     assert reader.cut_batch_bytes == len(message(1))
 
 
+def test_batches_are_read_where_they_lie_in_a_buffer() -> None:
+    bad = bytearray(numbered(10, 6))
+    bad[-3] ^= 1
+    old = message(10)
+    for data in (LOG, LOG[:-1], LOG + bytes(bad), LOG + old + message(11), LOG + old[:-1] + b"!", LOG + b"\xff" * 99):
+        alone, inside = BatchReader(data), BatchReader(LOG + data + LOG, start=len(LOG), end=len(LOG) + len(data))
+        for _ in range(3):
+            assert outcome(inside) == outcome(alone)
+        assert (inside.next_offset, inside.cut_batch_bytes) == (alone.next_offset, alone.cut_batch_bytes)
+
+
+@pytest.mark.parametrize("check_crcs", [True, False])
+def test_damage_of_a_batch_inside_a_buffer_is_where_it_is_in_the_records(check_crcs: bool) -> None:
+    bad = bytearray(LOG + batch(record(0), record(1), base_offset=10))
+    bad[-3] = 0xFF
+    alone, inside = (
+        BatchReader(b"?" * start + bytes(bad) + LOG, start=start, end=start + len(bad), check_crcs=check_crcs)
+        for start in (0, 1000)
+    )
+    for reader in (alone, inside):
+        reader.records()
+    assert "damaged" in outcome(alone)
+    assert outcome(inside) == outcome(alone)
+
+
+def outcome(reader: BatchReader) -> str:
+    """Return what the next records are, or what is wrong with them and where."""
+    try:
+        return repr(reader.records(6))
+    except CorruptBatchError as error:
+        return f"damaged: {error}, {error.base_offset}, {error.offset}"
+
+
 def test_damage_comes_after_the_good_records_and_stays() -> None:
     bad = bytearray(numbered(4, 6))
     bad[-3] ^= 1

@@ -1,10 +1,11 @@
 """FetchManager: keeps one fetch in flight at every node it reads from and hands over what comes, undecoded.
 
 Owns, per assigned partition, the offset to fetch next, the node to read it from and how much of it the application
-holds. Prefetching continues until a partition holds `max.partition.fetch.bytes`, or all of them hold the budget; what
-the application has consumed makes room. Partitions that brought data go to the end of the order in which they are
-fetched, so none starves. Knows nothing of records, groups or positions. Shown by
-tests/unit/consumer/fetch/test_manager.py and test_replicas.py, and whole by tests/sim/consumer.
+holds. Prefetching continues until a partition holds a response (`max.partition.fetch.bytes`; with room for three of
+each partition: more than one), or all of them hold the budget; what the application has consumed makes room. Partitions
+that brought data go to the end of the order in which they are fetched, so none starves. Knows nothing of records,
+groups or positions. Shown by tests/unit/consumer/fetch/test_manager.py and test_replicas.py, and whole by
+tests/sim/consumer.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,14 @@ from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, Node, PartitionInfo, Topi
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
-from kctl.client.consumer.fetch.partition import QUIET_MS, Entry, FetchState, InFlight, drop_quiet
+from kctl.client.consumer.fetch.partition import (
+    QUIET_MS,
+    Entry,
+    FetchState,
+    InFlight,
+    drop_quiet,
+    held_while_fetching,
+)
 from kctl.client.consumer.fetch.position_check import PositionCheck
 from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
 from kctl.client.consumer.fetch.reports import PartitionReports
@@ -32,6 +40,7 @@ from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CorruptBatchError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
+from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.records import AbortedTransaction
 from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders
@@ -42,8 +51,6 @@ PREFETCH_BYTES = 64 * 1024 * 1024
 """How much may lie fetched and unconsumed, over all partitions."""
 SHORT_WAIT_MS = 20
 """Wait of a fetch that leaves out a partition for lack of room: its turn comes when the application has caught up."""
-LEADER_ONLY_MS = 5_000
-"""How long a partition is read from its leader after a follower failed: the leader would send us back at once."""
 LAST_VERSION_WITH_NAMES = 12
 """From the next version on, Fetch names topics by their id, which old brokers do not have."""
 FIRST_VERSION_WITH_FETCHED_EPOCH = 12
@@ -144,6 +151,8 @@ class FetchManager:
         to_check: dict[int, list[Entry]] = {}
         left_out: dict[int, None] = {}
         deadline_at_ms = FOREVER_MS
+        most_bytes = self._config.max_partition_fetch_bytes
+        held_bytes_at_most = held_while_fetching(most_bytes, len(self._partitions), self._prefetch_bytes)
         is_all_waiting = True
         for tp, state in () if self._is_all_waiting else self._partitions.items():
             if state.node_id is not None or state.paused or state.stopped or state.is_at_its_end:
@@ -163,7 +172,7 @@ class FetchManager:
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))
                 continue
             node_id = info.leader_id if state.follower_id is None else self._node_to_read(state, info, now_ms)
-            if self._is_full(state):
+            if state.buffered_bytes > held_bytes_at_most:
                 left_out[node_id] = None
             elif (next_at_ms := self._pace.next_at_ms(node_id)) > now_ms:
                 deadline_at_ms = min(deadline_at_ms, next_at_ms)
@@ -186,9 +195,6 @@ class FetchManager:
             return follower_id
         state.follower_id = None
         return info.leader_id
-
-    def _is_full(self, state: FetchState) -> bool:
-        return state.buffered_bytes > 0 and state.buffered_bytes >= self._config.max_partition_fetch_bytes
 
     def _add_checks(self, requests: list[Outgoing], to_check: dict[int, list[Entry]]) -> bool:
         """Add the questions to new leaders; return whether partitions may be fetched without one."""
@@ -252,7 +258,6 @@ class FetchManager:
         topic_ids = {
             topic: self._leaders.topic_id(topic) for topic in {entry.topic_partition.topic for entry in entries}
         }
-        most = self._config.max_partition_fetch_bytes
         for tp, state, info in entries:
             state.node_id = node_id
             state.asked_epoch = info.leader_epoch
@@ -263,12 +268,11 @@ class FetchManager:
                 state.next_offset,
                 info.leader_epoch,
                 state.fetched_epoch if speaks_epochs else NO_EPOCH,
-                state.wanted_bytes(most),
+                state.wanted_bytes(self._config.max_partition_fetch_bytes),
             )
         has_ids = all_have_ids(wanted)
         difference = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
-        wanted_bytes = sum(each.partition_max_bytes for each in wanted.values())
-        max_bytes = min(room, self._config.fetch_max_bytes, wanted_bytes)
+        max_bytes = min(room, self._config.fetch_max_bytes, sum(each.partition_max_bytes for each in wanted.values()))
         max_wait_ms = min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS)
         request = FetchRequest(
             max_wait_ms=max_wait_ms,
@@ -324,8 +328,7 @@ class FetchManager:
             return
         if session.is_full and response.throttle_time_ms > 0 and not response.responses:
             return  # so a full fetch is throttled: it is repeated after that time. Source: KIP-219.
-        is_early = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms
-        has_news = False
+        is_early, has_news = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms, False
         requested = tuple(asked) if session.is_full else None
         items = each_once(session.partitions_in(response), requested, "Fetch", self._leaders.name_of(node_id))
         for tp, data in items.items():
@@ -360,9 +363,9 @@ class FetchManager:
             state.follower_until_ms = now_ms + self._config.metadata_max_age_ms
             if not self._leaders.has_node(data.preferred_read_replica):
                 self._leaders.refresh()
-                self._back_to_leader(state, now_ms)
+                state.back_to_leader(now_ms)
         if data.records:
-            self._on_records(tp, state, data, data.records, now_ms)
+            self._on_records(tp, state, data, FrameSlice.of(data.records), now_ms)
             self._partitions[tp] = self._partitions.pop(tp)  # to the end of the order
         else:
             self._on_nothing(tp, state, now_ms)
@@ -380,22 +383,26 @@ class FetchManager:
             self._reports.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
 
     def _on_records(
-        self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes, now_ms: int
+        self, tp: TopicPartition, state: FetchState, data: PartitionData, records: FrameSlice, now_ms: int
     ) -> None:
         fetch_offset = state.next_offset
-        walk = walk_batches(records, fetch_offset)
-        if walk.end > 0 and walk.next_offset <= fetch_offset:
-            self._reports.fail(tp, state, no_progress(tp, fetch_offset, walk.end), now_ms)
+        walk = walk_batches(records.frame, fetch_offset, records.start, records.end)
+        whole_bytes = walk.end - records.start
+        if whole_bytes > 0 and walk.next_offset <= fetch_offset:
+            self._reports.fail(tp, state, no_progress(tp, fetch_offset, whole_bytes), now_ms)
             return
-        if walk.end > 0:
-            aborted = data.aborted_transactions or []
-            whole = records[: walk.end] if walk.damage else records
+        if whole_bytes > 0:
+            aborted = None
+            if self._isolation_level:
+                touching = data.aborted_transactions or ()
+                aborted = tuple(AbortedTransaction(each.producer_id, each.first_offset) for each in touching)
+            kept = FrameSlice(records.frame, records.start, walk.end if walk.damage else records.end).compact()
             state.attempts = 0
             state.checked_epoch = state.asked_epoch
             state.next_offset = walk.next_offset
-            state.bytes_per_offset = walk.end / max(1, walk.next_offset - fetch_offset)
+            state.bytes_per_offset = whole_bytes / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
-            state.buffer(walk.next_offset, len(whole))
+            state.buffer(walk.next_offset, len(kept))
             self._reports.wait(tp, state, "")
             self._reports.at_its_end(tp, state)
             self._reports.report(
@@ -405,12 +412,10 @@ class FetchManager:
                         epoch=state.epoch,
                         fetch_offset=fetch_offset,
                         next_offset=walk.next_offset,
-                        data=whole,
-                        aborted_transactions=tuple(
-                            AbortedTransaction(each.producer_id, each.first_offset) for each in aborted
-                        )
-                        if self._isolation_level
-                        else None,
+                        buffer=kept.frame,
+                        start=kept.start,
+                        end=kept.end,
+                        aborted_transactions=aborted,
                         check_crcs=self._config.check_crcs,
                         high_watermark=data.high_watermark,
                         log_start_offset=data.log_start_offset,
@@ -419,15 +424,15 @@ class FetchManager:
                     )
                 )
             )
-        damage = walk.damage or ("no whole batch" if walk.end == 0 else "")
+        damage = walk.damage or ("no whole batch" if whole_bytes == 0 else "")
         if damage:
             error = CorruptBatchError(
                 f"{tp} is damaged at or after offset {state.next_offset}: {damage}",
                 topic=tp.topic,
                 partition=tp.partition,
                 base_offset=state.next_offset,
-                offset=walk.end,
-                resume_offset=base_offset_behind(records, walk.end),
+                offset=whole_bytes,
+                resume_offset=base_offset_behind(bytes(records), whole_bytes),
             )
             self._reports.fail(tp, state, error, now_ms)
 
@@ -439,7 +444,7 @@ class FetchManager:
         """A whole fetch failed: its partitions are tried again, at their leaders where it was a follower's."""
         for tp, state in asked.items():
             if state.follower_id == node_id:
-                self._back_to_leader(state, now_ms)
+                state.back_to_leader(now_ms)
                 self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
             else:
                 self._reports.retry(tp, state, error, now_ms)
@@ -458,7 +463,7 @@ class FetchManager:
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
             # A follower may lag behind: that it lacks an offset does not make the position invalid.
-            self._back_to_leader(state, now_ms)
+            state.back_to_leader(now_ms)
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif self._knows_newer(tp, state, data, response):
@@ -484,10 +489,6 @@ class FetchManager:
         info = self._leaders.find(tp)
         return info is not None and info.leader_epoch > state.asked_epoch
 
-    def _back_to_leader(self, state: FetchState, now_ms: int) -> None:
-        state.follower_id = None
-        state.leader_only_until_ms = now_ms + LEADER_ONLY_MS
-
     def _not_ready(self, node_id: int, entries: list[Entry], now_ms: int) -> bool:
         """Leave a follower that cannot be reached for the leader, and return True; wait for a leader."""
         at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
@@ -495,5 +496,5 @@ class FetchManager:
             self._reports.not_ready(node_id, entries)
             return False
         for entry in at_follower:
-            self._back_to_leader(entry.state, now_ms)
+            entry.state.back_to_leader(now_ms)
         return True

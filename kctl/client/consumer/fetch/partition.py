@@ -18,6 +18,10 @@ LEAST_WANTED_BYTES = 64 * 1024
 """Records differ in size, and a batch that is cut short has to be fetched again: the last fetch of a range asks for an
 eighth and a few batches more than what came before makes it expect."""
 
+LEADER_ONLY_MS = 5_000
+"""How long a partition is read from its leader after a follower failed: the leader would send us back at once."""
+PREFETCH_DEPTH = 3
+"""With room for so many responses' worth of every partition, one is on the wire while the application has another."""
 QUIET_MS = 500
 """How long a partition that brought nothing is not fetched again where its node has full ones: a slow application keeps
 those full, and fetches of SHORT_WAIT_MS each would follow one another. A fetch of any other partition includes it."""
@@ -116,6 +120,11 @@ class FetchState:
         while self._buffered and self._buffered[0][0] <= next_offset:
             self.buffered_bytes -= self._buffered.popleft()[1]
 
+    def back_to_leader(self, now_ms: int) -> None:
+        """Read from the leader for a while, instead of the follower."""
+        self.follower_id = None
+        self.leader_only_until_ms = now_ms + LEADER_ONLY_MS
+
     def wanted_bytes(self, most: int) -> int:
         """Return how many bytes to ask for: a little more than what is left to the end should have."""
         if self.end_offset == MAX_OFFSET:
@@ -139,6 +148,12 @@ class InFlight(NamedTuple):
     reserved_bytes: int
     sent_at_ms: int
     early_before_ms: int
+
+
+def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: int) -> int:
+    """Return how much of a partition may be held while more of it is fetched: a whole response where there is room."""
+    has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
+    return partition_bytes if has_room else max(0, partition_bytes - 1)
 
 
 def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:

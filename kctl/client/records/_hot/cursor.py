@@ -32,7 +32,7 @@ class RecordCursor:
         batch: what the header said.
         buf, pos, limit: the bytes, and where in them the records start and end.
         start_offset, stop_offset: records before the first and from the second on are not given.
-        decompressed: whether `buf` was decompressed; only for saying where damage is.
+        origin: where in `buf` the bytes begin in which positions of damage are counted; -1: `buf` was decompressed.
 
     Attributes: `given`, the number of records that advance() came to and that were not left out; `left_out`, the number
     of those that were; `is_stopped`, whether the stop offset ended it; the fields of the last record that advance()
@@ -40,12 +40,12 @@ class RecordCursor:
     """
 
     __slots__ = (
-        "_decompressed",
         "_delta",
         "_fixed_time",
         "_half_range",
         "_left",
         "_limit",
+        "_origin",
         "_pos",
         "_start_delta",
         "_stop_delta",
@@ -72,12 +72,12 @@ class RecordCursor:
         limit: i64,
         start_offset: i64,
         stop_offset: i64,
-        decompressed: bool,
+        origin: i64,
     ) -> None:
         self.batch = batch
         self.buf = buf
         self._limit = limit
-        self._decompressed = decompressed
+        self._origin = origin
         self.given: i64 = 0
         self.left_out: i64 = 0
         self.is_stopped = False
@@ -218,8 +218,9 @@ class RecordCursor:
 
     def damaged(self, cause: str) -> CorruptBatchError:
         """The error for the record at hand."""
-        if self._decompressed:
+        if self._origin < 0:
             return self.batch.damaged(cause, f"byte {self._pos} of the decompressed records")
-        error = self.batch.damaged(cause, f"byte {self._pos} of the records")
-        error.offset = self._pos
+        position = self._pos - self._origin
+        error = self.batch.damaged(cause, f"byte {position} of the records")
+        error.offset = position
         return error

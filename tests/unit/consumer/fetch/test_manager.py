@@ -6,7 +6,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
 from kctl.client.consumer.fetch.manager import FetchManager
-from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused
+from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused, CorruptBatchError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import (
     AbortedTransaction,
@@ -15,6 +15,7 @@ from kctl.client.protocol.api.fetch import (
     FetchResponse,
     PartitionData,
 )
+from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
 from tests.unit.consumer.fakes import (
@@ -135,6 +136,38 @@ def test_data_is_handed_over_undecoded_and_the_next_fetch_goes_on_behind_it() ->
     assert asked(scenario.request()) == [("t", 0, 9)]
 
 
+def test_records_of_a_response_are_not_copied_unless_they_would_keep_much_more_in_memory() -> None:
+    scenario = Scenario(FakeClient(topic("t", [1, 1])), T0, T1)
+    large, small = batch(0, 1, value_bytes=500), batch(0, 1)
+    frame = b"head" + large + small + batch(1, 9)[:100]
+    large_part, small_part = data(0, large), data(1, small)
+    large_part.records = FrameSlice(frame, 4, 4 + len(large))  # type: ignore[assignment]  # as decoded in place
+    small_part.records = FrameSlice(frame, 4 + len(large), len(frame) - 100)  # type: ignore[assignment]
+    answer(scenario.request(), brings(large_part, small_part))
+    in_place, copied = (report.chunk for report in scenario.reports.take() if isinstance(report, Fetched))
+    assert in_place.buffer is frame
+    assert (in_place.data, in_place.size_bytes) == (large, len(large))
+    assert (copied.buffer, copied.size_bytes) == (small, len(small))
+    assert [[record.offset for record in chunk.reader().records()] for chunk in (in_place, copied)] == [[0], [0]]
+    assert asked(scenario.request()) == [("t", 0, 1), ("t", 1, 1)]
+
+
+def test_damage_ends_the_chunk_where_it_lies_in_its_frame() -> None:
+    scenario = Scenario(FakeClient(topic("t", [1])), T0)
+    good = batch(0, 2)
+    frame = b"head" + good + b"\xff" * 100
+    part = data(0, b"")
+    part.records = FrameSlice(frame, 4, len(frame))  # type: ignore[assignment]
+    answer(scenario.request(), brings(part))
+    fetched, failed = scenario.reports.take()
+    assert isinstance(fetched, Fetched)
+    assert fetched.chunk.data == good
+    assert isinstance(failed, PartitionFailed)
+    assert isinstance(failed.error, CorruptBatchError)
+    assert f"impossible batch header at byte {len(good)} " in str(failed.error)
+    assert failed.error.offset == len(good)
+
+
 def test_aborted_transactions_go_with_the_data() -> None:
     scenario = Scenario(FakeClient(topic("t", [1])), T0, isolation_level="read_committed")
     part = data(0, batch(0, 1))
@@ -162,6 +195,19 @@ def test_response_for_a_partition_that_is_no_longer_assigned_is_dropped() -> Non
     answer(request, brings(data(0, batch(0, 1))))
     assert scenario.reports.take() == []
     assert scenario.requests() == []
+
+
+def test_the_next_fetch_is_on_the_wire_while_the_application_has_the_last_one() -> None:
+    first, second = batch(0, 1, value_bytes=900), batch(1, 1, value_bytes=900)
+    scenario = Scenario(FakeClient(topic("t", [1])), T0, max_partition_fetch_bytes=len(first))
+    answer(scenario.request(), brings(data(0, first)))
+    answer(scenario.request(), brings(data(0, second)))
+    assert scenario.requests() == []
+    scenario.manager.consumed(T0, 1, 1)
+    assert asked(scenario.request()) == [("t", 0, 2)]
+    little = Scenario(FakeClient(topic("t", [1])), T0, max_partition_fetch_bytes=len(first), prefetch_bytes=2500)
+    answer(little.request(), brings(data(0, first)))
+    assert little.requests() == [], "no room for a third one"
 
 
 def test_a_full_partition_waits_until_its_data_is_consumed() -> None:

@@ -3,7 +3,7 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import PartitionInfo, TopicInfo
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch
-from kctl.client.consumer.fetch.manager import LEADER_ONLY_MS
+from kctl.client.consumer.fetch.partition import LEADER_ONLY_MS
 from kctl.client.errors import ConnectionLost, ConnectionRefused
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
