@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kctl.serdes.avro import AvroCodec
+from kctl.serdes.avro import TO_JSON, AvroCodec
+from kctl.serdes.avro_schema import AvroSchema, read_avro_schema
+from kctl.serdes.avro_shape import Shape
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
 from kctl.serdes.json_text import show_json
 
@@ -105,7 +107,7 @@ def test_plain_schema_needs_no_conversion() -> None:
         ],
     }
     codec = AvroCodec(json.dumps(plain))
-    assert codec._to_json is None
+    assert Shape(read_avro_schema(json.dumps(plain)), TO_JSON).convert is None
     value = {"a": "x", "b": [{"c": 1.5}], "d": {"c": math.inf}}
     assert codec.decode(written(json.dumps(plain), value)) == value
     assert show_json(value) == '{"a":"x","b":[{"c":1.5}],"d":{"c":"Infinity"}}'
@@ -200,3 +202,30 @@ def test_decimal_of_many_bytes_is_refused() -> None:
     codec = AvroCodec(json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}))
     with pytest.raises(DecodeError, match="a decimal of 8128 bytes"):
         codec.decode(b"\x80\x7f" + b"\x55" * 8128)
+
+
+def test_default_of_bytes_and_decimals_is_read_again_and_again() -> None:
+    price = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    inner = {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "price", "type": price}, {"name": "raw", "type": "bytes"}],
+    }
+    old = json.dumps({"type": "record", "name": "R", "fields": []})
+    new = json.dumps(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [{"name": "i", "type": inner, "default": {"price": "\u0004\u00e2", "raw": "\u00ff"}}],
+        }
+    )
+    codec = AvroCodec(old, reader=new)
+    assert [codec.decode(b"") for _ in range(3)] == [{"i": {"price": "12.50", "raw": "\u00ff"}}] * 3
+
+
+def test_names_of_a_schema_are_no_code() -> None:
+    hostile = '"];raise SystemExit(3)#'
+    record = {"type": "record", "name": "R", "fields": [{"name": hostile, "type": ["null", "bytes"]}]}
+    convert = Shape(AvroSchema(record, {"R": record}), TO_JSON).convert
+    assert convert is not None
+    assert convert({hostile: b"\xff"}) == {hostile: "\u00ff"}

@@ -47,7 +47,7 @@ def test_recursive_schema_with_every_type_passes() -> None:
 
 def test_ordinary_schema_has_no_guard() -> None:
     plain = {"type": "record", "name": "P", "fields": [{"name": "a", "type": {"type": "array", "items": "int"}}]}
-    assert AvroCodec(json.dumps(plain))._guard is None
+    assert AvroCodec(json.dumps(plain))._reader._guard is None
 
 
 def levels(count: int, fields: int, leaf: list[object]) -> str:

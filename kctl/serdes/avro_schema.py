@@ -1,0 +1,132 @@
+"""Avro schemas as data: full names, references in their place, and without what fastavro would act on.
+
+Knows no values. Shown by tests/unit/serdes/test_avro.py.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+NAMED = ("record", "error", "enum", "fixed")
+MOST_PRECISION = 1000
+"""Digits of a decimal; one that claims more is bytes, as Avro has it for every invalid logical type."""
+_AS_WRITTEN = ("default", "symbols", "aliases", "doc")
+
+
+class AvroSchema(NamedTuple):
+    """A schema in which names are full, and each named type by its name."""
+
+    schema: Any
+    names: dict[str, Any]
+
+
+def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
+    """Return a schema, with those that it refers to: each of them after those that it needs itself.
+
+    Raises: ValueError, LookupError, TypeError, RecursionError: it is none.
+    """
+    names: dict[str, Any] = {}
+    for each in dependencies:
+        _collect_names(json.loads(each), "", names)
+    return AvroSchema(_collect_names(json.loads(text), "", names), names)
+
+
+def plain(schema: Any) -> Any:
+    """Return a schema without its logical types, which fastavro would turn into objects that JSON has not."""
+    if isinstance(schema, list):
+        return [plain(each) for each in schema]
+    if isinstance(schema, dict):
+        return {
+            name: value if name in _AS_WRITTEN else plain(value)
+            for name, value in schema.items()
+            if name != "logicalType"
+        }
+    return schema
+
+
+def whole(schema: Any, names: Mapping[str, Any], defined: set[str]) -> Any:
+    """Return a schema in which each name is defined where it is first used, also those of other schemas."""
+    if isinstance(schema, str):
+        return schema if schema not in names or schema in defined else whole(names[schema], names, defined)
+    if isinstance(schema, list):
+        return [whole(each, names, defined) for each in schema]
+    if "name" in schema and schema["type"] in NAMED:
+        if schema["name"] in defined:
+            return schema["name"]
+        defined.add(schema["name"])
+    found = dict(schema)
+    for part in ("items", "values"):
+        if part in found:
+            found[part] = whole(found[part], names, defined)
+    if "fields" in found:
+        found["fields"] = [{**each, "type": whole(each["type"], names, defined)} for each in found["fields"]]
+    return found
+
+
+def is_decimal(schema: Any) -> bool:
+    """Return whether bytes or fixed are a decimal that is valid."""
+    if not isinstance(schema, Mapping) or schema.get("logicalType") != "decimal":
+        return False
+    scale, precision = schema.get("scale", 0), schema.get("precision")
+    return isinstance(scale, int) and isinstance(precision, int) and 0 <= scale <= precision <= MOST_PRECISION
+
+
+def branch_name(schema: Any) -> str:
+    """Return how the branch of a union is named."""
+    if isinstance(schema, str):
+        return schema
+    kind: str = schema["type"]
+    return schema["name"] if kind in NAMED else kind
+
+
+def others_than_null(branches: Sequence[Any]) -> list[Any]:
+    """Return the branches of a union besides null."""
+    return [each for each in branches if branch_name(each) != "null"]
+
+
+def has_branches(schema: Any) -> bool:
+    """Return whether a union of several types besides null is in a schema; named types are looked at by themselves."""
+    if isinstance(schema, list):
+        return len(others_than_null(schema)) > 1 or any(map(has_branches, schema))
+    if not isinstance(schema, Mapping):
+        return False
+    inner = [schema.get("items"), schema.get("values"), *(field["type"] for field in schema.get("fields", ()))]
+    return any(has_branches(each) for each in inner if each is not None)
+
+
+def _collect_names(schema: Any, space: str, names: dict[str, Any]) -> Any:
+    """Return a schema in which names are full; note each named type under its name."""
+    if isinstance(schema, str):
+        return schema if schema in PRIMITIVES or "." in schema or not space else _full(schema, space, names)
+    if isinstance(schema, list):
+        return [_collect_names(each, space, names) for each in schema]
+    kind = schema["type"]
+    if kind in NAMED:
+        name, space = _full_name(schema, space)
+        found = {**schema, "name": name}
+        names[name] = found
+        if "fields" in schema:
+            found["fields"] = [
+                {**field, "type": _collect_names(field["type"], space, names)} for field in schema["fields"]
+            ]
+        return found
+    inner = {"array": "items", "map": "values"}.get(kind if isinstance(kind, str) else "")
+    if inner is not None:
+        return {**schema, inner: _collect_names(schema[inner], space, names)}
+    if isinstance(kind, str) and kind in PRIMITIVES:
+        return schema
+    return _collect_names(kind, space, names)
+
+
+def _full(name: str, space: str, names: Mapping[str, Any]) -> str:
+    full = f"{space}.{name}"
+    return full if full in names or name not in names else name
+
+
+def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
+    name = schema["name"]
+    if "." in name:
+        return name, name.rpartition(".")[0]
+    space = schema.get("namespace", space)
+    return (f"{space}.{name}" if space else name), space
