@@ -11,25 +11,38 @@ tests/pipeline/test_secrets.py.
 
 import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kctl.client.config import KINDS, read_input
+from kctl.client.config import KINDS, BaseConfig, RegistryConfig, read_input
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENV, FILE = "env:", "file:"
 _LENT = "KCTL_LENT_"
 _numbers = itertools.count(1)
-SECRET_NAMES = frozenset(
+_KINDS: tuple[type[BaseConfig], ...] = (*KINDS, RegistryConfig)
+_DECLARED = frozenset(
     name
-    for kind in KINDS
+    for kind in _KINDS
     for declared in kind.PROPERTIES.values()
     if declared.secret
     for name in (declared.name, declared.alias)
     if name is not None
 )
+SECRET_NAMES = _DECLARED | {f"schema.registry.{name}" for name in _DECLARED if name.startswith("ssl.")}
 """The properties whose values are secret."""
+_URLS = RegistryConfig.schema_registry_url.name
+_PASSWORD_IN_URL = re.compile(r"://[^/@]*:[^/@]*@")
+
+
+_REFERRING = SECRET_NAMES | {_URLS}
+
+
+def is_secret(name: str, value: object) -> bool:
+    """Whether a property's value is a secret: by its name, or as it is the URL of a registry with a password in it."""
+    return name in SECRET_NAMES or (name == _URLS and _PASSWORD_IN_URL.search(str(value)) is not None)
 
 
 def is_reference(value: object) -> bool:
@@ -40,7 +53,7 @@ def is_reference(value: object) -> bool:
 def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
     """Raise ConfigError when a secret is not given by a reference."""
     for name, value in properties.items():
-        if name in SECRET_NAMES and value and not is_reference(value):
+        if is_secret(name, value) and value and not is_reference(value):
             raise ConfigError(
                 f"{name}: a secret would travel to the tasks in plain text; write env:NAME or file:/path instead",
                 key=name,
@@ -57,7 +70,7 @@ def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
     made: dict[str, str] = {}
     referring = dict(properties)
     for name, value in properties.items():
-        if name in SECRET_NAMES and value and not is_reference(value):
+        if is_secret(name, value) and value and not is_reference(value):
             variable = f"{_LENT}{os.getpid()}_{next(_numbers)}"
             made[variable] = str(value)
             referring[name] = f"{ENV}{variable}"
@@ -75,7 +88,7 @@ def resolve(properties: Mapping[str, object]) -> dict[str, object]:
     Raises: ConfigError: there is no such variable, file or property here; the text has the reference, never a value.
     """
     return {
-        name: _look_up(name, value) if name in SECRET_NAMES and isinstance(value, str) else value
+        name: _look_up(name, value) if name in _REFERRING and isinstance(value, str) else value
         for name, value in properties.items()
     }
 

@@ -60,7 +60,14 @@ class AvroCodec:
 # --- to JSON ----------------------------------------------------------------------------------------------------------
 
 
-class _ToJson:
+class _FieldByField:
+    """Leaves that convert records field by field."""
+
+    def record(self, name: str, *, is_top: bool) -> Leaf:  # noqa: ARG002 - of Leaves
+        return None
+
+
+class _ToJson(_FieldByField):
     """JSON values of what fastavro reads."""
 
     def leaf(self, kind: str, schema: Any) -> Leaf:
@@ -99,7 +106,7 @@ def _decimal_to_json(scale: int) -> Convert:
 # --- from JSON --------------------------------------------------------------------------------------------------------
 
 
-class _FromJson:
+class _FromJson(_FieldByField):
     """What fastavro writes of JSON values."""
 
     def leaf(self, kind: str, schema: Any) -> Leaf:

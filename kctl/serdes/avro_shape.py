@@ -23,6 +23,10 @@ class Leaves(Protocol):
         """Return what converts a value of a type, those inside of it converted before; never of a record or null."""
         ...
 
+    def record(self, name: str, *, is_top: bool) -> Leaf:
+        """Return what converts a record at once, with all that is in it; None: field by field."""
+        ...
+
     def union(self, branches: Mapping[str, Convert | None]) -> "Convert | dict[str, str]":
         """Return what converts a value of a union of several types besides null.
 
@@ -40,29 +44,40 @@ class Shape:
         schema: by which they were read, or are to be written.
         copies: records may be of others, as defaults are, and are not changed in place.
         is_unchecked: values may be anything, as those that users write.
+        is_part: of a larger schema with unions of several types, so that fastavro names branches in any case.
     Attributes:
         names_branches: whether fastavro must name the branches of unions.
         convert: what converts a value; None where nothing must be converted.
     """
 
-    def __init__(self, schema: AvroSchema, leaves: Leaves, *, copies: bool = False, is_unchecked: bool = False) -> None:
+    def __init__(
+        self,
+        schema: AvroSchema,
+        leaves: Leaves,
+        *,
+        copies: bool = False,
+        is_unchecked: bool = False,
+        is_part: bool = False,
+    ) -> None:
         self._names = schema.names
         self._leaves = leaves
         self._copies = copies
         self._is_unchecked = is_unchecked
         self._objects: dict[str, Any] = {"mapping": _mapping, "sequence": _sequence}
         self._records: dict[str, str | None] = {}
-        self._changing = _changing_types(schema, leaves)
-        self.names_branches = any(has_branches(each) for each in [schema.schema, *schema.names.values()])
+        self.names_branches = is_part or any_branches(schema)
+        self._changing = _changing_types(schema.names, leaves, has_unions=self.names_branches)
+        self._is_top = True
         self.convert = self._function(self._expression(schema.schema))
 
     def _expression(self, schema: Any) -> str | None:
         """Return the expression of `x` that converts a value; None where nothing must be."""
+        is_top, self._is_top = self._is_top, self._is_top and _is_optional(schema)
         if isinstance(schema, list):
             return self._union(schema)
         kind = schema if isinstance(schema, str) else schema["type"]
         if kind in self._names or kind in NAMED:
-            return self._named(kind if kind in self._names else schema["name"])
+            return self._named(kind if kind in self._names else schema["name"], is_top=is_top)
         if kind == "null":
             return None
         leaf = self._named_leaf(self._leaves.leaf(kind, schema))
@@ -81,10 +96,13 @@ class Shape:
     def _named_leaf(self, leaf: Leaf) -> str | None:
         return leaf if leaf is None or isinstance(leaf, str) else f"{self._name(leaf)}(x)"
 
-    def _named(self, name: str) -> str | None:
+    def _named(self, name: str, *, is_top: bool) -> str | None:
         schema = self._names[name]
         if "fields" not in schema:
             return self._named_leaf(self._leaves.leaf(schema["type"], schema))
+        at_once = self._leaves.record(name, is_top=is_top)
+        if at_once is not None:
+            return self._named_leaf(at_once)
         if name not in self._changing:
             return None
         if name not in self._records:
@@ -162,16 +180,25 @@ class Shape:
         return found
 
 
-def _changing_types(schema: AvroSchema, leaves: Leaves) -> set[str]:
+def _is_optional(schema: Any) -> bool:
+    return isinstance(schema, list) and len(others_than_null(schema)) < 2
+
+
+def any_branches(schema: AvroSchema) -> bool:
+    """Return whether a schema has a union of several types besides null anywhere."""
+    return any(has_branches(each) for each in [schema.schema, *schema.names.values()])
+
+
+def _changing_types(names: Mapping[str, Any], leaves: Leaves, *, has_unions: bool) -> set[str]:
     """Return the names of the records that have something to convert, also in those that they have."""
-    has_unions = any(has_branches(each) for each in [schema.schema, *schema.names.values()])
     inner: dict[str, set[str]] = {}
     found: set[str] = set()
-    for name, each in schema.names.items():
+    for name, each in names.items():
         if "fields" in each:
             inner[name] = set()
-            if any(_changes(field["type"], schema.names, leaves, inner[name], has_unions) for field in each["fields"]):
-                found.add(name)
+            for field in each["fields"]:
+                if _changes(field["type"], names, leaves, inner[name], has_unions):
+                    found.add(name)
     while more := {name for name, others in inner.items() if name not in found and others & found}:
         found |= more
     return found
@@ -188,11 +215,11 @@ def _changes(schema: Any, names: Mapping[str, Any], leaves: Leaves, inner: set[s
         name = kind if kind in names else schema["name"]
         if "fields" in names[name]:
             inner.add(name)
-            return False
+            return leaves.record(name, is_top=False) is not None
         return leaves.leaf(names[name]["type"], names[name]) is not None
     if kind in ("array", "map"):
         part = schema["items" if kind == "array" else "values"]
-        return _changes(part, names, leaves, inner, has_unions) or leaves.leaf(kind, schema) is not None
+        return any([_changes(part, names, leaves, inner, has_unions), leaves.leaf(kind, schema) is not None])
     return kind != "null" and leaves.leaf(kind, schema) is not None
 
 

@@ -9,7 +9,7 @@ Source: protobuf.dev, "ProtoJSON Format". Shown by tests/unit/serdes/test_protob
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
@@ -102,7 +102,20 @@ class ProtobufCodec:
             known = ", ".join(sorted(self._file.message_types_by_name))[:200] if self._file is not None else ""
             raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=f"it has {known}") from None
 
-    def _indexed(self, indexes: Sequence[int]) -> Any:
+    def descriptor(self, message: str | None) -> Any:
+        """Return the descriptor of a message by its full name; None: of the first one of the file.
+
+        Raises: SchemaError: there is no such message.
+        """
+        if message is not None:
+            return self._named(message)
+        try:
+            return self.indexed((0,))
+        except DecodeError:
+            raise SchemaError("there is no message in the Protobuf schema") from None
+
+    def indexed(self, indexes: Sequence[int]) -> Any:
+        """Return the descriptor of a message by its place in the file. Raises: DecodeError: there is none."""
         found: Any = None
         for index in indexes:
             messages = list(
@@ -118,21 +131,29 @@ class ProtobufCodec:
         descriptor = self._message
         if self._is_framed:
             indexes, data = read_indexes(data)
-            descriptor = descriptor or self._indexed(indexes)
+            descriptor = descriptor or self.indexed(indexes)
         try:
-            message = self._factory.GetMessageClass(descriptor).FromString(data)
-            return self._json.MessageToDict(
-                message,
-                preserving_proto_field_name=True,
-                always_print_fields_with_no_presence=True,
-                descriptor_pool=self._pool,
-            )
+            return self.to_json(self.parser(descriptor)(data))
         except Exception as e:  # noqa: BLE001 - as above, for hostile messages
             raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
 
+    def parser(self, descriptor: Any) -> Callable[[bytes], Any]:
+        """Return what reads a message; raises what the library does."""
+        read: Callable[[bytes], Any] = self._factory.GetMessageClass(descriptor).FromString
+        return read
+
+    def to_json(self, message: Any) -> Any:
+        """Return a message as JSON; raises what the library does."""
+        return self._json.MessageToDict(
+            message,
+            preserving_proto_field_name=True,
+            always_print_fields_with_no_presence=True,
+            descriptor_pool=self._pool,
+        )
+
     def encode(self, value: Any) -> bytes:
         """Return a JSON value as a message. Raises: EncodeError: it does not fit."""
-        descriptor = self._message or self._indexed((0,))
+        descriptor = self._message or self.indexed((0,))
         if isinstance(value, list):  # taken for an empty message by the library
             raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is no message")
         try:

@@ -84,6 +84,10 @@ class SchemaRegistry:
         """The first URL, without a user."""
         return self._servers[0].url
 
+    def close(self) -> None:
+        """Close the connections that are open."""
+        self._http.close()
+
     # --- schemas ----------------------------------------------------------------------------------------------------
 
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:

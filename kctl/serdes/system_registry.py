@@ -3,6 +3,10 @@
 Shown by tests/broker/test_schemas.py.
 """
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
 from kctl.client.clock import Clock, Timer
 from kctl.client.config import ClientConfig, RegistryConfig
 from kctl.client.http import HttpClient, HttpLimits
@@ -30,3 +34,14 @@ def open_system_registry(
     )
     shared = Timer(clock, client.default_api_timeout_ms)
     return SchemaRegistry(config, http, lambda: shared if one_timeout else Timer(clock, client.default_api_timeout_ms))
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return where schemas are kept between commands; None for a user without a home.
+
+    Source: XDG Base Directory Specification: a relative $XDG_CACHE_HOME is to be ignored.
+    """
+    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
+    if os.path.isabs(base):
+        return Path(base, "kctl", "schemas")
+    return Path(home, ".cache", "kctl", "schemas") if home else None

@@ -3,16 +3,13 @@
 Shown by tests/cli/test_schemas.py and tests/cli/test_decode.py.
 """
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.options import Common
 from kctl.client.config import AdminConfig, RegistryConfig
 from kctl.serdes.registry import SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
-from kctl.serdes.system_registry import open_system_registry
+from kctl.serdes.system_registry import cache_folder, open_system_registry
 
 NO_CLUSTER = {"bootstrap.servers": "unused:9092"}
 """The registry needs no broker, but its timeouts are those of the client's properties."""
@@ -43,14 +40,3 @@ def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAcces
     limits = common.settings.with_defaults(NO_CLUSTER).parse(AdminConfig)
     registry = open_system_registry(config, limits, clock, one_timeout=one_timeout)
     return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ)))
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return where schemas are kept between commands; None for a user without a home.
-
-    Source: XDG Base Directory Specification: a relative $XDG_CACHE_HOME is to be ignored.
-    """
-    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
-    if os.path.isabs(base):
-        return Path(base, "kctl", "schemas")
-    return Path(home, ".cache", "kctl", "schemas") if home else None

@@ -193,12 +193,12 @@ def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[
     """
     from kctl.cli.exit_codes import ExitCode
     from kctl.cli.failures import CommandError
-    from kctl.pipeline.references import SECRET_NAMES
+    from kctl.pipeline.references import is_secret
 
     found: dict[str, object] = {}
     for name, setting in settings.items():
         found[name] = setting.text
-        if is_local or name not in SECRET_NAMES:
+        if is_local or not is_secret(name, setting.text):
             continue
         if setting.origin.startswith("$"):
             found[name] = f"env:{setting.origin[1:]}"

@@ -17,6 +17,9 @@ from kctl.pipeline.source.options import ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.pipeline.decoding.record_decoding import RecordDecoding
+    from kctl.pipeline.source.decoded_table import SourceDecoding
+
 
 class RangePartition(InputPartition):
     """One offset range, for one task."""
@@ -32,11 +35,13 @@ class KctlReader(DataSourceReader):
     Args:
         options: what to read.
         columns: names of the columns, in the order of the table.
+        decoding: how keys and values are decoded; None: they are binary.
     """
 
-    def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
+    def __init__(self, options: ReadOptions, columns: Sequence[str], decoding: "SourceDecoding | None" = None) -> None:
         self._options = options
         self._columns = tuple(columns)
+        self._decoding = decoding
 
     def partitions(self) -> list[InputPartition]:
         """Return a range for each task, found out now."""
@@ -54,14 +59,17 @@ class KctlReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
         """Yield the records of one range."""
-        return read_partition(self._options, self._columns, partition)
+        return read_partition(self._options, self._columns, partition, self._decoding)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._columns)})"
 
 
 def read_partition(
-    options: ReadOptions, columns: Sequence[str], partition: InputPartition | None
+    options: ReadOptions,
+    columns: Sequence[str],
+    partition: InputPartition | None,
+    decoding: "SourceDecoding | None" = None,
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the records of one range; Spark makes a partition None of an empty plan."""
     if not isinstance(partition, RangePartition):
@@ -72,10 +80,19 @@ def read_partition(
 
     forget_spark_archive()
     with reported_in_one_line(), one_timeout():
-        yield from read_range(
+        decode = None if decoding is None else _record_decoding(decoding, columns)
+        batches = read_range(
             options.client_properties(),
             partition.range,
-            columns,
+            columns if decode is None else decode.raw_columns,
             fail_on_data_loss=options.fail_on_data_loss,
             pool=TASK_CONSUMERS,
         )
+        yield from batches if decode is None else map(decode.with_errors, batches)
+
+
+def _record_decoding(decoding: "SourceDecoding", columns: Sequence[str]) -> "RecordDecoding":
+    from kctl.pipeline.decoding.plan import task_store
+    from kctl.pipeline.decoding.record_decoding import RecordDecoding
+
+    return RecordDecoding(decoding.plan, task_store(decoding.plan), columns, decoding.types)

@@ -5,18 +5,22 @@ importable and light: Spark imports it in several short-lived processes.
 Shown by tests/pipeline/test_source_read.py and test_source_faults.py.
 """
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
+from kctl.pipeline.source.option_table import READ
 from kctl.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
 from kctl.pipeline.spark_archive import forget_spark_archive
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceWriter
     from pyspark.sql.types import StructType
+
+    from kctl.pipeline.source.decoded_table import SourceDecoding
 
 SQL_TYPES: Final = {
     "key": "binary",
@@ -46,11 +50,19 @@ class KctlDataSource(DataSource):
     def name(cls) -> str:
         return "kctl"
 
-    def schema(self) -> str:
+    _decoding: "SourceDecoding | None" = None
+    """What `schema` found; Spark keeps this object with the table, so that its reader reads by the same schemas."""
+
+    def schema(self) -> "str | StructType":
         """Return the columns; what is read can be pruned by a schema of the user's own."""
         forget_spark_archive()
         has_headers = str(self.options.get("includeHeaders", "false")).strip().lower() == "true"
         names = [name for name in SQL_TYPES if name != "headers" or has_headers]
+        if "decode" in self.options:
+            with reported_in_one_line():
+                self._decoding = _decoding_of(self._read_options())
+        if self._decoding is not None:
+            return self._decoding.table(names)
         return ", ".join(f"{name} {SQL_TYPES[name]}" for name in names)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
@@ -58,8 +70,7 @@ class KctlDataSource(DataSource):
         from kctl.pipeline.source.batch_reader import KctlReader
 
         forget_spark_archive()
-        options, columns = self._read_plan(schema, is_stream=False)
-        return KctlReader(options, columns)
+        return KctlReader(*self._read_plan(schema, is_stream=False))
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
         """Return what reads a table that grows."""
@@ -94,18 +105,46 @@ class KctlDataSource(DataSource):
             check_writable(schema, options)
         return stream_writer(options, schema)
 
-    def _read_plan(self, schema: "StructType", *, is_stream: bool) -> tuple[ReadOptions, list[str]]:
+    def _read_plan(
+        self, schema: "StructType", *, is_stream: bool
+    ) -> "tuple[ReadOptions, list[str], SourceDecoding | None]":
         with reported_in_one_line():
-            check_readable(schema)
-            return read_options(self.options, is_stream=is_stream), list(schema.fieldNames())
+            options = read_options(self.options, is_stream=is_stream)
+            decoding = self._decoding or _decoding_of(options)
+            if decoding is not None:
+                decoding = decoding.pruned(schema)
+            check_readable(schema, () if decoding is None else decoding.spark_types())
+            return options, list(schema.fieldNames()), decoding
+
+    def _read_options(self) -> ReadOptions:
+        """Return the options for what batch and streaming reads have in common."""
+        shared = {name: value for name, value in self.options.items() if name.lower() not in _OF_ONE_KIND}
+        return read_options(shared, is_stream=False)
 
 
-def check_readable(schema: "StructType") -> None:
-    """Raise ConfigError for a column of a user's schema that records do not have, or not with that type."""
+_OF_ONE_KIND: Final = frozenset(row.name.lower() for row in READ.values() if row.use in ("stream", "batch"))
+
+
+def _decoding_of(options: ReadOptions) -> "SourceDecoding | None":
+    if options.decode is None:
+        return None
+    from kctl.pipeline.source.decoded_table import source_decoding
+
+    return source_decoding(options.decode, options.selection, dict(options.properties))
+
+
+def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
+    """Raise ConfigError for a column of a user's schema that records do not have, or not with that type.
+
+    Args: decoded: columns whose types are looked at elsewhere.
+    """
     for field in schema.fields:
+        if field.name in decoded:
+            continue
         wanted, given = SQL_TYPES.get(field.name), field.dataType.simpleString()
         if wanted is None:
-            raise ConfigError(f"schema: no column {field.name!r}, only {', '.join(SQL_TYPES)}", key=field.name)
+            known = [*SQL_TYPES, *(name for name in decoded if name not in SQL_TYPES)]
+            raise ConfigError(f"schema: no column {field.name!r}, only {', '.join(known)}", key=field.name)
         if given != wanted:
             raise ConfigError(f"schema: column {field.name} is {wanted}, not {given}", key=field.name)
 

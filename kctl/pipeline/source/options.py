@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
@@ -17,12 +17,17 @@ from kctl.client.errors import ConfigError
 from kctl.grammar.durations import parse_duration_ms
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.source.decode_options import decode_request
 from kctl.pipeline.source.java_pattern import python_pattern
 from kctl.pipeline.source.option_table import READ, WRITE, OptionRow, Verdict
+
+if TYPE_CHECKING:
+    from kctl.pipeline.decoding.plan import DecodeRequest
 
 _log = logging.getLogger("kctl.pipeline")
 T = TypeVar("T")
 KAFKA: Final = "kafka."
+REGISTRY: Final = "schema.registry."
 LONGEST_JSON: Final = 16 << 20
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
 """maxTriggerDelay of Spark's connector."""
@@ -48,6 +53,7 @@ class ReadOptions(NamedTuple):
     max_trigger_delay_ms: int
     fail_on_data_loss: bool
     include_headers: bool
+    decode: "DecodeRequest | None" = None
 
     def client_properties(self) -> dict[str, object]:
         """Return the properties of a client, with the secrets that are found where this runs."""
@@ -89,6 +95,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
         options.spark_time_ms("maxTriggerDelay", MAX_TRIGGER_DELAY_MS),
         options.flag("failOnDataLoss", True),
         options.flag("includeHeaders", False),
+        decode_request(options.given),
     )
 
 
@@ -117,10 +124,17 @@ class _Options:
             elif name.startswith(KAFKA):
                 if why := why_ignored(name[len(KAFKA) :]):
                     _heed(OptionRow(name, "", Verdict.NO_EFFECT, why))
+            elif name.startswith(REGISTRY) and "decode" in known:
+                continue  # checked with the options of decoding
             elif name not in _SPARKS_OWN:
                 near = nearest_name(name, known, likeness=0.7)
                 hint = f": did you mean {known[near].name}?" if near is not None else f" of {what}"
                 raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """All options, by their names in lower case."""
+        return self._given
 
     def has(self, name: str) -> bool:
         return name.lower() in self._given

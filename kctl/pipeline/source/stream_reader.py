@@ -29,6 +29,8 @@ from kctl.pipeline.source.options import ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.pipeline.source.decoded_table import SourceDecoding
+
 JsonOffsets = dict[str, dict[str, Any]]
 TOPIC_IDS: Final = "#topic_ids"
 LOG_ENDS: Final = "#log_ends"
@@ -72,9 +74,10 @@ _AvailableNow: Any = _available_now()
 class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]  # PySpark 4.1 has no such class
     """Reads what the options mean, batch after batch."""
 
-    def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
+    def __init__(self, options: ReadOptions, columns: Sequence[str], decoding: "SourceDecoding | None" = None) -> None:
         self._options = options
         self._columns = tuple(columns)
+        self._decoding = decoding
         self._planner: Planner | None = None
         self._initial: StreamOffsets | None = None
         self._planned: StreamOffsets | None = None
@@ -140,7 +143,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
         """Yield the records of one range."""
-        return read_partition(self._options, self._columns, partition)
+        return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
         """Do nothing: Spark's checkpoint is the memory of a query."""

@@ -199,6 +199,9 @@ VALUES = {
     "requesttimeout": "7s",
     "connecttimeout": "7s",
     "topic": "t",
+    "decode": "avro",
+    "decodeschema": "id:7",
+    "decodemessage": "value=shop.Order",
 }
 """Where a number is not a value."""
 
@@ -208,6 +211,8 @@ def test_option_of_the_table_is_accepted_or_refused_as_documented(row: OptionRow
     """An option that is refused is so by its own name, with its reason, which is what the page says."""
     name = row.name.lower()
     given = {"kafka.bootstrap.servers": "h:1", name: VALUES.get(name, "7000")}
+    if name.startswith("decode"):
+        given |= {"decode": "avro", "schema.registry.url": "http://h:2"}
 
     def read(*, is_stream: bool) -> None:
         selection = {} if name in ("subscribe", "subscribepattern", "assign") else {"subscribe": "t"}

@@ -1,0 +1,170 @@
+"""DecodePlan: which schemas keys and values are read by, resolved once on the driver and sent to the tasks.
+
+A plan has schemas and the registry's properties, secrets among them as references. Tasks ask the registry themselves
+for the schemas that records name, each id once: `task_store` keeps them over the tasks of a worker, and on disk.
+Shown by tests/loopback/test_decode_plan.py and tests/pipeline/test_source_decode.py.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.client.clock import SystemClock
+from kctl.client.config import AdminConfig, RegistryConfig
+from kctl.client.errors import ConfigError
+from kctl.pipeline.references import resolve
+from kctl.serdes.encoder import Target, parse_target
+from kctl.serdes.errors import SchemaError
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF, SchemaRegistry
+from kctl.serdes.schema_store import Resolved, SchemaStore
+from kctl.serdes.system_registry import cache_folder, open_system_registry
+
+AUTO = "auto"
+FORMS = {AUTO: None, "avro": AVRO, "protobuf": PROTOBUF, "json-schema": JSON}
+"""What can be decoded into columns, and the type of schema that each needs."""
+KEY, VALUE = "key", "value"
+Properties = tuple[tuple[str, object], ...]
+
+
+class SideRequest(NamedTuple):
+    """How keys, or values, are to be read.
+
+    Attributes:
+        form: one of FORMS.
+        target: the schema to read by; a subject may have `{topic}` in it.
+        message: of a Protobuf file; None: its first one.
+    """
+
+    form: str
+    target: Target
+    message: str | None = None
+
+
+class DecodeRequest(NamedTuple):
+    """What is to be decoded; None: it stays as it is.
+
+    Attributes: registry: properties of the schema registry, secrets as references.
+    """
+
+    key: SideRequest | None
+    value: SideRequest | None
+    registry: Properties
+
+    @property
+    def is_for_one_topic(self) -> bool:
+        """Whether the schemas depend on the topic."""
+        return any("{topic}" in (side.target.subject or "") for side in (self.key, self.value) if side is not None)
+
+
+class SidePlan(NamedTuple):
+    """How keys, or values, are read: the reader's schema, and the message of a Protobuf file."""
+
+    reader: Resolved
+    message: str | None
+
+
+class DecodePlan(NamedTuple):
+    """How the records of a topic are decoded. May be pickled and shown: secrets are references.
+
+    Attributes:
+        registry: properties of the schema registry.
+        limits: Kafka properties with the timeouts that hold for it, too.
+    """
+
+    key: SidePlan | None
+    value: SidePlan | None
+    registry: Properties
+    limits: Properties
+
+
+def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
+    """Return how keys or values are to be read, of what users write.
+
+    Args: schema: as of `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
+    Raises: ConfigError: an unknown form, or no such schema.
+    """
+    if form not in FORMS:
+        raise ConfigError(f"decode {side}={form[:80]!r}: there are {', '.join(FORMS)}", key="decode")
+    try:
+        target = parse_target(schema or "topic", side)
+    except ValueError as e:
+        raise ConfigError(f"the {side} schema {str(schema)[:80]!r}: {e}", key="decodeSchema") from None
+    if target.is_of_record:
+        raise ConfigError(f"the {side} schema to read by is one, not each record's", key="decodeSchema")
+    return SideRequest(form, target, message)
+
+
+def plan_decoding(request: DecodeRequest, topic: str, properties: Mapping[str, object]) -> DecodePlan:
+    """Return how the records of a topic are decoded.
+
+    Args: properties: Kafka properties; their timeouts hold for the registry.
+    Raises:
+        ConfigError: no registry, or a property of it is invalid.
+        SchemaError: a schema is invalid, or of another type than the form says; KafkaError: the registry's.
+    """
+    limits = tuple((name, properties[name]) for name in _LIMITS if name in properties)
+    store = make_store(request.registry, limits, one_timeout=True)
+    try:
+        key, value = _side_plan(store, KEY, request.key, topic), _side_plan(store, VALUE, request.value, topic)
+        return DecodePlan(key, value, request.registry, limits)
+    finally:
+        store.registry.close()
+
+
+def _side_plan(store: "RegistryStore", name: str, wanted: SideRequest | None, topic: str) -> SidePlan | None:
+    if wanted is None:
+        return None
+    schema_id, subject, version = wanted.target
+    subject = (subject or "").replace("{topic}", topic)
+    if schema_id is None:
+        schema_id = store.registry.version(subject, version).id
+    reader = store.schemas.resolve(schema_id)
+    kind = FORMS[wanted.form]
+    if kind is not None and reader.schema.type != kind:
+        raise SchemaError(f"the {name} schema of {subject or topic} is {reader.schema.type}, not {kind}")
+    return SidePlan(reader, wanted.message)
+
+
+_LIMITS = ("default.api.timeout.ms", "request.timeout.ms", "socket.connection.setup.timeout.ms")
+
+
+class RegistryStore(NamedTuple):
+    """A registry, and the store of its schemas."""
+
+    registry: SchemaRegistry
+    schemas: SchemaStore
+
+
+def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = False) -> RegistryStore:
+    """Return the store of a registry's schemas.
+
+    Args: one_timeout: all calls share the API timeout; else each has its own.
+    Raises: ConfigError: no registry, or a property of it is invalid.
+    """
+    clock = SystemClock()
+    config = RegistryConfig.parse(resolve(dict(registry)))
+    opened = open_system_registry(
+        config, AdminConfig.parse({"bootstrap.servers": "unused:9092", **dict(limits)}), clock, one_timeout=one_timeout
+    )
+    return RegistryStore(opened, SchemaStore(opened, clock, cache_folder(os.environ)))
+
+
+_stores: dict[tuple[Properties, Properties], SchemaStore] = {}
+
+
+def task_store(plan: DecodePlan) -> SchemaStore:
+    """Return the store of this process, which its next tasks use too. Raises: ConfigError."""
+    key = plan.registry, plan.limits
+    if key not in _stores:
+        _stores[key] = make_store(*key).schemas
+    return _stores[key]
+
+
+def check_registry(registry: Mapping[str, object]) -> None:
+    """Raise ConfigError where no registry is named, or a property of it is none."""
+    known = RegistryConfig.names()
+    for name in registry:
+        if name not in known:
+            raise ConfigError(f"unknown property {name[:80]!r} of a schema registry", key=name)
+    if not registry.get(RegistryConfig.schema_registry_url.name):
+        raise ConfigError("decoding needs a schema registry: set schema.registry.url", key="schema.registry.url")

@@ -1,0 +1,205 @@
+"""RecordDecoding: batches of records with their keys or values decoded, and what does not decode with the reason.
+
+Of a record whose key or value does not decode nothing is lost: `with_errors` keeps it in its place with the raw bytes
+beside the reason, `split` takes it out as a row of a table of errors. A registry that cannot be asked is no error of a
+record: that ends the task. Imports pyarrow, so tasks import it late.
+Shown by tests/unit/pipeline/decoding/test_record_decoding.py.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+import pyarrow as pa
+
+from kctl.client.errors import KafkaError
+from kctl.pipeline.decoding.plan import KEY, VALUE, DecodePlan, SidePlan
+from kctl.pipeline.decoding.value_reader import Read, value_reader
+from kctl.pipeline.record_columns import COLUMN_NAMES
+from kctl.serdes.errors import DecodeError, LibraryMissingError, SchemaError, SchemaNotFoundError, SerdesError
+from kctl.serdes.schema_store import SchemaStore
+from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header, read_frame
+
+ERROR = "decodeError"
+ERROR_TYPE = pa.struct(
+    [
+        pa.field("offset", pa.int64()),
+        pa.field("reason", pa.string()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+    ]
+)
+"""Of a record that does not decode: its offset, why, and its bytes; null of all others."""
+REASON = "reason"
+_OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
+"""Errors of a record; all others are the registry's, or ours."""
+
+
+class DecodedTypes(NamedTuple):
+    """The types of keys and values; None: binary, as they are."""
+
+    key: pa.DataType | None
+    value: pa.DataType | None
+
+
+def types_of(plan: DecodePlan) -> DecodedTypes:
+    """Return the types that a plan gives keys and values. Raises: SchemaError, LibraryMissingError."""
+    return DecodedTypes(*(None if side is None else value_reader(*side).type for side in (plan.key, plan.value)))
+
+
+class RecordDecoding:
+    """Decodes the records of one topic.
+
+    Args:
+        columns: those that are wanted, of `record_columns.TYPES` and ERROR, in their order.
+        pruned: types of keys and values, where fewer fields are wanted than the plan's have.
+    Attributes: raw_columns: what has to be read.
+    Raises: SchemaError, LibraryMissingError.
+    """
+
+    def __init__(
+        self, plan: DecodePlan, store: SchemaStore, columns: Sequence[str], pruned: DecodedTypes | None = None
+    ) -> None:
+        self._columns = tuple(columns)
+        wanted = {KEY: plan.key, VALUE: plan.value}
+        self._sides = [
+            _Side(name, plan_of, store, None if pruned is None else getattr(pruned, name))
+            for name, plan_of in wanted.items()
+            if plan_of is not None and name in columns
+        ]
+        has_errors = ERROR in columns
+        needed = {*columns, *(("offset", KEY, VALUE) if has_errors else ()), *(("headers",) if self._sides else ())}
+        self.raw_columns = tuple(name for name in COLUMN_NAMES if name in needed)
+
+    def with_errors(self, raw: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the wanted columns; a key or value that does not decode is null, and ERROR says why.
+
+        Raises: DecodeError: a record does not decode, and ERROR is not wanted; KafkaError: the registry's.
+        """
+        decoded, reasons = self._decode(raw)
+        if ERROR in self._columns:
+            decoded[ERROR] = _errors(raw, reasons)
+        elif reasons:
+            row = min(reasons)
+            at = f" at offset {raw.column('offset')[row].as_py()}" if "offset" in raw.schema.names else ""
+            raise DecodeError(f"a record does not decode{at}: {reasons[row]}", hint=f"select the column {ERROR}, too")
+        arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
+        return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
+
+    def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+        """Return the records that decode, decoded, and the others as they are, with REASON; None: there are none.
+
+        Raises: KafkaError: the registry's.
+        """
+        decoded, reasons = self._decode(raw)
+        arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
+        whole = pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
+        if not reasons:
+            return whole, None
+        rows = sorted(reasons)
+        kept = pa.array([row not in reasons for row in range(raw.num_rows)], pa.bool_())
+        wrong = raw.take(pa.array(rows, pa.int64()))
+        texts = pa.array([reasons[row] for row in rows], pa.string())
+        return whole.filter(kept), pa.RecordBatch.from_arrays([*wrong.columns, texts], schema=error_schema(raw.schema))
+
+    def _decode(self, raw: pa.RecordBatch) -> tuple[dict[str, pa.Array], dict[int, str]]:
+        """Return the decoded columns, and the reasons by row."""
+        headers = raw.column("headers") if "headers" in raw.schema.names else None
+        named = None if headers is None or headers.null_count == len(headers) else _headers_of(headers)
+        decoded: dict[str, pa.Array] = {}
+        reasons: dict[int, str] = {}
+        for side in self._sides:
+            decoded[side.name] = side.column(raw.column(side.name).to_pylist(), named, reasons)
+        return decoded, reasons
+
+
+def error_schema(raw: pa.Schema) -> pa.Schema:
+    """Return the schema of a table of errors: the raw columns and REASON."""
+    return raw.append(pa.field(REASON, pa.string()))
+
+
+class _Side:
+    """The keys or the values."""
+
+    def __init__(self, name: str, plan: SidePlan, store: SchemaStore, pruned: pa.DataType | None) -> None:
+        self.name = name
+        self._header = KEY_HEADER if name == KEY else VALUE_HEADER
+        self._store = store
+        self._kind = plan.reader.schema.type
+        self._reader = value_reader(*plan)
+        self.type = self._reader.type if pruned is None else pruned
+        self._reads: dict[int | UUID, Read | SerdesError] = {}
+
+    def column(
+        self, values: Sequence[bytes | None], headers: Sequence[Sequence[Header]] | None, reasons: dict[int, str]
+    ) -> pa.Array:
+        """Return the decoded values; note the reasons of those that do not decode."""
+        found: list[object] = []
+        for row, data in enumerate(values):
+            if data is None:
+                found.append(None)
+                continue
+            try:
+                framed = read_frame(data, () if headers is None else headers[row], self._header)
+                if framed is None:
+                    raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+                found.append(self._read(framed.schema)(framed.payload))
+            except _OF_RECORDS as e:
+                found.append(None)
+                self._note(reasons, row, e)
+        try:
+            return pa.array(found, self.type)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return self._one_by_one(found, reasons)
+
+    def _one_by_one(self, found: Sequence[object], reasons: dict[int, str]) -> pa.Array:
+        """Return the values as an array where one of them does not fit the type: a default, or a number too large."""
+        arrays = []
+        for row, value in enumerate(found):
+            try:
+                arrays.append(pa.array([value], self.type))
+            except (pa.ArrowException, OverflowError, TypeError, ValueError) as e:
+                self._note(reasons, row, DecodeError(f"it does not fit the column: {e}"[:300]))
+                arrays.append(pa.nulls(1, self.type))
+        return pa.concat_arrays(arrays)
+
+    def _note(self, reasons: dict[int, str], row: int, error: KafkaError) -> None:
+        text = f"{self.name}: {error}"
+        reasons[row] = f"{reasons[row]}; {text}" if row in reasons else text
+
+    def _read(self, schema: int | UUID) -> Read:
+        read = self._reads.get(schema)
+        if read is None:
+            writer = self._store.resolve(schema)
+            try:
+                if writer.schema.type != self._kind:
+                    raise SchemaError(f"schema {schema} is {writer.schema.type[:40]}, not {self._kind}")
+                read = self._reader.of_writer(writer)
+            except LibraryMissingError:
+                raise
+            except SerdesError as e:
+                read = e
+            if len(self._reads) >= MOST_READS:
+                self._reads.clear()
+            self._reads[schema] = read
+        if isinstance(read, SerdesError):
+            raise read
+        return read
+
+
+MOST_READS = 1000
+"""Schemas that are at hand at a time; a topic with more costs time, not memory."""
+
+
+def _errors(raw: pa.RecordBatch, reasons: dict[int, str]) -> pa.Array:
+    if not reasons:
+        return pa.nulls(raw.num_rows, ERROR_TYPE)
+    rows = range(raw.num_rows)
+    texts = pa.array([reasons.get(row) for row in rows], pa.string())
+    arrays = [raw.column("offset"), texts, raw.column(KEY), raw.column(VALUE)]
+    is_null = pa.array([row not in reasons for row in rows], pa.bool_())
+    return pa.StructArray.from_arrays(arrays, fields=list(ERROR_TYPE), mask=is_null)
+
+
+def _headers_of(column: pa.Array) -> list[Sequence[Header]]:
+    return [() if row is None else [(each["key"], each["value"]) for each in row] for row in column.to_pylist()]

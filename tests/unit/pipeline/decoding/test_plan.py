@@ -1,0 +1,26 @@
+"""SideRequest and the properties of a registry: what users may write."""
+
+import pytest
+
+from kctl.client.errors import ConfigError
+from kctl.pipeline.decoding.plan import check_registry, side_request
+
+
+@pytest.mark.parametrize(
+    ("form", "schema", "words"),
+    [
+        ("csv", None, "decode value='csv': there are auto, avro, protobuf, json-schema"),
+        ("avro", "id:x", "the value schema 'id:x': 'x' is not a schema id"),
+        ("avro", "auto", "is one, not each record's"),
+    ],
+)
+def test_what_names_no_schema_is_refused(form: str, schema: str | None, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        side_request("value", form, schema, None)
+
+
+def test_registry_must_be_named_by_properties_that_exist() -> None:
+    with pytest.raises(ConfigError, match=r"set schema\.registry\.url"):
+        check_registry({})
+    with pytest.raises(ConfigError, match=r"unknown property 'schema\.registry\.uri'"):
+        check_registry({"schema.registry.uri": "x"})
