@@ -84,7 +84,7 @@ def test_value_that_does_not_fit_is_an_error_with_its_place(value: Any, words: s
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, b"1" * 10_000])
-def test_what_is_not_json_is_a_decode_error(data: bytes) -> None:
+def test_bytes_that_are_not_json_are_a_decode_error(data: bytes) -> None:
     with pytest.raises(DecodeError):
         values_of(ORDER).of_writer(Resolved(Schema(JSON, "{}")))(data)
 

@@ -14,7 +14,7 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
         ("avro", "auto", "is one, not each record's"),
     ],
 )
-def test_what_names_no_schema_is_refused(form: str, schema: str | None, words: str) -> None:
+def test_form_or_schema_that_does_not_exist_is_refused(form: str, schema: str | None, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         side_request("value", form, schema, None)
 

@@ -107,7 +107,7 @@ def test_every_kind_of_field_is_a_column_of_its_own_type() -> None:
     }
 
 
-def test_what_is_not_set_is_null_or_its_default() -> None:
+def test_field_that_is_not_set_is_null_or_its_default() -> None:
     found = read(ORDER, ORDER, {})
     assert found == dict.fromkeys(found) | {"id": 0, "big": 0, "counts": [], "lines": [], "state": "NEW"}
 

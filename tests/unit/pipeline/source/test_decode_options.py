@@ -43,7 +43,7 @@ def test_sides_schemas_and_messages() -> None:
         ({"decode": "avro", "schema.registry.url": "http://me:canary@h"}, "a secret would travel to the tasks"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(given: dict[str, str], words: str) -> None:
+def test_option_that_means_nothing_is_refused(given: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         read_options({"kafka.bootstrap.servers": "h:1", "subscribe": "t", **given}, is_stream=False)
     assert "canary" not in str(caught.value)
