@@ -1,4 +1,4 @@
-"""AvroValues: Avro as Arrow types, those of Spark's `from_avro` where it has them.
+"""AvroValues: Avro as Arrow types, those of Spark's Avro reader where it has them.
 
 A union of several types besides null is a struct with a field a branch, of which one is set; a type that contains
 itself is JSON text there, and so is a record without fields. Decimals of more than 38 digits are texts.

@@ -1,6 +1,6 @@
 """What decoding makes of a table: the types of its columns in Spark, and the plan that goes with a reader.
 
-Shown by tests/unit/pipeline/source/test_decoded_table.py and tests/pipeline/test_source_decode.py.
+Shown by tests/pipeline/test_source_decode.py.
 """
 
 from collections.abc import Sequence
