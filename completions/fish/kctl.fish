@@ -1644,7 +1644,7 @@ complete -c kctl -n '__kctl_at " pipeline"' -a stats -d 'Count what is in a topi
 complete -c kctl -n '__kctl_at " pipeline"' -a verify -d 'Compare two topics, or a topic and its export'
 complete -c kctl -n '__kctl_at " pipeline"' -l help -s h -d 'Show this message and exit'
 
-complete -c kctl -n '__kctl_at " pipeline export"' -l to -r -F -d 'Where to'
+complete -c kctl -n '__kctl_at " pipeline export"' -l to -r -F -d 'A folder, which on a cluster all workers see under this path'
 complete -c kctl -n '__kctl_at " pipeline export"' -l file-format -x -d 'Of the files: parquet or json (lines), with zstd'
 complete -c kctl -n '__kctl_at " pipeline export"' -l layout -x -d 'Folders below a topic\'s'
 complete -c kctl -n '__kctl_at " pipeline export"' -l level -x -d 'How much zstd tries'

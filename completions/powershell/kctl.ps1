@@ -2647,7 +2647,7 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--to', 'Where to')
+            ,@('--to', 'A folder, which on a cluster all workers see under this path')
             ,@('--file-format', 'Of the files: parquet or json (lines), with zstd')
             ,@('--layout', 'Folders below a topic''s')
             ,@('--level', 'How much zstd tries')

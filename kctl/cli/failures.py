@@ -110,6 +110,13 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.FolderError: ExitCode.USAGE,
     job_errors.ExportDataError: ExitCode.DATA,
     job_errors.MirrorPositionError: ExitCode.DATA,
+    job_errors.LakesMissingError: ExitCode.USAGE,
+    job_errors.StoreError: ExitCode.UNEXPECTED,
+    job_errors.StoreUnreachableError: ExitCode.REFUSED,
+    job_errors.StoreTimeoutError: ExitCode.API_TIMEOUT,
+    job_errors.StoreLoginError: ExitCode.AUTHENTICATION,
+    job_errors.StoreDeniedError: ExitCode.NOT_AUTHORISED,
+    job_errors.StoreMissingError: ExitCode.UNKNOWN_RESOURCE,
 }
 
 _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {

@@ -37,3 +37,31 @@ class ExportDataError(JobError):
 
 class MirrorPositionError(JobError):
     """How far a mirror has come is not known, or was recorded for a topic that was deleted since."""
+
+
+class LakesMissingError(JobError):
+    """A library of the extra `lakes` is not installed here."""
+
+
+class StoreError(JobError):
+    """An object store or a catalog of tables refused or failed a request."""
+
+
+class StoreUnreachableError(StoreError):
+    """An object store refuses connections, or answers each request with an error of its own."""
+
+
+class StoreTimeoutError(StoreError):
+    """An object store did not respond in time."""
+
+
+class StoreLoginError(StoreError):
+    """There are no credentials for an object store, or it does not accept them."""
+
+
+class StoreDeniedError(StoreError):
+    """The credentials do not allow a request."""
+
+
+class StoreMissingError(StoreError):
+    """A bucket, catalog or table does not exist."""

@@ -14,7 +14,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from kctl.client.records import Record
 from kctl.pipeline.export_files.exported_records import read_exported
-from kctl.pipeline.export_files.manifests import read_manifests
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.targets import read_export
 
 PADDING = b"x" * 80
 
@@ -63,10 +64,10 @@ def _row(record: Record) -> Row:
     return Row(record.topic, record.partition, record.offset, record.timestamp_ms, key, value, headers)
 
 
-def in_export(folder: Path) -> list[Row]:
+def in_export(folder: Path | StoreUrl) -> list[Row]:
     """Return what the manifests of an export lead to, by partition and offset."""
     rows: list[Row] = []
-    for manifest in read_manifests(folder):
+    for manifest in read_export(folder):
         for exported in manifest.ranges:
             for batch in read_exported(folder, exported):
                 rows += rows_of(batch)

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.jobs.export import ExportRequest, _ExportTask, export, export_range
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
@@ -23,6 +22,7 @@ from kctl.pipeline.ranges import OffsetRange, Selection
 from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import remove_abandoned
+from kctl.pipeline.targets import FileKind, FolderTarget
 from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import fill
 from tests.pipeline.copies import committed_rows, content
@@ -76,15 +76,11 @@ def start(tmp_path: Path) -> Iterator[Callable[..., JobProcess]]:
 
 def export_here(kafka: KafkaCluster, topic: str, path: Path) -> None:
     """Export partition 0 without Spark: the same code as in a task."""
-    folder = ExportFolder(path)
+    folder = FolderTarget(path)
     folder.claim("here", SETTINGS)
-    round_folder = folder.begin_round(1)
-    task = _ExportTask(
-        OffsetRange(topic, 0, 0, RECORDS // 2),
-        *(str(path), str(round_folder), "topic", "parquet", 1, False),
-        dict(kafka.client_properties()),
-    )
-    folder.commit(round_folder, SETTINGS, [export_range(task, Attempt(0, 0))])
+    place = folder.begin(1, FileKind("topic", "parquet", 1))
+    task = _ExportTask(OffsetRange(topic, 0, 0, RECORDS // 2), place, False, dict(kafka.client_properties()))
+    folder.commit([export_range(task, Attempt(0, 0))], SETTINGS)
     folder.leave()
 
 

@@ -60,8 +60,9 @@ def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
     kafka_three: KafkaCluster, revived: list[KafkaNode], session: Session, tmp_path: Path
 ) -> None:
     topic = slow_topic(kafka_three)
-    request = ExportRequest(Selection(topics=(topic,)), tmp_path / "x", reading(kafka_three))
-    kill = Strike(lambda _: has_draft(request.folder), lambda: kill_leader(kafka_three, topic, revived))
+    folder = tmp_path / "x"
+    request = ExportRequest(Selection(topics=(topic,)), folder, reading(kafka_three))
+    kill = Strike(lambda _: has_draft(folder), lambda: kill_leader(kafka_three, topic, revived))
     with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
         result = export(request, session=session, on_progress=kill)
     assert kill.struck_at is not None

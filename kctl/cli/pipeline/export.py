@@ -4,7 +4,6 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export.py.
 """
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +17,8 @@ from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,
     continuing_options,
-    path,
+    files_at,
+    files_text,
     plan_of,
     result_of,
     spark_options,
@@ -44,12 +44,12 @@ def export(
         typer.Argument(metavar="TOPIC...", help="What to export: names, or '/orders-.*/' for all that match."),
     ],
     to: Annotated[
-        Path,
+        str,
         typer.Option(
             "--to",
-            parser=path,
-            metavar="FOLDER",
-            help="Where to; on a cluster all workers see it under this path.",
+            parser=files_text,
+            metavar="LOCATION",
+            help="A folder, which on a cluster all workers see under this path; or s3://, gs:// or abfs://.",
         ),
     ],
     file_format: Annotated[
@@ -89,7 +89,7 @@ def export(
 
     request = ExportRequest(
         Selection(topics=words[0], pattern=words[1]),
-        to,
+        files_at(to),
         {},
         format=file_format,
         layout=layout,

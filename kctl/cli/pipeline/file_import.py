@@ -3,7 +3,6 @@
 Shown by tests/cli/test_pipeline.py and tests/pipeline/test_import.py.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
 from kctl.client.wording import counted
 
@@ -28,7 +27,12 @@ def import_(
     common: Common,
     spark: SparkOptions,
     folder: Annotated[
-        Path, typer.Argument(parser=path, metavar="FOLDER", help="What kctl pipeline export has written.")
+        str,
+        typer.Argument(
+            parser=files_text,
+            metavar="LOCATION",
+            help="What kctl pipeline export has written: a folder, or s3://, gs:// or abfs://.",
+        ),
     ],
     topics: Annotated[
         list[str] | None,
@@ -45,11 +49,11 @@ def import_(
         bool, typer.Option("--unordered", help="Ranges of a partition at the same time: faster, in any order.")
     ] = False,
     progress: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--progress",
-            parser=path,
-            metavar="FOLDER",
+            parser=files_text,
+            metavar="LOCATION",
             help="Where what is done is kept; else in the export.",
         ),
     ] = None,
@@ -63,14 +67,14 @@ def import_(
     from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import  # not wanted for --help
 
     request = ImportRequest(
-        folder,
+        files_at(folder),
         {},
         topics=tuple(dict.fromkeys(topics or ())),
         topic=to_topic,
         keep_partitions=keep_partitions,
         keep_timestamps=keep_timestamps,
         is_ordered=not unordered,
-        progress=progress,
+        progress=None if progress is None else files_at(progress),
     )
     if spark.dry_run:
         return _show_plan(common, output, plan_of(common, spark, plan_import, request))

@@ -13,6 +13,7 @@ import typer
 from kctl.cli import click
 from kctl.cli.options import Common, duration_ms
 from kctl.cli.settings import Setting, Settings
+from kctl.pipeline.locations import StoreUrl, parse_location
 
 if TYPE_CHECKING:
     from kctl.client.events import EventSink
@@ -50,18 +51,30 @@ def continuing_options(
     return ContinuingOptions(continuous, interval, allow_loss)
 
 
-def path(text: str | Path) -> Path:
-    """Return a path; the `parser` of an option.
+def target_text(text: str) -> str:
+    """Return what a location is written as; the `parser` of an option that takes tables, too.
 
-    Raises: click.BadParameter: an empty text, as of a variable that is not set, which would be the current folder; or a
-        URL such as s3://bucket, which would be a folder named `s3:`.
+    Raises: click.BadParameter: an empty text, as of a variable that is not set; a scheme that is not supported.
     """
-    if text == "":
-        raise click.BadParameter("an empty path")
-    scheme, _, rest = str(text).partition(":")
-    if len(scheme) > 1 and scheme.isalnum() and rest.startswith("/"):
-        raise click.BadParameter(f"{scheme}:// is not supported: a folder is wanted, such as /data/orders")
-    return Path(text)
+    try:
+        parse_location(text)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
+    return text
+
+
+def files_text(text: str) -> str:
+    """Return what a folder or a prefix of an object store is written as. Raises: click.BadParameter."""
+    if not isinstance(parse_location(target_text(text)), Path | StoreUrl):
+        raise click.BadParameter(f"{text[:80]!r} is a table: use a folder, or a URL such as s3://BUCKET/PREFIX")
+    return text
+
+
+def files_at(text: str) -> Path | StoreUrl:
+    """Return the folder or the prefix that `files_text` has let pass."""
+    found = parse_location(text)
+    assert isinstance(found, Path | StoreUrl)
+    return found
 
 
 T = TypeVar("T")

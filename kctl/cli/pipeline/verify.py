@@ -4,7 +4,6 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:
@@ -34,8 +33,10 @@ def verify(
     spark: SparkOptions,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The source.")],
     export: Annotated[
-        Path | None,
-        typer.Option("--to-export", parser=path, metavar="FOLDER", help="Compare with an export; offsets count, too."),
+        str | None,
+        typer.Option(
+            "--to-export", parser=files_text, metavar="LOCATION", help="Compare with an export; offsets count, too."
+        ),
     ] = None,
     ignore_timestamps: Annotated[
         bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")
@@ -61,9 +62,9 @@ def verify(
     from kctl.pipeline.jobs.verify import verify as job
 
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
-        request = VerifyRequest(
-            topic, {}, target.topic or topic, to_properties, export, Compared(timestamps=not ignore_timestamps)
-        )
+        folder = None if export is None else files_at(export)
+        compared = Compared(timestamps=not ignore_timestamps)
+        request = VerifyRequest(topic, {}, target.topic or topic, to_properties, folder, compared)
         if spark.dry_run:
             return _show_plan(common, output, plan_of(common, spark, plan_verify, request))
         result = result_of(common, spark, job, request)

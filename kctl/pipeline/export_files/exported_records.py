@@ -5,7 +5,9 @@ Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/expor
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,15 +17,17 @@ from kctl.pipeline.export_files.folder import FORMATS, inside, placed
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.locations import StoreUrl
 
 BATCH_ROWS = 16_384
 
 
-def read_exported(folder: Path, exported: ExportedRange) -> Iterator[pa.RecordBatch]:
+def read_exported(folder: Path | StoreUrl, exported: ExportedRange) -> Iterator[pa.RecordBatch]:
     """Yield the records of a range, whose layout may have spread them over several files.
 
+    Args: folder: of the export, or its prefix in an object store.
     Raises: ExportDataError: a file is damaged, or has not the records that its manifest says.
-        FolderError: a file cannot be read.
+        FolderError: a file cannot be read. StoreError.
     """
     found = 0
     try:
@@ -44,17 +48,34 @@ def _name(exported: ExportedRange) -> str:
     return f"{exported.topic}-{exported.partition} [{exported.start}, {exported.end})"
 
 
-def _batches(folder: Path, file: ExportedFile) -> Iterator[pa.RecordBatch]:
-    path = placed(inside(folder, file.path))
-    size_bytes = path.stat().st_size
-    if size_bytes != file.size_bytes:
-        raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest has {file.size_bytes}")
-    if path.name.endswith(FORMATS["parquet"]):
-        with pq.ParquetFile(path) as parquet:
-            yield from parquet.iter_batches(batch_size=BATCH_ROWS)
-    else:
-        with pa.input_stream(str(path), compression="zstd") as stream:
-            yield from read_json_lines(io.BufferedReader(stream), str(path))
+def _batches(folder: Path | StoreUrl, file: ExportedFile) -> Iterator[pa.RecordBatch]:
+    with _opened(folder, file) as (size_bytes, opened):
+        if size_bytes != file.size_bytes:
+            raise ExportDataError(
+                f"{folder}/{file.path} has {size_bytes} bytes, but its manifest has {file.size_bytes}"
+            )
+        if file.path.endswith(FORMATS["parquet"]):
+            with pq.ParquetFile(opened) as parquet:
+                yield from parquet.iter_batches(batch_size=BATCH_ROWS)
+        else:
+            with pa.input_stream(opened, compression="zstd") as stream:
+                yield from read_json_lines(io.BufferedReader(stream), f"{folder}/{file.path}")
+
+
+@contextmanager
+def _opened(folder: Path | StoreUrl, file: ExportedFile) -> Iterator[tuple[int, Any]]:
+    """Yield the size of a file, and what pyarrow reads it from."""
+    if isinstance(folder, Path):
+        path = placed(inside(folder, file.path))
+        yield path.stat().st_size, str(path)
+        return
+    from kctl.pipeline.object_store.object_export import find_object
+    from kctl.pipeline.object_store.store import ObjectStore
+
+    store = ObjectStore(folder)
+    found = find_object(store, file.path)
+    with store.open(found.key, found.size_bytes) as opened:
+        yield found.size_bytes, opened
 
 
 class _Head:

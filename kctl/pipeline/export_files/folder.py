@@ -206,7 +206,9 @@ class ExportFolder:
             raise failed(path, e) from e
         return path
 
-    def commit(self, round_folder: Path, settings: Mapping[str, str], ranges: Sequence[ExportedRange]) -> Manifest:
+    def commit_round(
+        self, round_folder: Path, settings: Mapping[str, str], ranges: Sequence[ExportedRange]
+    ) -> Manifest:
         """Make ranges part of the export, all or none.
 
         Raises: FolderError: another run has taken the folder, or it cannot be written.

@@ -101,29 +101,29 @@ def read_manifests(folder: Path) -> list[Manifest]:
 
     Raises: FolderError: it cannot be read. ExportDataError: a manifest is damaged, or one is missing.
     """
-    found = _settled(lambda: [read_manifest(file) for file in _listed(folder).files], folder)
+    found = settled(lambda: [read_manifest(file) for file in _listed(folder).files])
     resume_points(found)
     return found
 
 
 def list_manifests(folder: Path) -> Listing:
     """Return which manifests there are. Raises as `read_manifests`."""
-    return _settled(lambda: _listed(folder), folder)
+    return settled(lambda: _listed(folder))
 
 
 class _HoleError(ExportDataError):
     """A manifest is missing."""
 
 
-def _settled(look: Callable[[], T], folder: Path) -> T:
-    """Return what a look at the folder gives; what is missing is looked for again, since merging moves it."""
+def settled(look: Callable[[], T]) -> T:
+    """Return what a look at manifests gives; what is missing is looked for again, since merging moves it."""
     for _ in range(_LISTINGS - 1):
         with suppress(FileNotFoundError, _HoleError):
             return look()
     try:
         return look()
     except FileNotFoundError as e:
-        raise failed(folder, e) from e
+        raise failed(Path(MANIFESTS), e) from e
 
 
 def _listed(folder: Path) -> Listing:
@@ -133,31 +133,35 @@ def _listed(folder: Path) -> Listing:
         return Listing([], [])
     except OSError as e:
         raise failed(folder, e) from e
-    return _chosen(map(_named, paths), folder)
+    return chosen((named(path, path.stat().st_size) for path in paths), folder / MANIFESTS)
 
 
-def _named(path: Path) -> ManifestFile:
+def named(path: Path, size_bytes: int) -> ManifestFile:
+    """Return which rounds a manifest has, by its name. Raises: ExportDataError: it is no name of a manifest."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise ExportDataError(f"{path} is no manifest of an export, by its name")
     first, number = int(name[1]), int(name[2] or name[1])
-    return ManifestFile(path, first, number, path.stat().st_size)
+    return ManifestFile(path, first, number, size_bytes)
 
 
-def _chosen(files: Iterable[ManifestFile], folder: Path) -> Listing:
-    """Return of each round the manifest that has most others, in their order."""
-    chosen: list[ManifestFile] = []
+def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
+    """Return of each round the manifest that has most others, in their order.
+
+    Raises: ExportDataError: one is missing; `settled` looks again.
+    """
+    found: list[ManifestFile] = []
     superfluous = []
     expected = 1
     for file in sorted(files, key=lambda file: (file.first, -file.number)):
         if file.number < expected:
             superfluous.append(file.path)
         elif file.first == expected:
-            chosen.append(file)
+            found.append(file)
             expected = file.number + 1
         else:
-            raise _HoleError(f"{folder / MANIFESTS}: {file.path.name} stands where {expected:08}.json should")
-    return Listing(chosen, superfluous)
+            raise _HoleError(f"{where}: {file.path.name} stands where {expected:08}.json should")
+    return Listing(found, superfluous)
 
 
 def read_manifest(file: ManifestFile) -> Manifest:
@@ -172,6 +176,11 @@ def read_manifest(file: ManifestFile) -> Manifest:
         raise
     except OSError as e:
         raise failed(file.path, e) from e
+    return parse_manifest(content, file)
+
+
+def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
+    """Return what the content of a manifest says. Raises: ExportDataError: it is damaged."""
     if len(content) > LARGEST_MANIFEST_BYTES:
         raise ExportDataError(f"{file.path} is larger than a manifest can be")
     try:
@@ -244,7 +253,7 @@ def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFi
     target = folder / MANIFESTS / manifest_name(manifest.first, manifest.number)
     draft = drafts / target.name
     with draft.open("w") as file:
-        json.dump(_to_json(manifest), file)
+        file.write(manifest_text(manifest))
         file.flush()
         os.fsync(file.fileno())
         size_bytes = os.fstat(file.fileno()).st_size
@@ -267,13 +276,16 @@ def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
 
 def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> ManifestFile:
     """Make neighbours one manifest, and remove them. Raises as `write_manifest` and `read_manifest`."""
-    contents = [read_manifest(part) for part in parts]
-    ranges = tuple(each for content in contents for each in content.ranges)
-    merged = Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first)
-    written = write_manifest(folder, merged, drafts)
+    written = write_manifest(folder, merged_manifest(parts, [read_manifest(part) for part in parts]), drafts)
     for part in parts:
         part.path.unlink(missing_ok=True)
     return written
+
+
+def merged_manifest(parts: Sequence[ManifestFile], contents: Sequence[Manifest]) -> Manifest:
+    """Return neighbours as one manifest."""
+    ranges = tuple(each for content in contents for each in content.ranges)
+    return Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first)
 
 
 def _level(rounds: int) -> int:
@@ -282,6 +294,11 @@ def _level(rounds: int) -> int:
         rounds //= FANOUT
         level += 1
     return level
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """Return a manifest as it is written."""
+    return json.dumps(_to_json(manifest))
 
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +21,9 @@ from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.job_errors import FolderError
 from kctl.version import VERSION
+
+if TYPE_CHECKING:
+    from kctl.pipeline.targets import FileKind
 
 MOST_OPEN = 16
 """Files that a range has open at once; with more days or hours in it, the one not written to for longest is closed."""
@@ -48,6 +51,62 @@ class FilePlace(NamedTuple):
     compression_level: int
     attempt: int
 
+    def put(self, draft: Path, path: str) -> str:
+        """Put a complete file into its folder, and return its path there."""
+        placed = inside(self.folder, path)
+        placed.parent.mkdir(parents=True, exist_ok=True)
+        draft.rename(hidden(placed))
+        return path
+
+    def failed(self, error: OSError) -> FolderError:
+        """Return what is said of a file system's error."""
+        if not self.round_folder.exists():
+            return FolderError(
+                f"{self.round_folder} is not there: another export has taken the folder over, or it is not the "
+                "same folder on this machine",
+                "one at a time writes to a folder; on a cluster it lies in a file system that all workers share",
+            )
+        return FolderError(f"{error.filename or self.folder}: {error.strerror or error}")
+
+
+class FolderPlace(NamedTuple):
+    """Where the tasks of one round write below a folder."""
+
+    folder: str
+    round_folder: str
+    kind: "FileKind"
+
+    def open(self, name: "RangeName", attempt: int) -> "RangeFiles":
+        """Return what writes one range."""
+        kind = self.kind
+        place = FilePlace(
+            Path(self.folder), Path(self.round_folder), kind.layout, kind.format, kind.compression_level, attempt
+        )
+        return RangeFiles(place, name)
+
+
+class Files(Protocol):
+    """What a range's files need to know of where they go; FilePlace is one."""
+
+    @property
+    def round_folder(self) -> Path: ...
+
+    @property
+    def layout(self) -> str: ...
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def compression_level(self) -> int: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    def put(self, draft: Path, path: str) -> str: ...
+
+    def failed(self, error: OSError) -> FolderError: ...
+
 
 class RangeName(NamedTuple):
     """Which range it is."""
@@ -71,7 +130,7 @@ class RangeFiles:
     Raises, from everything: FolderError: with the file and what is wrong with it.
     """
 
-    def __init__(self, place: FilePlace, name: RangeName) -> None:
+    def __init__(self, place: Files, name: RangeName) -> None:
         self._place = place
         self._name = name
         self._open: OrderedDict[str, tuple[_Writer, _Part]] = OrderedDict()
@@ -98,7 +157,7 @@ class RangeFiles:
             for folder, piece in self._split(batch):
                 self._writer(folder, batch.schema).write(piece)
         except OSError as e:
-            raise self._failed(e) from e
+            raise self._place.failed(e) from e
         self._rows += batch.num_rows
 
     def finish(self) -> tuple[ExportedFile, ...]:
@@ -106,14 +165,14 @@ class RangeFiles:
         try:
             while self._open:
                 self._close(next(iter(self._open)))
-            for part in self._parts:
-                path = inside(self._place.folder, part.path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                part.draft.rename(hidden(path))
+            done = [
+                ExportedFile(self._place.put(part.draft, part.path), part.records, part.size_bytes)
+                for part in self._parts
+            ]
         except OSError as e:
-            raise self._failed(e) from e
-        done, self._parts = self._parts, []
-        return tuple(sorted(ExportedFile(part.path, part.records, part.size_bytes) for part in done))
+            raise self._place.failed(e) from e
+        self._parts = []
+        return tuple(sorted(done))
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield a batch by the folders its records belong to, in their order."""
@@ -147,20 +206,11 @@ class RangeFiles:
             os.fsync(file.fileno())
             part.size_bytes = os.fstat(file.fileno()).st_size
 
-    def _failed(self, error: OSError) -> FolderError:
-        if not self._place.round_folder.exists():
-            return FolderError(
-                f"{self._place.round_folder} is not there: another export has taken the folder over, or it is not the "
-                "same folder on this machine",
-                "one at a time writes to a folder; on a cluster it lies in a file system that all workers share",
-            )
-        return FolderError(f"{error.filename or self._place.folder}: {error.strerror or error}")
-
 
 class _Part:
     """A file to be."""
 
-    def __init__(self, place: FilePlace, name: RangeName, folder: str, part: int, number: int) -> None:
+    def __init__(self, place: Files, name: RangeName, folder: str, part: int, number: int) -> None:
         self.folder = folder
         self.path = f"{folder}/{file_name(*name, FORMATS[place.format], part)}"
         stem = file_name(*name, "")
@@ -181,7 +231,7 @@ class _Counted:
         self._part.records += batch.num_rows
 
 
-def _writer(place: FilePlace, path: Path, schema: pa.Schema, name: RangeName) -> _Writer:
+def _writer(place: Files, path: Path, schema: pa.Schema, name: RangeName) -> _Writer:
     facts = {"kctl.version": VERSION, "kctl.range": json.dumps(name._asdict())}
     if place.format == "parquet":
         return _ParquetFile(path, schema, place.compression_level, facts)

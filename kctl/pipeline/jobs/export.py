@@ -1,9 +1,9 @@
 """`export`: topics into files, each record exactly once, whatever is killed on the way.
 
 The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes one
-range (`export_files.range_files`), and a round becomes part of the export by its manifest (`export_files.folder`). The
-manifests are also where the next run goes on. Of a round that fails or is interrupted what can be kept is kept: of each
-partition the ranges from its beginning without a hole.
+range (`export_files.range_files`), and a round becomes part of the export when its target commits it (`targets`). The
+target is also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is
+kept: of each partition the ranges from its beginning without a hole.
 Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
 """
 
@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain, zip_longest
-from pathlib import Path
 from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
@@ -23,9 +22,10 @@ from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
-from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportFolder
+from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.locations import Location
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
@@ -48,6 +48,7 @@ from kctl.pipeline.running import (
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
 from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.targets import FileKind, RoundPlace, Target, open_target
 
 RANGE_BYTES = 64 * 1024 * 1024
 ROUND_TASKS = 32
@@ -64,7 +65,8 @@ class ExportRequest(NamedTuple):
 
     Attributes:
         selection: which partitions.
-        folder: of the export; on a cluster the driver and all workers see it under this path.
+        folder: where the export is: a folder, which on a cluster the driver and all workers see under this path, or
+            another location (`kctl.pipeline.locations`).
         properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
         format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a topic's.
         start: where partitions begin that have not been exported before.
@@ -77,7 +79,7 @@ class ExportRequest(NamedTuple):
     """
 
     selection: Selection
-    folder: Path
+    folder: Location
     properties: Mapping[str, object]
     format: str = "parquet"
     layout: str = "topic"
@@ -159,41 +161,41 @@ def export(
     """
     options = options or SessionOptions()
     check(request)
-    folder = ExportFolder(request.folder)
+    target = open_target(request.folder, request.properties)
     settings = request.settings
     if session is None:
         check_installed()
     on_progress(Progress("planning"))
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(resolve(request.properties), events=request.events))
-        folder.read()
-        plan = make_plan(request, planner, folder, tasks_at_once(session, options))
-        planned_after = folder.last_number
-        folder.claim(system_runtime().entropy.token_bytes(8).hex(), settings)
-        stack.callback(folder.leave)
-        if folder.last_number != planned_after:  # another run has added to it meanwhile
-            plan = make_plan(request, planner, folder, tasks_at_once(session, options))
+        target.read()
+        plan = make_plan(request, planner, target, tasks_at_once(session, options))
+        planned_after = target.last_number
+        target.claim(system_runtime().entropy.token_bytes(8).hex(), settings)
+        stack.callback(target.leave)
+        if target.last_number != planned_after:  # another run has added to it meanwhile
+            plan = make_plan(request, planner, target, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
             return ExportResult()
         running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
-        job = _Export(request, folder, settings, running, on_progress)
+        job = _Export(request, target, settings, running, on_progress)
         job.run(plan)
         while request.interval_ms is not None:
             on_progress(Progress("waiting for records", records=job.done, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
             planner.restart()
-            job.run(make_plan(request, planner, folder, running.parallelism))
+            job.run(make_plan(request, planner, target, running.parallelism))
         return job.result
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
     """Return what `export` would do, without Spark and without touching the folder. Raises as `export`."""
     check(request)
-    folder = ExportFolder(request.folder)
-    folder.read()
+    target = open_target(request.folder, request.properties)
+    target.read()
     with Planner(resolve(request.properties), events=request.events) as planner:
-        plan = make_plan(request, planner, folder, tasks_at_once(None, options or SessionOptions()))
-    folder.check(request.settings)
+        plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
+    target.check(request.settings)
     return plan
 
 
@@ -223,7 +225,7 @@ def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
     return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
 
-def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at_once: int) -> ExportPlan:
+def make_plan(request: ExportRequest, planner: Planner, target: Target, at_once: int) -> ExportPlan:
     """Return the ranges between what is exported and what there is, in the order in which to run them."""
     partitions = planner.partitions(request.selection)
     for topic in {tp.topic for tp in partitions}:
@@ -233,7 +235,7 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
-    points = {TopicPartition(*key): point for key, point in folder.resume_points().items()}
+    points = {TopicPartition(*key): point for key, point in target.resume_points().items()}
     topic_ids = planner.topic_ids
     fresh = [tp for tp in partitions if tp not in points]
     starts = planner.resolve(fresh, request.start, latest)
@@ -304,13 +306,13 @@ class _Export:
     def __init__(
         self,
         request: ExportRequest,
-        folder: ExportFolder,
+        target: Target,
         settings: Mapping[str, str],
         session: Session,
         on_progress: OnProgress,
     ) -> None:
         self._request = request
-        self._folder = folder
+        self._target = target
         self._settings = settings
         self._session = session
         self._on_progress = on_progress
@@ -329,20 +331,10 @@ class _Export:
 
     def _round(self, ranges: Sequence[OffsetRange]) -> None:
         self._rounds += 1
-        folder = self._folder.begin_round(self._rounds)
-        tasks = [
-            _ExportTask(
-                each,
-                str(self._folder.path),
-                str(folder),
-                self._request.layout,
-                self._request.format,
-                self._request.compression_level,
-                self._request.allow_loss,
-                dict(self._request.properties),
-            )
-            for each in ranges
-        ]
+        request = self._request
+        kind = FileKind(request.layout, request.format, request.compression_level)
+        place = self._target.begin(self._rounds, kind)
+        tasks = [_ExportTask(each, place, request.allow_loss, dict(request.properties)) for each in ranges]
         done: dict[int, ExportedRange] = {}
 
         def take(position: int, exported: ExportedRange) -> None:
@@ -360,16 +352,16 @@ class _Export:
                 on_tick=self._report,
             )
         except BaseException:
-            self._keep(folder, ranges, done)
+            self._keep(ranges, done)
             raise
-        self._keep(folder, ranges, done)
+        self._keep(ranges, done)
         found.raise_first()
 
-    def _keep(self, folder: Path, ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> None:
+    def _keep(self, ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> None:
         """Make what is done part of the export."""
         kept = without_holes(ranges, done)
         if kept:
-            self._folder.commit(folder, self._settings, kept)
+            self._target.commit(kept, self._settings)
             self.result = self.result.plus(kept)
 
     def _report(self, counts: TaskCounts) -> None:
@@ -386,37 +378,25 @@ class _ExportTask(NamedTuple):
     """What a task is given; the secrets in it are references."""
 
     offsets: OffsetRange
-    folder: str
-    round_folder: str
-    layout: str
-    format: str
-    compression_level: int
+    place: RoundPlace
     allow_loss: bool
     properties: dict[str, object]
 
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
     """Write one range; runs on a worker."""
-    from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
+    from kctl.pipeline.export_files.range_files import RangeName
     from kctl.pipeline.record_columns import COLUMN_NAMES
 
     offsets = task.offsets
     name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-    place = FilePlace(
-        Path(task.folder),
-        Path(task.round_folder),
-        task.layout,
-        task.format,
-        task.compression_level,
-        attempt.task_id,
-    )
     batches = read_range(
         resolve(task.properties),
         offsets,
         COLUMN_NAMES,
         fail_on_data_loss=not task.allow_loss,
     )
-    with RangeFiles(place, name) as files:
+    with task.place.open(name, attempt.task_id) as files:
         for batch in batches:
             files.write(batch)
         written = files.finish()

@@ -6,7 +6,6 @@ by which the next run passes it over: what was under way when a run ended is pro
 Shown by tests/pipeline/test_import.py and, on a cluster, test_cluster.py.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,8 +18,10 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.folder import inside
-from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
@@ -32,6 +33,7 @@ from kctl.pipeline.running import (
     run_tasks,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
+from kctl.pipeline.targets import read_export
 
 PROGRESS_FOLDER = "_import"
 LOOK_EVERY_MS = 1000
@@ -42,25 +44,26 @@ class ImportRequest(NamedTuple):
     """What is to be imported, and how.
 
     Attributes:
-        folder: an export, which the driver and all workers see under this path.
+        folder: an export: a folder, which the driver and all workers see under this path, or a prefix in an object
+            store.
         properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
         topics: which of the exported topics; empty for all.
         topic: where all of it goes; None for topics of the names that it was exported from.
         keep_partitions: records go to the partition they came from; else the producer chooses by key.
         keep_timestamps: records keep their timestamps; else they get the time of the import.
         is_ordered: the records of an exported partition are produced in their order.
-        progress: folder for what is done; None for one in the export, of this cluster and these settings.
+        progress: folder or prefix for what is done; None for one in the export, of this cluster and these settings.
         events: takes the events of the client that plans.
     """
 
-    folder: Path
+    folder: Path | StoreUrl
     properties: Mapping[str, object]
     topics: tuple[str, ...] = ()
     topic: str | None = None
     keep_partitions: bool = False
     keep_timestamps: bool = False
     is_ordered: bool = True
-    progress: Path | None = None
+    progress: Path | StoreUrl | None = None
     events: EventSink = ignore_events
 
 
@@ -69,12 +72,12 @@ class ImportPlan(NamedTuple):
 
     Attributes:
         tasks: the ranges of each, in their order. done: ranges that earlier runs have imported.
-        progress: the folder of what is done.
+        progress: where the marks of what is done are.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
     done: int
-    progress: Path
+    progress: Path | StoreUrl
 
     @property
     def records(self) -> int:
@@ -117,12 +120,12 @@ def import_files(
     plan = plan_import(request)
     if not plan.tasks:
         return ImportResult(skipped=plan.done)
-    _make_folder(plan.progress)
+    marks_in(plan.progress).prepare()
     tasks = [
         _ImportTask(
             ranges,
-            str(request.folder.absolute()),
-            str(plan.progress),
+            _absolute(request.folder),
+            plan.progress,
             request.topic,
             request.keep_partitions,
             request.keep_timestamps,
@@ -142,8 +145,8 @@ def import_files(
 def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
-    folder = request.folder.absolute()
-    manifests = read_manifests(folder)
+    folder = _absolute(request.folder)
+    manifests = read_export(folder)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
@@ -153,12 +156,13 @@ def plan_import(request: ImportRequest) -> ImportPlan:
         raise ConfigError(f"topic {missing[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     cluster_id = _check_targets(request, wanted)
-    progress = request.progress or inside(folder / PROGRESS_FOLDER, _progress_name(request, cluster_id))
-    left = [each for each in wanted if not _done_file(progress, each).exists()]
+    progress = _absolute(request.progress or _own_progress(folder, _progress_name(request, cluster_id)))
+    done = marks_in(progress).names()
+    left = [each for each in wanted if _mark(each) not in done]
     groups: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):
         groups.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
-    return ImportPlan(tuple(map(tuple, groups.values())), len(wanted) - len(left), progress.absolute())
+    return ImportPlan(tuple(map(tuple, groups.values())), len(wanted) - len(left), progress)
 
 
 def _check_targets(request: ImportRequest, ranges: Sequence[ExportedRange]) -> str:
@@ -191,16 +195,20 @@ def _progress_name(request: ImportRequest, cluster_id: str) -> str:
     return "-".join([cluster_id, request.topic or "@same", *kept])
 
 
-def _done_file(progress: Path, exported: ExportedRange) -> Path:
+def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
+    """Return where the marks of an import are in the export itself."""
+    if isinstance(folder, Path):
+        return inside(folder / PROGRESS_FOLDER, name)
+    return StoreUrl(f"{folder}/{PROGRESS_FOLDER}/{name}")
+
+
+def _absolute(place: Path | StoreUrl) -> Path | StoreUrl:
+    return place.absolute() if isinstance(place, Path) else place
+
+
+def _mark(exported: ExportedRange) -> str:
     topic = exported.topic if len(exported.topic) <= 150 else exported.topic[:150] + "~"
-    return inside(progress, f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done")
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise FolderError(f"{path}: {e.strerror}", "--progress FOLDER names one that can be written") from e
+    return f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done"
 
 
 class _Watch:
@@ -210,6 +218,7 @@ class _Watch:
         self._plan = plan
         self._on_progress = on_progress
         self._clock = SystemClock()
+        self._marks = marks_in(plan.progress)
         self._look_at_ms = 0
         self._records = 0
 
@@ -217,9 +226,9 @@ class _Watch:
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
-            done = {path.name for path in self._plan.progress.iterdir()}
+            done = self._marks.names()
             ranges = [each for task in self._plan.tasks for each in task]
-            self._records = sum(each.records for each in ranges if _done_file(self._plan.progress, each).name in done)
+            self._records = sum(each.records for each in ranges if _mark(each) in done)
         lag = self._plan.records - self._records
         self._on_progress(
             Progress("importing", counts.done, counts.active, counts.total, counts.failed, self._records, lag)
@@ -233,8 +242,8 @@ class _ImportTask(NamedTuple):
     """What a task is given; the secrets in it are references."""
 
     ranges: tuple[ExportedRange, ...]
-    folder: str
-    progress: str
+    folder: Path | StoreUrl
+    progress: Path | StoreUrl
     topic: str | None
     keep_partitions: bool
     keep_timestamps: bool
@@ -247,9 +256,9 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
     from kctl.pipeline.record_writer import write_batches
 
     properties, count = resolve(task.properties), 0
+    marks = marks_in(task.progress)
     for each in task.ranges:
-        done = _done_file(Path(task.progress), each)
-        if done.exists():  # an attempt before this one, whose worker died later
+        if marks.has(_mark(each)):  # an attempt before this one, whose worker died later
             continue
         batches = _batches(task, each)
         count += write_batches(
@@ -259,7 +268,7 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
             with_timestamps=task.keep_timestamps,
             pool=TASK_PRODUCERS,
         )
-        _write_done(done)
+        marks.add(_mark(each))
     return count
 
 
@@ -271,18 +280,5 @@ def _batches(task: _ImportTask, exported: ExportedRange) -> Iterator[object]:
         *(["partition"] if task.keep_partitions else []),
         *(["timestamp"] if task.keep_timestamps else []),
     ]
-    for batch in read_exported(Path(task.folder), exported):
+    for batch in read_exported(task.folder, exported):
         yield batch.select(columns)
-
-
-def _write_done(path: Path) -> None:
-    try:
-        with path.open("wb") as file:
-            os.fsync(file.fileno())
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as e:
-        raise FolderError(f"{path}: {e.strerror}") from e

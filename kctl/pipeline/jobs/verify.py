@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests, resume_points
+from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.targets import read_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +40,7 @@ class VerifyRequest(NamedTuple):
     Attributes:
         topic, properties: the source, and Kafka properties of its cluster; secrets as references.
         target_topic, target_properties: the target.
-        folder: of an export, instead of a target topic; then offsets count, too.
+        folder: of an export, or its prefix in an object store, instead of a target topic; then offsets count, too.
         compared: what of a record counts, beside key, value and headers.
         range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
         events: takes the events of the clients that plan.
@@ -48,7 +50,7 @@ class VerifyRequest(NamedTuple):
     properties: Mapping[str, object]
     target_topic: str = ""
     target_properties: Mapping[str, object] = {}
-    folder: Path | None = None
+    folder: Path | StoreUrl | None = None
     compared: Compared = Compared()
     range_bytes: int = RANGE_BYTES
     events: EventSink = ignore_events
@@ -144,7 +146,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
     if request.folder is not None:
-        target, first = _exported(request.folder.absolute(), request.topic)
+        target, first = _exported(_absolute(request.folder), request.topic)
     else:
         properties = _with_defaults(resolve(request.target_properties))
         target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
@@ -176,9 +178,13 @@ def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is
     ]
 
 
-def _exported(folder: Path, topic: str) -> tuple[list[Piece], dict[int, int]]:
+def _absolute(folder: Path | StoreUrl) -> Path | StoreUrl:
+    return folder.absolute() if isinstance(folder, Path) else folder
+
+
+def _exported(folder: Path | StoreUrl, topic: str) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
-    manifests = read_manifests(folder)
+    manifests = read_export(folder)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
@@ -221,7 +227,7 @@ def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -
 def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
     sides = _Sides(
         {False: dict(request.properties), True: dict(request.target_properties)},
-        None if request.folder is None else str(request.folder.absolute()),
+        None if request.folder is None else _absolute(request.folder),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
     watch = OffsetsDone("comparing", plan.offsets, on_progress)
@@ -282,7 +288,7 @@ class _Sides(NamedTuple):
     """What every task needs to read either side; secrets are references."""
 
     properties: dict[bool, dict[str, object]]
-    folder: str | None
+    folder: Path | StoreUrl | None
     compared: Compared
 
 
@@ -339,7 +345,7 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
 
     assert piece.exported is not None
     assert sides.folder is not None
-    for batch in read_exported(Path(sides.folder), piece.exported):
+    for batch in read_exported(sides.folder, piece.exported):
         yield _from(batch, piece.skip_to)
 
 

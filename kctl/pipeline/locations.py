@@ -1,0 +1,99 @@
+"""Locations: where a job's data is, in a folder, an object store or a lake table, as users write it.
+
+    /data/kafka                      a folder
+    s3://bucket/prefix               an object store: s3, gs, abfs, abfss
+    iceberg:CATALOG.DB.TABLE         a table of a catalog
+    delta:s3://bucket/table          a Delta table, also delta:/data/table
+
+Credentials are no part of a location: the environment or a profile has them, where the driver and the tasks run.
+Light: the command line imports it. Shown by tests/unit/pipeline/test_locations.py.
+"""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+STORE_SCHEMES = ("s3", "gs", "abfs", "abfss")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.]+):(.*)", re.DOTALL)
+_IDENTIFIER = re.compile(r"[^\s./:]+(\.[^\s./:]+){2,}")
+
+
+class StoreUrl(str):
+    """A prefix in an object store, such as `s3://bucket/kafka`, without a slash at its end."""
+
+    __slots__ = ()
+
+
+class IcebergTable(str):
+    """An Iceberg table: CATALOG.DB.TABLE."""
+
+    __slots__ = ()
+
+    @property
+    def catalog(self) -> str:
+        return self.partition(".")[0]
+
+    @property
+    def identifier(self) -> str:
+        return self.partition(".")[2]
+
+
+class DeltaTable(str):
+    """A Delta table: a URL, or an absolute path."""
+
+    __slots__ = ()
+
+
+Location = Path | StoreUrl | IcebergTable | DeltaTable
+
+
+def parse_location(text: str) -> Location:
+    """Return what a text means.
+
+    Raises: ValueError: an empty text; a scheme that is not supported; a URL without a bucket, or with more than a path.
+    """
+    if text == "":
+        raise ValueError("an empty path")
+    found = _SCHEME.fullmatch(text)
+    if found is None:
+        return Path(text)
+    scheme, rest = found[1].lower(), found[2]
+    if scheme == "iceberg":
+        if _IDENTIFIER.fullmatch(rest) is None:
+            raise ValueError(f"{text[:200]!r} is not iceberg:CATALOG.DB.TABLE")
+        return IcebergTable(rest)
+    if scheme == "delta":
+        return _delta(rest)
+    if not scheme.isalnum() or not rest.startswith("/"):
+        return Path(text)
+    if scheme not in STORE_SCHEMES:
+        known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
+        raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")
+    return _store_url(scheme, text)
+
+
+def _store_url(scheme: str, text: str) -> StoreUrl:
+    """Return the URL of an object store. Raises: ValueError; the text never has what stands before an @."""
+    parts = urlsplit(text)
+    is_azure = scheme.startswith("abfs")
+    if parts.password is not None or (parts.username is not None and not is_azure):
+        raise ValueError(f"{scheme}://...: no credentials in a URL; the environment or a profile has them")
+    if parts.query or parts.fragment:
+        raise ValueError(f"{scheme}://{parts.hostname or ''}...: a URL ends with its path, without ? and #")
+    if not parts.netloc:
+        raise ValueError(f"{text[:200]!r} has no bucket: write {scheme}://BUCKET/PREFIX")
+    if is_azure and parts.username is None:
+        raise ValueError(f"{text[:200]!r} is not {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX")
+    segments = [each for each in parts.path.split("/") if each]
+    if any(each in (".", "..") for each in segments):
+        raise ValueError(f"{text[:200]!r} has '.' or '..' in its path")
+    return StoreUrl("/".join([f"{scheme}://{parts.netloc}", *segments]))
+
+
+def _delta(rest: str) -> DeltaTable:
+    inner = parse_location(rest)
+    if isinstance(inner, StoreUrl):
+        return DeltaTable(inner)
+    if isinstance(inner, Path):
+        return DeltaTable(inner.absolute())
+    raise ValueError("delta: takes the URL or the path of a table")

@@ -1,0 +1,273 @@
+"""An export in an object store: which objects belong to it, and how a round becomes part of it without rename or locks.
+
+    s3://bucket/kafka/orders/orders-0-0-1000.3f9ac2....parquet   of a finished round: named by offsets and content
+    s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round that has no manifest yet
+    s3://bucket/kafka/_manifest/00000017.json                    as in a folder, see `export_files.manifests`
+
+A round becomes part of the export by one conditional put: its manifest, of the next number, which fails where there is
+one. A run has read all manifests before that number, so of two runs at once one puts it, and the other ends with an
+error. Nothing else is relied on but that a store lists and returns what was put before, as S3, Google Cloud Storage and
+Azure do. A number whose manifest was merged into a larger one is free again; so after each put the run lists once more,
+and ends when a merged manifest has its number.
+
+Tasks put objects under hidden names, which readers of prefixes leave out. After its manifest is there, a round's
+objects are copied to their names and the hidden ones deleted; a run that is killed in between leaves that to the next,
+and kctl's own readers find an object by either name. A hidden object of no manifest is deleted by the first run that
+finds it older than `ORPHAN_AGE_MS`, by the store's own clock; a round that takes longer than half of that is not
+committed.
+Shown by tests/unit/pipeline/object_store/test_object_export.py and tests/pipeline/test_object_stores.py.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kctl.client.clock import SystemClock
+from kctl.pipeline.export_files.folder import FORMATS
+from kctl.pipeline.export_files.manifests import (
+    MANIFESTS,
+    ExportedRange,
+    Listing,
+    Manifest,
+    ManifestFile,
+    chosen,
+    continued,
+    due_for_merge,
+    manifest_name,
+    manifest_text,
+    merged_manifest,
+    named,
+    parse_manifest,
+    resume_points,
+    settled,
+)
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.object_store.store import ObjectStore, StoredObject, StoreTimeouts
+from kctl.pipeline.resume_point import ResumePoint
+
+if TYPE_CHECKING:
+    from kctl.pipeline.targets import FileKind, RoundPlace
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+ORPHAN_AGE_MS = 24 * 60 * 60 * 1000
+AT_ONCE = 8
+"""Copies and reads of small objects at the same time."""
+CLOCK = "_tmp/clock"
+_SETTINGS = ("format", "layout")
+_HIDDEN_NAME = re.compile(r"\..+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
+
+
+def hidden_key(key: str) -> str:
+    """Return the name of an object that is in no manifest yet."""
+    folder, slash, name = key.rpartition("/")
+    return f"{folder}{slash}.{name}"
+
+
+def shown_key(key: str) -> str:
+    """Return the name of an object whose round is finished."""
+    folder, slash, name = key.rpartition("/")
+    return f"{folder}{slash}{name.removeprefix('.')}"
+
+
+def find_object(store: ObjectStore, key: str) -> StoredObject:
+    """Return an object of a manifest, which has its hidden name until its round is finished.
+
+    Raises: FileNotFoundError: it has neither name. StoreError.
+    """
+    for name in (key, hidden_key(key)):
+        try:
+            return store.head(name)
+        except FileNotFoundError:
+            continue
+    return store.head(key)  # copied after the first look, and its hidden name deleted before the second
+
+
+def list_object_manifests(store: ObjectStore) -> Listing:
+    """Return which manifests there are. Raises: ExportDataError: one is missing. StoreError."""
+
+    def look() -> Listing:
+        objects = [each for each in store.list(MANIFESTS) if each.key.endswith(".json")]
+        return chosen((named(Path(each.key), each.size_bytes) for each in objects), f"{store.url}/{MANIFESTS}")
+
+    return settled(look)
+
+
+def read_object_manifests(store: ObjectStore) -> list[Manifest]:
+    """Return the manifests of an export in their order; none where it is no export.
+
+    Raises: ExportDataError: a manifest is damaged, or one is missing. StoreError.
+    """
+
+    def look() -> list[Manifest]:
+        files = list_object_manifests(store).files
+        return _at_once(lambda file: parse_manifest(store.read(file.path.as_posix()), file), files)
+
+    found = settled(look)
+    resume_points(found)
+    return found
+
+
+class ObjectExport:
+    """The export as the driver of one run sees it; a Target (`kctl.pipeline.targets`)."""
+
+    def __init__(self, url: StoreUrl, timeouts: StoreTimeouts) -> None:
+        self.last_number = 0
+        self._store = ObjectStore(url, timeouts)
+        self._timeouts = timeouts
+        self._clock = SystemClock()
+        self._points: dict[tuple[str, int], ResumePoint] = {}
+        self._files: list[ManifestFile] = []
+        self._run_id = ""
+        self._round_began_ms = 0
+
+    def read(self) -> list[Manifest]:
+        """Read the manifests, and return them."""
+        manifests = read_object_manifests(self._store)
+        self._points = resume_points(manifests)
+        self.last_number = manifests[-1].number if manifests else 0
+        return manifests
+
+    def check(self, settings: Mapping[str, str]) -> None:
+        """Raise what `claim` would, as far as reading shows it."""
+        self._checked(settings)
+
+    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
+        """Read the manifests, finish the last round of an earlier run, and delete what is old and in none."""
+        manifests = self._checked(settings)
+        self._run_id = run_id
+        self._settle_objects(manifests)
+        listing = list_object_manifests(self._store)
+        for path in listing.superfluous:
+            self._store.delete(path.as_posix())
+        self._files = listing.files
+        self._merge()
+
+    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
+        """Return where each (topic, partition) that has been exported continues."""
+        return dict(self._points)
+
+    def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
+        """Return where the tasks of a round write."""
+        from kctl.pipeline.object_store.object_files import ObjectPlace
+
+        self._round_began_ms = self._clock.now_ms()
+        return ObjectPlace(str(self._store.url), self._timeouts, kind, self._run_id)
+
+    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> Manifest:
+        """Make ranges part of the export, all or none, by one conditional put.
+
+        Raises: FolderError: another run has committed a round. StoreError: the round may or may not be part of the
+            export, which the next run finds out.
+        """
+        if self._clock.now_ms() - self._round_began_ms > ORPHAN_AGE_MS // 2:
+            raise FolderError(
+                f"{self._store.url}: a round took more than {ORPHAN_AGE_MS // 7_200_000} hours, and its objects may be "
+                "deleted as abandoned ones",
+                "run it again with a smaller --range-size: the round was not kept",
+            )
+        number = self.last_number + 1
+        manifest = Manifest(number, {**settings, "run": self._run_id}, tuple(ranges), number)
+        self._files.append(self._put(manifest))
+        files = list_object_manifests(self._store).files
+        if files[-1].number != number or files[-1].first != number:
+            raise self._taken()  # the number was free because what had it is merged
+        self.last_number = number
+        for each in ranges:
+            key = each.topic, each.partition
+            self._points[key] = continued(self._points.get(key), each)
+        self._show([file.path for each in ranges for file in each.files])
+        self._merge()
+        return manifest
+
+    def leave(self) -> None:
+        """Do nothing: what is in no manifest goes by its age."""
+
+    def _checked(self, settings: Mapping[str, str]) -> list[Manifest]:
+        manifests = self.read()
+        for manifest in manifests[:1]:
+            for name in _SETTINGS:
+                if manifest.settings.get(name) != settings[name]:
+                    raise FolderError(
+                        f"{self._store.url} is an export with {name} {manifest.settings.get(name)}, not "
+                        f"{settings[name]}",
+                        "continue that export, or choose another prefix",
+                    )
+        if not manifests:
+            for each in self._store.list():
+                if not (each.key.startswith("_tmp/") or _is_hidden(each.key)):
+                    raise FolderError(
+                        f"{self._store.url} is not empty, and no export", "choose a prefix without objects"
+                    )
+        return manifests
+
+    def _put(self, manifest: Manifest) -> ManifestFile:
+        content = manifest_text(manifest).encode()
+        name = f"{MANIFESTS}/{manifest_name(manifest.first, manifest.number)}"
+        try:
+            self._store.create(name, content)
+        except FileExistsError:
+            raise self._taken() from None
+        return ManifestFile(Path(name), manifest.first, manifest.number, len(content))
+
+    def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
+        """Give objects of manifests their names, and delete hidden ones of none that are old by the store's clock."""
+        known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
+        hidden = [each for each in self._store.list() if _is_hidden(each.key)]
+        if not hidden:
+            return
+        self._show([shown_key(each.key) for each in hidden if shown_key(each.key) in known])
+        self._store.put(CLOCK, b"")
+        now_ms = self._store.head(CLOCK).modified_ms
+        self._store.delete(CLOCK)
+        old = [each for each in hidden if shown_key(each.key) not in known and _is_old(each, now_ms)]
+        _at_once(lambda each: self._store.delete(each.key), old)
+
+    def _show(self, keys: Sequence[str]) -> None:
+        """Copy the objects of a manifest to their names, then delete the hidden ones."""
+
+        def show(key: str) -> None:
+            try:
+                self._store.copy(hidden_key(key), key)
+            except FileNotFoundError:
+                self._store.head(key)  # another run, or an earlier attempt, has done it
+            self._store.delete(hidden_key(key))
+
+        _at_once(show, keys)
+
+    def _merge(self) -> None:
+        """Merge manifests until they are few; what another run has merged meanwhile is left as it is."""
+        while parts := due_for_merge(self._files):
+            contents = [parse_manifest(self._store.read(part.path.as_posix()), part) for part in parts]
+            try:
+                merged = self._put(merged_manifest(parts, contents))
+            except FolderError:
+                return
+            for part in parts:
+                self._store.delete(part.path.as_posix())
+            at = self._files.index(parts[0])
+            self._files[at : at + len(parts)] = [merged]
+
+    def _taken(self) -> FolderError:
+        return FolderError(
+            f"another export has written to {self._store.url} meanwhile", "one at a time writes to a prefix"
+        )
+
+
+def _is_hidden(key: str) -> bool:
+    return _HIDDEN_NAME.fullmatch(key.rpartition("/")[2]) is not None
+
+
+def _is_old(each: StoredObject, now_ms: int) -> bool:
+    return now_ms - each.modified_ms > ORPHAN_AGE_MS
+
+
+def _at_once(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return what work makes of each item, several at a time; the first error ends it."""
+    if len(items) < 2:
+        return [work(each) for each in items]
+    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,87 @@
+"""The files of one range on their way into an object store: written to the local disk, uploaded when complete.
+
+An object's name has a digest of its content, keyed with the run: no run ever writes a name that an earlier one has
+used, which a third may be about to delete as abandoned. Runs in tasks; knows neither Spark nor Kafka.
+Shown by tests/unit/pipeline/object_store/test_object_export.py.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.pipeline.export_files.folder import FORMATS
+from kctl.pipeline.export_files.range_files import RangeFiles, RangeName
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.object_store.object_export import hidden_key
+from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
+
+if TYPE_CHECKING:
+    from kctl.pipeline.targets import FileKind
+
+CHUNK_BYTES = 1024 * 1024
+
+
+class ObjectPlace(NamedTuple):
+    """Where the tasks of one round write; there is no secret in it."""
+
+    url: str
+    timeouts: StoreTimeouts
+    kind: "FileKind"
+    run_id: str
+
+    def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
+        """Return what writes one range."""
+        return SpilledFiles(Spill(self, attempt), name)
+
+
+class Spill:
+    """A folder on the local disk, from which complete files are uploaded."""
+
+    def __init__(self, place: ObjectPlace, attempt: int) -> None:
+        self.layout, self.format, self.compression_level = place.kind
+        self.attempt = attempt
+        self._run_id = place.run_id
+        self._store = ObjectStore(StoreUrl(place.url), place.timeouts)
+        parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # Spark removes it, also after a kill
+        try:
+            self.round_folder = Path(tempfile.mkdtemp(prefix="kctl-spill-", dir=parent or None))
+        except OSError as e:
+            raise FolderError(f"{parent or tempfile.gettempdir()}: {e.strerror}") from e
+
+    def put(self, draft: Path, path: str) -> str:
+        """Upload a file under its hidden name, and return the other one."""
+        extension = FORMATS[self.format]
+        key = f"{path.removesuffix(extension)}.{self._digest(draft)}{extension}"
+        self._store.upload(hidden_key(key), draft)
+        draft.unlink()
+        return key
+
+    def failed(self, error: OSError) -> FolderError:
+        """Return what is said of a file system's error."""
+        return FolderError(
+            f"{error.filename or self.round_folder}: {error.strerror or error}",
+            "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where",
+        )
+
+    def _digest(self, path: Path) -> str:
+        digest = hashlib.blake2b(digest_size=16, key=self._run_id.encode())
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+        return digest.hexdigest()
+
+
+class SpilledFiles(RangeFiles):
+    """A range's files, whose local folder goes with them."""
+
+    def __init__(self, spill: Spill, name: RangeName) -> None:
+        super().__init__(spill, name)
+        self._spill = spill
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        shutil.rmtree(self._spill.round_folder, ignore_errors=True)

@@ -1,0 +1,300 @@
+"""ObjectStore: the requests that an export makes to S3, Google Cloud Storage or Azure, each bounded and named.
+
+obstore makes them: one library for all three, whose `create` is a conditional put in each (S3: `If-None-Match: *`;
+Google: generation 0; Azure: `If-None-Match: *`). Credentials, region and endpoint come from where those services'
+own tools have them (AWS_*, GOOGLE_*, AZURE_*, profiles), in each process by itself: nothing of them is ever sent.
+Errors are one line without the request's headers. Shown by tests/unit/pipeline/object_store and
+tests/pipeline/test_object_stores.py.
+"""
+
+import io
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from kctl.client.config import ConsumerConfig
+from kctl.pipeline.job_errors import (
+    LakesMissingError,
+    StoreDeniedError,
+    StoreError,
+    StoreLoginError,
+    StoreMissingError,
+    StoreTimeoutError,
+    StoreUnreachableError,
+)
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.running import watch
+
+INSTALL = "pip install '.[lakes]' in a checkout of kctl, or 'WHEEL[lakes]'"
+PART_BYTES = 8 * 1024 * 1024
+"""Of an upload in parts; each part is a request with a timeout of its own."""
+PARTS_AT_ONCE = 2
+LARGEST_READ_BYTES = 64 * 1024 * 1024
+READ_AHEAD_BYTES = 1024 * 1024
+MOST_RETRIES = 1000
+"""The API timeout bounds retries, not their number."""
+_LOGIN_CODES = (
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "InvalidToken",
+    "TokenRefreshRequired",
+    "AuthFailure",
+    "InvalidClientTokenId",
+)
+_METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
+T = TypeVar("T")
+
+
+class StoreTimeouts(NamedTuple):
+    """How long requests may take, as everywhere: one request, one connection, and all attempts at one call."""
+
+    request_ms: int = 30_000
+    connect_ms: int = 10_000
+    api_ms: int = 60_000
+
+    @classmethod
+    def of(cls, properties: Mapping[str, object]) -> "StoreTimeouts":
+        """Return those of Kafka properties; secrets may still be references."""
+        names = ("request.timeout.ms", "socket.connection.setup.timeout.ms", "default.api.timeout.ms")
+        config = ConsumerConfig.parse(
+            {"bootstrap.servers": "unused:1", **{name: properties[name] for name in names if name in properties}}
+        )
+        return cls(config.request_timeout_ms, config.socket_connection_setup_timeout_ms, config.default_api_timeout_ms)
+
+
+class StoredObject(NamedTuple):
+    """An object: its key below the prefix, its size, and when the store says that it was written."""
+
+    key: str
+    size_bytes: int
+    modified_ms: int
+
+
+class ObjectStore:
+    """The objects below one URL. May be used by several threads; a main thread that waits takes Ctrl-C at once.
+
+    Raises, from everything: StoreError and the classes below it; LakesMissingError.
+    """
+
+    def __init__(self, url: StoreUrl, timeouts: StoreTimeouts | None = None) -> None:
+        self.url = url
+        self.timeouts = timeouts or StoreTimeouts()
+        self._store = _opened(url, self.timeouts)
+
+    def create(self, key: str, content: bytes) -> None:
+        """Write an object unless there is one. Raises: FileExistsError: there is one with other content.
+
+        A request whose answer was lost is sent again, so an object with the very content is ours.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._run(lambda: obstore.put(self._store, key, content, mode="create", use_multipart=False), key)
+        except AlreadyExistsError:
+            if self.read(key) != content:
+                raise FileExistsError(f"{self.url}/{key}") from None
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write an object, over another one if there is one."""
+        import obstore
+
+        self._run(lambda: obstore.put(self._store, key, content, use_multipart=False), key)
+
+    def upload(self, key: str, path: Path) -> None:
+        """Write a file as an object, which appears when it is complete."""
+        import obstore
+
+        self._run(
+            lambda: obstore.put(self._store, key, path, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE), key
+        )
+
+    def read(self, key: str) -> bytes:
+        """Return the content of a small object. Raises: FileNotFoundError: there is none."""
+        import obstore
+
+        def get() -> bytes:
+            found = obstore.get(self._store, key)
+            if found.meta["size"] > LARGEST_READ_BYTES:
+                raise StoreError(f"{self.url}/{key} has {found.meta['size']} bytes, more than a manifest can have")
+            return bytes(found.bytes())
+
+        return self._run(get, key)
+
+    def head(self, key: str) -> StoredObject:
+        """Return an object's size and time. Raises: FileNotFoundError: there is none."""
+        import obstore
+
+        return _stored(self._run(lambda: obstore.head(self._store, key), key))
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield the objects whose keys begin with a folder's path, in the order of their keys."""
+        import obstore
+
+        pages = iter(obstore.list(self._store, prefix or None))
+        while (page := self._run(lambda: next(pages, None), prefix)) is not None:
+            yield from map(_stored, page)
+
+    def copy(self, key: str, to: str) -> None:
+        """Copy an object within the store. Raises: FileNotFoundError: there is none."""
+        import obstore
+
+        self._run(lambda: obstore.copy(self._store, key, to), key)
+
+    def delete(self, key: str) -> None:
+        """Delete an object, if there is one."""
+        import obstore
+
+        try:
+            self._run(lambda: obstore.delete(self._store, key), key)
+        except FileNotFoundError:
+            return
+
+    def open(self, key: str, size_bytes: int) -> io.BufferedReader:
+        """Return an object as a file that is read in ranges."""
+        return io.BufferedReader(_Ranges(self, key, size_bytes), READ_AHEAD_BYTES)
+
+    def read_range(self, key: str, start: int, end: int) -> bytes:
+        """Return bytes of an object. Raises: FileNotFoundError: there is none."""
+        import obstore
+
+        return self._run(lambda: bytes(obstore.get_range(self._store, key, start=start, end=end)), key)
+
+    def _run(self, call: Callable[[], T], key: str) -> T:
+        from obstore.exceptions import AlreadyExistsError, BaseError
+
+        try:
+            return watch(call) if threading.current_thread() is threading.main_thread() else call()
+        except AlreadyExistsError:
+            raise
+        except (BaseError, OSError, TimeoutError) as e:
+            raise self._named(e, key) from None
+
+    def _named(self, error: BaseException, key: str) -> BaseException:
+        problem = store_problem(error, f"{self.url}/{key}".rstrip("/"))
+        is_missing = isinstance(error, FileNotFoundError) and not isinstance(problem, StoreMissingError)
+        return FileNotFoundError(f"{self.url}/{key}") if is_missing else problem
+
+
+class _Ranges(io.RawIOBase):
+    """An object as a raw file; each read is a request, so it is used below a buffer."""
+
+    def __init__(self, store: ObjectStore, key: str, size_bytes: int) -> None:
+        self._store = store
+        self._key = key
+        self._size = size_bytes
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        end = min(self._at + len(buffer), self._size)
+        if end <= self._at:
+            return 0
+        content = self._store.read_range(self._key, self._at, end)
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+
+def check_lakes(*modules: str) -> None:
+    """Raise LakesMissingError, with what to install, when a module is not there."""
+    from importlib.util import find_spec
+
+    for module in modules:
+        if find_spec(module) is None:
+            raise LakesMissingError(f"{module} is not installed", INSTALL)
+
+
+def store_problem(error: BaseException, what: str) -> StoreError:
+    """Return an error of obstore in one line: what it was about, and why."""
+    text = str(error)
+    code = re.search(r"<Code>(\w+)</Code>", text)
+    status = re.search(r"status code: (\d{3} ?[A-Za-z ]*)", text)
+    kind = re.search(r"kind: (\w+),\s*source", text)
+    attempts = re.search(r"after (\d+) retries", text)
+    more = f" ({attempts[1]} retries)" if attempts and attempts[1] != "0" else ""
+    name = type(error).__name__
+    if any(service in text for service in _METADATA_SERVICES):
+        hint = "set the service's environment variables, such as AWS_ACCESS_KEY_ID or AWS_PROFILE"
+        return StoreLoginError(f"{what}: no credentials", hint)
+    if code is not None and code[1] in ("NoSuchBucket", "ContainerNotFound"):
+        return StoreMissingError(f"{what}: the bucket does not exist")
+    reason = code[1] if code is not None else status[1].strip() if status is not None else ""
+    if reason in _LOGIN_CODES or name == "UnauthenticatedError":
+        return StoreLoginError(f"{what}: credentials were not accepted: {reason or 'unauthenticated'}")
+    if name == "PermissionDeniedError" or reason == "AccessDenied":
+        return StoreDeniedError(f"{what}: access denied")
+    if (kind is not None and kind[1] == "Timeout") or "timed out" in text:
+        return StoreTimeoutError(f"{what}: no response in time{more}")
+    if kind is not None and kind[1] == "Connect":
+        return StoreUnreachableError(f"{what}: cannot connect to the object store{more}")
+    if status is not None and status[1].startswith(("5", "429")):
+        return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
+    first = text.splitlines()[0][:300] if text else name
+    return StoreError(f"{what}: {reason or first}{more}")
+
+
+def _stored(meta: Any) -> StoredObject:
+    return StoredObject(str(meta["path"]), int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))
+
+
+def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
+    check_lakes("obstore")
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    request_ms = min(timeouts.request_ms, timeouts.api_ms)
+    options: dict[str, Any] = {
+        "connect_timeout": timedelta(milliseconds=min(timeouts.connect_ms, request_ms)),
+        "timeout": timedelta(milliseconds=request_ms),
+        "allow_http": _endpoint().startswith("http://"),
+    }
+    retries: dict[str, Any] = {
+        "max_retries": MOST_RETRIES,
+        "retry_timeout": timedelta(milliseconds=max(0, timeouts.api_ms - request_ms)),
+        "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2},
+    }
+    more: dict[str, Any] = {"client_options": options, "retry_config": retries}
+    if url.startswith("s3:") and (provider := _profile()) is not None:
+        more["credential_provider"] = provider
+    open_store: Any = from_url
+    try:
+        return open_store(str(url), **more)
+    except (BaseError, ValueError) as e:
+        raise store_problem(e, url) from None
+
+
+def _endpoint() -> str:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+
+
+def _profile() -> Any:
+    """Return what looks up a named profile of AWS, which obstore does not know by itself; None where none is named."""
+    if not os.environ.get("AWS_PROFILE") or os.environ.get("AWS_ACCESS_KEY_ID"):
+        return None
+    check_lakes("boto3")
+    import boto3
+    import botocore.exceptions
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    try:
+        return Boto3CredentialProvider(boto3.session.Session(profile_name=os.environ["AWS_PROFILE"]))
+    except (botocore.exceptions.BotoCoreError, ValueError) as e:
+        raise StoreLoginError(f"the profile {os.environ['AWS_PROFILE'][:100]!r} of $AWS_PROFILE: {e}") from None

@@ -1,0 +1,100 @@
+"""Marks: empty files or objects by which an import knows which ranges earlier runs have produced.
+
+Shown by tests/pipeline/test_import.py and, in an object store, test_object_stores.py.
+"""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.locations import StoreUrl
+
+
+class Marks(Protocol):
+    """The marks of one import. Raises, from everything: FolderError, StoreError."""
+
+    def prepare(self) -> None:
+        """Make the place for marks, before tasks begin."""
+        ...
+
+    def names(self) -> set[str]:
+        """Return the marks that are there."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether a mark is there."""
+        ...
+
+    def add(self, name: str) -> None:
+        """Write a mark, which is durable afterwards."""
+        ...
+
+
+def marks_in(place: Path | StoreUrl) -> Marks:
+    """Return the marks below a folder or a prefix."""
+    if isinstance(place, Path):
+        return FolderMarks(place)
+    return ObjectMarks(place)
+
+
+class FolderMarks:
+    """Marks as files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def prepare(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise FolderError(f"{self._folder}: {e.strerror}", "--progress FOLDER names one that can be written") from e
+
+    def names(self) -> set[str]:
+        try:
+            return {path.name for path in self._folder.iterdir()}
+        except FileNotFoundError:
+            return set()
+        except OSError as e:
+            raise FolderError(f"{self._folder}: {e.strerror}") from e
+
+    def has(self, name: str) -> bool:
+        return (self._folder / name).exists()
+
+    def add(self, name: str) -> None:
+        path = self._folder / name
+        try:
+            with path.open("wb") as file:
+                os.fsync(file.fileno())
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as e:
+            raise FolderError(f"{path}: {e.strerror}") from e
+
+
+class ObjectMarks:
+    """Marks as objects of one prefix."""
+
+    def __init__(self, url: StoreUrl) -> None:
+        from kctl.pipeline.object_store.store import ObjectStore
+
+        self._store = ObjectStore(url)
+
+    def prepare(self) -> None:
+        """Do nothing: a prefix needs no making."""
+
+    def names(self) -> set[str]:
+        return {each.key for each in self._store.list()}
+
+    def has(self, name: str) -> bool:
+        try:
+            self._store.head(name)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def add(self, name: str) -> None:
+        self._store.put(name, b"")

@@ -1,0 +1,137 @@
+"""Target: where an export goes, as its driver sees it, and RoundPlace, where the tasks of one round write.
+
+The seam between the jobs and what they write to. A job asks a target where each partition continues, gives its tasks a
+place for a round, and commits what they have written: all of a round or nothing of it. How that is exact is the
+target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
+(`object_store.object_export`), a lake table commits in its format (`lake_tables`).
+docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kctl.pipeline.export_files.folder import ExportFolder
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
+from kctl.pipeline.locations import Location, StoreUrl
+from kctl.pipeline.resume_point import ResumePoint
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kctl.pipeline.export_files.range_files import RangeName
+
+
+class FileKind(NamedTuple):
+    """What files a round writes: `layout` and `format` as of an export, `level` of zstd."""
+
+    layout: str
+    format: str
+    compression_level: int
+
+
+class RangeWriter(Protocol):
+    """The files of one range while they are written; a context manager that leaves nothing behind without `finish`."""
+
+    @property
+    def records(self) -> int: ...
+
+    def __enter__(self) -> "RangeWriter": ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def write(self, batch: "pa.RecordBatch") -> None: ...
+
+    def finish(self) -> tuple[ExportedFile, ...]: ...
+
+
+class RoundPlace(Protocol):
+    """Where the tasks of one round write; pickled to them, so there is no secret in it."""
+
+    def open(self, name: "RangeName", attempt: int) -> RangeWriter:
+        """Return what writes one range; an attempt has a number that no other attempt of the session has."""
+        ...
+
+
+class Target(Protocol):
+    """Where an export goes.
+
+    Attributes: last_number: of the newest round that was read or committed; 0 where there is none.
+    Raises, from everything: FolderError, ExportDataError, StoreError.
+    """
+
+    last_number: int
+
+    def read(self) -> object:
+        """Read which rounds there are."""
+        ...
+
+    def check(self, settings: Mapping[str, str]) -> None:
+        """Raise what `claim` would, without leaving anything behind."""
+        ...
+
+    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
+        """Begin to write: finish and clear what earlier runs have left, and read which rounds there are."""
+        ...
+
+    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
+        """Return where each (topic, partition) that has been exported continues."""
+        ...
+
+    def begin(self, number: int, kind: FileKind) -> RoundPlace:
+        """Return where the tasks of a round write."""
+        ...
+
+    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> object:
+        """Make ranges of the round that was begun last part of the export, all or none."""
+        ...
+
+    def leave(self) -> None:
+        """End the run; what did not become part of the export goes with a later one."""
+        ...
+
+
+class FolderTarget(ExportFolder):
+    """A folder as a target."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._round: Path | None = None
+
+    def begin(self, number: int, kind: FileKind) -> RoundPlace:
+        """Make the folder of a round, and return where its tasks write."""
+        from kctl.pipeline.export_files.range_files import FolderPlace
+
+        self._round = self.begin_round(number)
+        return FolderPlace(str(self.path), str(self._round), kind)
+
+    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> Manifest:
+        """Make ranges part of the export, all or none."""
+        assert self._round is not None
+        return self.commit_round(self._round, settings, ranges)
+
+
+def open_target(location: Location, properties: Mapping[str, object]) -> Target:
+    """Return the target that a location means.
+
+    Args: properties: Kafka properties, for their timeouts.
+    Raises: LakesMissingError, StoreError: it cannot be opened.
+    """
+    if isinstance(location, Path):
+        return FolderTarget(location)
+    if isinstance(location, StoreUrl):
+        from kctl.pipeline.object_store.object_export import ObjectExport
+        from kctl.pipeline.object_store.store import StoreTimeouts
+
+        return ObjectExport(location, StoreTimeouts.of(properties))
+    raise NotImplementedError(location)
+
+
+def read_export(location: Path | StoreUrl) -> list[Manifest]:
+    """Return the manifests of an export in their order; none where it is no export. Raises as `Target`."""
+    if isinstance(location, Path):
+        return read_manifests(location)
+    from kctl.pipeline.object_store.object_export import read_object_manifests
+    from kctl.pipeline.object_store.store import ObjectStore
+
+    return read_object_manifests(ObjectStore(location))

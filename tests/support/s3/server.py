@@ -1,0 +1,100 @@
+"""S3Server: moto's S3 as a process of its own, which can be killed, frozen, or answer with errors.
+
+Shown by the tests that use it.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from tests.support.kafka.waiting import wait_until
+
+ACCESS_KEY, SECRET_KEY = "kctl-tests", "canary-of-the-secret-key"
+STARTED_WITHIN_MS = 30_000
+
+
+class S3Server:
+    """A server with one bucket, `kafka`, in memory; a context manager. What it holds ends with it."""
+
+    def __init__(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "S3Server":
+        self.start()
+        self.client().create_bucket(Bucket="kafka")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs in its environment to use it."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_REGION": "us-east-1",
+            "AWS_ALLOW_HTTP": "true",
+        }
+
+    def start(self) -> None:
+        """Start it, on its port."""
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
+        quiet = subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        wait_until(self._accepts, STARTED_WITHIN_MS, "the S3 server")
+
+    def kill(self) -> None:
+        """Kill it, with what it holds."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop it, so that connections are accepted and nothing is answered."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._process.pid, signal.SIGCONT)
+
+    def client(self) -> Any:
+        """Return boto3's client."""
+        import boto3
+
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            region_name="us-east-1",
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+        )
+
+    def keys(self, prefix: str) -> set[str]:
+        """Return the keys below a prefix, without it."""
+        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket="kafka", Prefix=f"{prefix}/")
+        return {each["Key"].removeprefix(f"{prefix}/") for page in pages for each in page.get("Contents", ())}
+
+    def _accepts(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,172 @@
+"""An export in an object store, over obstore's store in memory: what is committed, by whom, and what is cleared."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from obstore.store import MemoryStore
+
+from kctl.pipeline.export_files.exported_records import read_exported
+from kctl.pipeline.export_files.json_lines import SCHEMA
+from kctl.pipeline.export_files.manifests import FANOUT, ExportedRange
+from kctl.pipeline.export_files.range_files import RangeName
+from kctl.pipeline.job_errors import FolderError, StoreUnreachableError
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.object_store import object_export, store
+from kctl.pipeline.object_store.object_export import ObjectExport, read_object_manifests
+from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
+from kctl.pipeline.targets import FileKind
+
+URL = StoreUrl("s3://bucket/kafka")
+SETTINGS = {"format": "parquet", "layout": "topic"}
+KIND = FileKind("topic", "parquet", 1)
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """One store in memory behind every URL."""
+    kept = MemoryStore()
+    monkeypatch.setattr(store, "_opened", lambda *_: kept)
+    return kept
+
+
+def claimed(run_id: str = "run") -> ObjectExport:
+    export = ObjectExport(URL, StoreTimeouts())
+    export.claim(run_id, SETTINGS)
+    return export
+
+
+def written(export: ObjectExport, start: int, end: int) -> ExportedRange:
+    """Write a range as a task does."""
+    name = RangeName("t", 0, start, end)
+    with export.begin(1, KIND).open(name, 0) as files:
+        rows = [{"topic": "t", "partition": 0, "offset": offset, "timestamp": offset} for offset in range(start, end)]
+        files.write(pa.RecordBatch.from_pylist(rows, SCHEMA))
+        return ExportedRange(*name, files.records, files.finish(), "an-id", 99)
+
+
+def keys() -> list[str]:
+    return sorted(each.key for each in ObjectStore(URL).list())
+
+
+def offsets() -> list[int]:
+    """Return the offsets that kctl's own readers find."""
+    return [
+        offset
+        for manifest in read_object_manifests(ObjectStore(URL))
+        for each in manifest.ranges
+        for batch in read_exported(URL, each)
+        for offset in batch.column("offset").to_pylist()
+    ]
+
+
+def test_rounds_are_read_again_by_the_next_run() -> None:
+    first = claimed()
+    for start in (0, 10):
+        first.commit([written(first, start, start + 10)], SETTINGS)
+    second = claimed("second")
+    assert second.resume_points() == first.resume_points()
+    assert second.last_number == 2
+    assert offsets() == list(range(20))
+    assert [key.split(".")[0] for key in keys()] == [
+        "_manifest/00000001",
+        "_manifest/00000002",
+        "t/t-0-0-10",
+        "t/t-0-10-20",
+    ]
+
+
+def test_of_two_runs_at_once_one_commits_a_round_and_the_other_ends() -> None:
+    first, second = claimed("first"), claimed("second")
+    mine, theirs = written(first, 0, 10), written(second, 0, 10)
+    second.commit([theirs], SETTINGS)
+    with pytest.raises(FolderError, match="another export has written to s3://bucket/kafka meanwhile"):
+        first.commit([mine], SETTINGS)
+    assert offsets() == list(range(10))
+
+
+def test_run_that_wakes_up_after_its_number_was_merged_does_not_commit() -> None:
+    sleeping, awake = claimed("sleeping"), claimed("awake")
+    mine = written(sleeping, 0, 10)
+    for number in range(FANOUT + 1):
+        awake.commit([written(awake, number, number + 1)], SETTINGS)
+    assert "_manifest/00000001.json" not in keys()
+    with pytest.raises(FolderError, match="another export has written"):
+        sleeping.commit([mine], SETTINGS)
+    assert offsets() == list(range(FANOUT + 1))
+    assert claimed("next").last_number == FANOUT + 1
+
+
+def test_objects_are_hidden_until_their_manifest_is_there() -> None:
+    export = claimed()
+    done = written(export, 0, 10)
+    assert [key.startswith("t/.t-0-0-10.") for key in keys()] == [True]
+    export.commit([done], SETTINGS)
+    assert done.files[0].path in keys()
+
+
+def test_round_whose_run_was_killed_after_its_manifest_is_finished_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    export = claimed()
+    done = written(export, 0, 10)
+
+    def killed(*_: object) -> None:
+        raise StoreUnreachableError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectStore, "copy", killed)
+        with pytest.raises(StoreUnreachableError):
+            export.commit([done], SETTINGS)
+    assert offsets() == list(range(10)), "kctl's own readers find it under its hidden name"
+    assert done.files[0].path not in keys()
+    assert claimed("next").last_number == 1
+    assert keys() == ["_manifest/00000001.json", done.files[0].path]
+
+
+def test_orphan_is_deleted_at_its_age_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    orphan = written(claimed(), 0, 10).files[0].path
+    claimed("early")
+    assert keys() == [object_export.hidden_key(orphan)]
+    monkeypatch.setattr(object_export, "ORPHAN_AGE_MS", -1)
+    claimed("late")
+    assert keys() == []
+
+
+def test_round_that_took_too_long_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    export = claimed()
+    done = written(export, 0, 10)
+    monkeypatch.setattr(object_export, "ORPHAN_AGE_MS", -2)
+    with pytest.raises(FolderError, match="its objects may be deleted as abandoned ones"):
+        export.commit([done], SETTINGS)
+    assert offsets() == []
+
+
+def test_names_of_one_run_are_never_written_by_another() -> None:
+    """Or one that is about to be deleted as abandoned could become part of the export."""
+    assert written(claimed("first"), 0, 10).files[0].path != written(claimed("second"), 0, 10).files[0].path
+
+
+def test_prefix_of_something_else_is_refused() -> None:
+    ObjectStore(URL).put("report.csv", b"1")
+    with pytest.raises(FolderError, match="is not empty, and no export"):
+        claimed()
+    assert keys() == ["report.csv"]
+
+
+def test_other_layout_is_refused() -> None:
+    export = claimed()
+    export.commit([written(export, 0, 10)], SETTINGS)
+    with pytest.raises(FolderError, match="is an export with layout topic, not date"):
+        ObjectExport(URL, StoreTimeouts()).check({**SETTINGS, "layout": "date"})
+
+
+def test_own_put_whose_answer_was_lost_is_no_conflict() -> None:
+    ObjectStore(URL).create("_manifest/x", b"mine")
+    ObjectStore(URL).create("_manifest/x", b"mine")
+    with pytest.raises(FileExistsError):
+        ObjectStore(URL).create("_manifest/x", b"another")
+
+
+def test_spill_is_gone_after_a_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    written(claimed(), 0, 10)
+    assert list(tmp_path.iterdir()) == []
