@@ -3,7 +3,7 @@
 The seam between the jobs and what they write to. A job asks a target where each partition continues, gives its tasks a
 place for a round, and commits what they have written: all of a round or nothing of it. How that is exact is the
 target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
-(`object_store.object_export`), a lake table commits in its format (`lake_tables`).
+(`object_store.object_export`).
 docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
 """
 
