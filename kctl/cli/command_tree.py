@@ -14,7 +14,7 @@ from kctl.cli.app import COMMANDS, HELP, root
 from kctl.cli.commands import Group
 from kctl.cli.help_sections import argument_help, argument_name
 from kctl.cli.options import Words, common_names, duration_ms
-from kctl.cli.pipeline.spark_options import files_text, target_text
+from kctl.cli.pipeline.spark_options import files_text, path, target_text
 from kctl.cli.settings import KNOWN
 from kctl.client.config import Acks, Choice
 from kctl.grammar.durations import show_duration
@@ -178,7 +178,7 @@ def _type(declared: Any) -> str:
         return "duration"
     if isinstance(function, Words) or hasattr(declared.type, "choices"):
         return "choice"
-    if function in (files_text, target_text):
+    if function in (path, files_text, target_text):
         return "path"
     kinds = {"integer range": "integer", "integer": "integer", "path": "path"}
     return kinds.get(declared.type.name, "text")

@@ -51,6 +51,14 @@ def continuing_options(
     return ContinuingOptions(continuous, interval, allow_loss)
 
 
+def path(text: str | Path) -> Path:
+    """Return the path of a local file; the `parser` of an option. Raises: click.BadParameter: it is another location."""
+    found = parse_location(target_text(str(text)))
+    if not isinstance(found, Path):
+        raise click.BadParameter(f"{str(text)[:80]!r} is no file here: use a path such as /data/orders.html")
+    return found
+
+
 def target_text(text: str) -> str:
     """Return what a location is written as; the `parser` of an option that takes tables, too.
 

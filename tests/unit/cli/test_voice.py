@@ -21,9 +21,9 @@ OPTIONS = [(command, option) for command in TREE.walk() for option in command.op
 SAYS = re.compile(r"^kctl(?: (?P<command>[a-z-]+))?: ")
 METAVARS = {
     "", "ADDRESS", "BEFORE AFTER", "DURATION", "FILE", "FOLDER", "GROUP", "HOST:PORT", "HOST:PORT:IP", "ID",
-    "KEY", "KEY=VALUE", "LOCATION", "LEVEL", "N", "N/s", "NAME", "NAME=VALUE", "NAME[:PARTITIONS]", "PATH", "PATTERN", "PRINCIPAL",
+    "KEY", "KEY=VALUE", "LEVEL", "N", "N/s", "NAME", "NAME=VALUE", "NAME[:PARTITIONS]", "PATH", "PATTERN", "PRINCIPAL",
     "PROFILE",
-    "ID,...",
+    "ID,...", "LOCATION",
     "RACK,...", "RANGE", "SIZE", "SOURCE", "TEMPLATE", "TEXT", "TIME", "TOPIC", "TOPIC[:P,P-P]",
     "URL", "ACKS", "FORM", "PROGRAM", "REFERENCE", "SCHEMA", "WHERE", "WORD",
 }  # fmt: skip

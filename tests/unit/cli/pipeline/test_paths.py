@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli import click
-from kctl.cli.pipeline.spark_options import files_at, files_text, target_text
+from kctl.cli.pipeline.spark_options import files_at, files_text, path, target_text
 from kctl.pipeline.locations import StoreUrl
 
 
@@ -36,3 +36,9 @@ def test_table_is_taken_only_where_tables_are() -> None:
 def test_empty_path_is_refused() -> None:
     with pytest.raises(click.BadParameter, match="an empty path"):
         files_text("")
+
+
+def test_url_is_no_path_of_a_local_file() -> None:
+    assert path("x.html") == Path("x.html")
+    with pytest.raises(click.BadParameter, match="is no file here"):
+        path("s3://bucket/x.html")
