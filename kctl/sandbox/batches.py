@@ -25,20 +25,22 @@ from kctl.client.broker_errors import ErrorCode
 
 HEADER_BYTES = 61
 _HEADER = struct.Struct(">qiibIhiqqqhii")
-_LENGTH_STARTS_AT = 12
-_CRC_STARTS_AT = 21
+LENGTH_STARTS_AT = 12
+CRC_STARTS_AT = 21
 _LOG_APPEND_TIME = 0x08
-_TRANSACTIONAL = 0x10
-_CONTROL = 0x20
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
 _CODECS = 5
 
 
 class BatchRefused(Exception):
-    """A produced batch is not appended; `code` is what the client is told."""
+    """A produced batch is not appended; `code` is what the client is told, `keyless` are the records without a key."""
 
-    def __init__(self, code: ErrorCode, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str, keyless: tuple[int, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
+        self.keyless = keyless
 
 
 class BatchHeader(NamedTuple):
@@ -71,12 +73,24 @@ class BatchHeader(NamedTuple):
     @property
     def is_transactional(self) -> bool:
         """Whether it belongs to a transaction; markers do, too."""
-        return bool(self.attributes & _TRANSACTIONAL)
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
         """Whether it is a marker that ends a transaction."""
-        return bool(self.attributes & _CONTROL)
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """From when on compaction may remove its tombstones and markers; None until it is known (KIP-534)."""
+        return self.base_timestamp_ms if self.attributes & DELETE_HORIZON else None
+
+
+class StoredBatch(NamedTuple):
+    """One batch of a log."""
+
+    header: BatchHeader
+    data: bytes
 
 
 def produced_batch(records: bytes | None) -> BatchHeader:
@@ -90,14 +104,14 @@ def produced_batch(records: bytes | None) -> BatchHeader:
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))
-    size = header.length + _LENGTH_STARTS_AT
+    size = header.length + LENGTH_STARTS_AT
     if header.magic != 2:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"magic {header.magic}, this version of Produce carries 2")
     if not HEADER_BYTES <= size <= len(records):
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"batch of {size} bytes in {len(records)} bytes of records")
     if size != len(records):
         raise BatchRefused(ErrorCode.INVALID_RECORD, "more than one record batch")
-    if google_crc32c.value(records[_CRC_STARTS_AT:]) != header.crc:
+    if google_crc32c.value(records[CRC_STARTS_AT:]) != header.crc:
         raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
     _check_content(header)
     return header
@@ -115,29 +129,16 @@ def _check_content(header: BatchHeader) -> None:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} of a producer with an id")
 
 
-def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordinator_epoch: int, wall_ms: int) -> bytes:
-    """Return the batch with which a coordinator ends a transaction in one partition. Source: KIP-98."""
-    key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, coordinator_epoch)
-    body = b"\0\0\0" + bytes([2 * len(key)]) + key + bytes([2 * len(value)]) + value + b"\0"
-    record = bytes([2 * len(body)]) + body
-    checked = struct.pack(
-        ">hiqqqhii", _TRANSACTIONAL | _CONTROL, 0, wall_ms, wall_ms, producer_id, producer_epoch, -1, 1
-    )
-    checked += record
-    crc = google_crc32c.value(checked)
-    return struct.pack(">qiibI", 0, len(checked) + _CRC_STARTS_AT - _LENGTH_STARTS_AT, -1, 2, crc) + checked
-
-
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:
     """Return the batch as it is stored: with its offset and leader epoch, and with `append_time_ms` where given."""
     batch = bytearray(records)
     struct.pack_into(">q", batch, 0, base_offset)
-    struct.pack_into(">i", batch, _LENGTH_STARTS_AT, leader_epoch)
+    struct.pack_into(">i", batch, LENGTH_STARTS_AT, leader_epoch)
     if append_time_ms is not None:
-        (attributes,) = struct.unpack_from(">h", batch, _CRC_STARTS_AT)
-        struct.pack_into(">h", batch, _CRC_STARTS_AT, attributes | _LOG_APPEND_TIME)
+        (attributes,) = struct.unpack_from(">h", batch, CRC_STARTS_AT)
+        struct.pack_into(">h", batch, CRC_STARTS_AT, attributes | _LOG_APPEND_TIME)
         struct.pack_into(">q", batch, 35, append_time_ms)
-        struct.pack_into(">I", batch, 17, google_crc32c.value(bytes(batch[_CRC_STARTS_AT:])))
+        struct.pack_into(">I", batch, 17, google_crc32c.value(bytes(batch[CRC_STARTS_AT:])))
     return bytes(batch)
 
 

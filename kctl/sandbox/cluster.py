@@ -14,10 +14,12 @@ from kctl.client.topic_names import is_topic_name
 from kctl.sandbox.access.authorizer import Authorizer
 from kctl.sandbox.access.client_quotas import ClientQuotas
 from kctl.sandbox.access.scram_users import ScramUsers
+from kctl.sandbox.cleaner import Cleaner
 from kctl.sandbox.configs import ResourceConfigs
 from kctl.sandbox.faults import NodeFaults
 from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.quotas import Quotas
@@ -87,6 +89,7 @@ class Cluster:
         self.authorizer = Authorizer(self.settings)
         self.scram_users = ScramUsers()
         self.client_quotas = ClientQuotas()
+        self.cleaner = Cleaner(self)
         self.groups = Groups(self)
         self.transactions = Transactions(self)
         self.replication = Replication(self)
@@ -150,7 +153,7 @@ class Cluster:
             settings = topic_settings(properties, self.settings)
         except InvalidSetting as error:
             raise TopicRefused(ErrorCode.INVALID_CONFIG, str(error)) from error
-        is_late = self.settings.replication_delay_ms > 0
+        is_late = self.settings.replication_delay_ms > 0 and name != OFFSETS_TOPIC
         made = {
             index: Partition(
                 name,
@@ -165,7 +168,8 @@ class Cluster:
         if not validate_only:
             for partition in made.values():
                 self.replication.follow(partition)
-            self._topics_made += 1
+                self.cleaner.follow(partition)
+            self._topics_made += name != OFFSETS_TOPIC  # which must not decide where topics of users are
             self.topics[name] = topic
             self._topics_by_id[topic.topic_id] = name
         return topic
@@ -205,6 +209,7 @@ class Cluster:
             )
             topic.partitions[index] = made
             self.replication.follow(made)
+            self.cleaner.follow(made)
 
     def configure_topic(self, name: str, properties: dict[str, str]) -> None:
         """Give a topic other properties in place of those that it has.
@@ -220,6 +225,7 @@ class Cluster:
         for partition in topic.partitions.values():
             partition.log.settings = settings
             partition.log.wake()
+            partition.log.when_stored()
 
     def _check_new_topic(self, name: str, count: int, replicas: int) -> None:
         if not is_topic_name(name):
@@ -304,7 +310,7 @@ class Cluster:
     # --- coordinators and producers ---------------------------------------------------------------------------------
 
     def coordinator_of(self, key: str) -> ClusterNode:
-        """Return the node that coordinates the group or transaction called `key`, unless that was moved."""
+        """Return the node that coordinates the transaction called `key`, unless that was moved."""
         ids = list(self.nodes)
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 

@@ -1,19 +1,23 @@
 """The log of one partition: batches in order of their offsets, and who waits for more.
 
-One copy serves all replicas, so whatever is appended is committed: the high watermark is the end of the log. It knows
-no protocol and no time. Shown by tests/unit/sandbox/test_log.py.
+One copy serves all replicas. It knows no protocol; instants are handed in. What it is given to keep, compaction and
+retention thin out again (compaction.py, retention.py): then its offsets have gaps.
+Shown by tests/unit/sandbox/test_log.py.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.sandbox.batches import BatchHeader, BatchRefused, appended, header_of, marker_batch, produced_batch
+from kctl.sandbox.batch_building import coordinator_batch, marker_batch
+from kctl.sandbox.batches import BatchHeader, BatchRefused, StoredBatch, appended, header_of, produced_batch
+from kctl.sandbox.compaction import Aborted, Due, Limits, compacted, due
 from kctl.sandbox.leader_epochs import LeaderEpochs
 from kctl.sandbox.producers import Appended, ProducerStates
 from kctl.sandbox.record_walk import check_records
+from kctl.sandbox.retention import kept_from
+from kctl.sandbox.segments import Segments
 from kctl.sandbox.settings import TopicSettings
 
 _INDEX_INTERVAL_BYTES = 4_096
@@ -21,21 +25,6 @@ _INDEX_INTERVAL_BYTES = 4_096
 
 class OffsetOutOfRange(Exception):
     """The log has no such offset."""
-
-
-class StoredBatch(NamedTuple):
-    """One batch of the log."""
-
-    header: BatchHeader
-    data: bytes
-
-
-class Aborted(NamedTuple):
-    """A transaction that was aborted: whose, where it begins, and where its marker is."""
-
-    producer_id: int
-    first_offset: int
-    marker_offset: int
 
 
 class PartitionLog:
@@ -49,6 +38,11 @@ class PartitionLog:
         self._batches: list[StoredBatch] = []
         self._base_offsets: list[int] = []
         self.producers = ProducerStates()
+        self.segments = Segments()
+        self.compacted_until = 0
+        """Below this there is one record of each key."""
+        self.when_stored: Callable[[], None] = lambda: None
+        """Called after each batch that is stored."""
         self._aborted: list[Aborted] = []
         """In the order of their markers."""
         self._watchers: dict[int, Callable[[], None]] = {}
@@ -71,7 +65,7 @@ class PartitionLog:
         if len(records) > self.settings.max_message_bytes:
             text = f"batch of {len(records)} bytes, the topic takes {self.settings.max_message_bytes}"
             raise BatchRefused(ErrorCode.MESSAGE_TOO_LARGE, text)
-        check_records(header, records)
+        check_records(header, records, need_keys=self.settings.is_compacted)
         append_time_ms = wall_ms if self.settings.is_log_append_time else -1
         if append_time_ms < 0 and header.max_timestamp_ms > wall_ms + self.settings.timestamp_after_max_ms:
             text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker's {wall_ms}"
@@ -80,11 +74,26 @@ class PartitionLog:
         if known is not None:
             return known
         base_offset = self.end_offset
-        self._store(records, header, leader_epoch, append_time_ms)
+        self._store(records, header, leader_epoch, append_time_ms, wall_ms)
         self.wake()
         return Appended(base_offset, append_time_ms)
 
-    def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> int | None:
+    def append_own(
+        self,
+        pairs: Sequence[tuple[bytes, bytes | None]],
+        leader_epoch: int,
+        wall_ms: int,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+    ) -> None:
+        """Append keys and values that a group coordinator keeps; a producer id makes them part of its transaction."""
+        data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
+        self._store(data, header_of(data), leader_epoch, -1, wall_ms)
+        self.wake()
+
+    def _store(
+        self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int, wall_ms: int
+    ) -> int | None:
         """Store a batch; for a marker, return where the transaction began that it ends."""
         base_offset = self.end_offset
         self.epochs.begin(leader_epoch, base_offset)
@@ -93,7 +102,10 @@ class PartitionLog:
         self._batches.append(stored)
         self._base_offsets.append(base_offset)
         self.end_offset = base_offset + header.last_offset_delta + 1
-        return self.producers.remember(stored.header)
+        self.segments.place(stored.header, len(data), wall_ms, self.settings)
+        opened_at = self.producers.remember(stored.header)
+        self.when_stored()
+        return opened_at
 
     def append_marker(
         self, producer_id: int, producer_epoch: int, leader_epoch: int, wall_ms: int, *, commit: bool, by_epoch: int
@@ -112,7 +124,7 @@ class PartitionLog:
         self.producers.check_marker(producer_id, producer_epoch, by_epoch)
         data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
         marker_offset = self.end_offset
-        opened_at = self._store(data, header_of(data), leader_epoch, -1)
+        opened_at = self._store(data, header_of(data), leader_epoch, -1, wall_ms)
         self.producers.ended_by(producer_id, by_epoch)
         if opened_at is not None and not commit:
             self._aborted.append(Aborted(producer_id, opened_at, marker_offset))
@@ -128,26 +140,59 @@ class PartitionLog:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
         self.epochs.advance(self.start_offset)
-        self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset])
+        bounds = [one.base_offset for one in self.segments]
+        first = max(0, bisect_right(bounds, self.start_offset) - 1)
+        self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset], bounds[first:])
 
     def cut(self, end_offset: int) -> None:
         """Drop what is at `end_offset` or behind, with the whole batch that holds it."""
         if end_offset >= self.end_offset:
             return
-        self._keep([batch for batch in self._batches if batch.header.last_offset < end_offset])
+        left = [batch for batch in self._batches if batch.header.last_offset < end_offset]
+        self._keep(left, [one.base_offset for one in self.segments if one.base_offset < end_offset])
         last = self._batches[-1].header.last_offset + 1 if self._batches else self.start_offset
         self.end_offset = max(self.start_offset, last)
         self.epochs.cut(self.end_offset)
         self.producers.cut(self.end_offset, [batch.header for batch in self._batches])
         self._aborted = [one for one in self._aborted if one.marker_offset < self.end_offset]
+        self.compacted_until = min(self.compacted_until, self.end_offset)
 
-    def _keep(self, batches: list[StoredBatch]) -> None:
+    def _keep(self, batches: list[StoredBatch], bounds: list[int]) -> None:
         self._batches = batches
+        self.segments.keep(batches, bounds)
         self._base_offsets = [batch.header.base_offset for batch in batches]
 
     def begin_epoch(self, epoch: int) -> None:
         """Take note that a leader of `epoch` goes on from here."""
         self.epochs.begin(epoch, self.end_offset)
+
+    # --- cleanup ----------------------------------------------------------------------------------------------------
+
+    def due(self, wall_ms: int) -> Due:
+        """Return what compaction could do now."""
+        return due(self, wall_ms)
+
+    def compact(self, wall_ms: int) -> None:
+        """Keep the latest record of each key, as far as that is due."""
+        until = self.due(wall_ms)
+        limits = Limits(wall_ms, self.settings.delete_retention_ms, self.producers.last_of())
+        left = compacted(self, until, limits)
+        self._keep(left.batches, self.segments.merged(left.until_offset, self.settings.segment_bytes))
+        self._aborted = sorted(left.aborted, key=lambda one: one.marker_offset)
+        self.compacted_until = left.until_offset
+
+    def expire(self, wall_ms: int, high_watermark: int) -> None:
+        """Delete the segments that retention.ms and retention.bytes do not keep."""
+        before_offset = kept_from(self, wall_ms, high_watermark)
+        if before_offset > self.start_offset:
+            if before_offset == self.end_offset and self.segments.active_offset < self.end_offset:
+                self.segments.roll(self.end_offset, wall_ms)
+            self.delete_records(before_offset)
+
+    @property
+    def aborted(self) -> tuple[Aborted, ...]:
+        """The aborted transactions that readers have to know."""
+        return tuple(self._aborted)
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
@@ -188,6 +233,8 @@ class PartitionLog:
         if offset == end_offset:
             return []
         first = max(0, bisect_right(self._base_offsets, offset) - 1)
+        if self._batches and self._batches[first].header.last_offset < offset:
+            first += 1  # compaction left a gap there
         return self._batches[first : bisect_left(self._base_offsets, end_offset)]
 
     def read(self, offset: int, max_bytes: int, *, at_least_one: bool, end_offset: int | None = None) -> bytes:

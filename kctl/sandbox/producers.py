@@ -52,6 +52,14 @@ class Producer:
         """The sequence of its latest record in this epoch; -1 when there is none."""
         return self.batches[-1].last_sequence if self.batches else _NO_SEQUENCE
 
+    @property
+    def last_data_offset(self) -> int | None:
+        """The offset of its latest record in this epoch; None when there is none."""
+        if not self.batches:
+            return None
+        last = self.batches[-1]
+        return last.base_offset + (last.last_sequence - last.base_sequence) % _SEQUENCES
+
     def enter(self, epoch: int) -> None:
         """Go on in `epoch`; sequences start over in a new one."""
         if epoch != self.epoch:
@@ -191,6 +199,10 @@ class ProducerStates:
             self.remember(header)
         self._producers |= kept
         self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
+
+    def last_of(self) -> dict[int, tuple[int | None, int]]:
+        """Return offset and epoch of the last batch of records of each producer; None: a marker was its last."""
+        return {one: (known.last_data_offset, known.epoch) for one, known in self._producers.items()}
 
     def expire(self) -> None:
         """Forget the producers without an open transaction, as producer.id.expiration.ms does."""

@@ -1,9 +1,10 @@
-"""The records inside a batch, as far as a broker looks: how many, their offset deltas and their timestamps.
+"""The records inside a batch, as far as a broker looks: how many, their offset deltas, timestamps and keys.
 
-Records are only walked over, never made into objects. Shown by tests/unit/sandbox/test_batches.py.
+Records are only walked over; their values and headers stay bytes. Shown by tests/unit/sandbox/test_batches.py.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, DecompressionError, codec_name, decompress
@@ -12,6 +13,32 @@ from kctl.sandbox.batches import HEADER_BYTES, BatchHeader, BatchRefused
 
 class _Damaged(Exception):
     """A record reaches beyond its batch."""
+
+
+class RawRecord(NamedTuple):
+    """One record: `content` is all behind its offset delta: key, value and headers, with their lengths."""
+
+    offset_delta: int
+    timestamp_ms: int
+    content: bytes
+
+    @property
+    def key(self) -> bytes | None:
+        """The key."""
+        return self._bytes_at(0)[0]
+
+    @property
+    def has_value(self) -> bool:
+        """Whether it has a value; one that has none deletes its key from a compacted topic."""
+        return self._bytes_at(self._bytes_at(0)[1])[0] is not None
+
+    def _bytes_at(self, at: int) -> tuple[bytes | None, int]:
+        size, at = _varint(self.content, at)
+        if size < 0:
+            return None, at
+        if at + size > len(self.content):
+            raise _Damaged(f"{size} bytes at byte {at} of {len(self.content)}")
+        return self.content[at : at + size], at + size
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -30,8 +57,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
-    """Yield offset delta and timestamp of each record.
+def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
+    """Yield offset delta and timestamp of each record, and in which bytes its content lies, from where to where.
 
     Raises:
         BatchRefused: the records are damaged, or not as many as the header says.
@@ -47,7 +74,7 @@ def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
             offset_delta, after_offset = _varint(data, after_timestamp)
             if size < 0 or not after_offset <= end <= len(data):
                 raise _Damaged(f"record of {size} bytes at byte {at} of {len(data)}")
-            yield offset_delta, header.base_timestamp_ms + timestamp_delta
+            yield offset_delta, header.base_timestamp_ms + timestamp_delta, data, after_offset, end
             at = end
         if at != len(data):
             raise _Damaged(f"{len(data) - at} bytes behind the last record")
@@ -57,13 +84,39 @@ def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
         raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"records of a batch: {error}") from error
 
 
-def check_records(header: BatchHeader, batch: bytes) -> None:
-    """Walk over all records of a produced batch.
+def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
+    """Yield offset delta and timestamp of each record.
 
     Raises:
-        BatchRefused: they are damaged, or their offsets are not consecutive.
+        BatchRefused: the records are damaged, or not as many as the header says.
     """
-    for expected, (offset_delta, _) in enumerate(walk(header, batch)):
+    for offset_delta, timestamp_ms, _, _, _ in _spans(header, batch):
+        yield offset_delta, timestamp_ms
+
+
+def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
+    """Yield each record.
+
+    Raises:
+        BatchRefused: the records are damaged, or not as many as the header says.
+    """
+    for offset_delta, timestamp_ms, data, at, end in _spans(header, batch):
+        yield RawRecord(offset_delta, timestamp_ms, data[at:end])
+
+
+def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False) -> None:
+    """Walk over all records of a produced batch.
+
+    Args: need_keys: the topic is compacted, and takes no record without a key.
+    Raises:
+        BatchRefused: they are damaged, their offsets are not consecutive, or keys are missing.
+    """
+    keyless = []
+    for expected, (offset_delta, _, data, at, _) in enumerate(_spans(header, batch)):
         if offset_delta != expected:
             text = f"record {expected} of a batch has offset delta {offset_delta}"
             raise BatchRefused(ErrorCode.INVALID_RECORD, text)
+        if need_keys and _varint(data, at)[0] < 0:
+            keyless.append(expected)
+    if keyless:
+        raise BatchRefused(ErrorCode.INVALID_RECORD, "records without a key", tuple(keyless))

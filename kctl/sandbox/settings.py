@@ -49,6 +49,15 @@ class ClusterSettings(NamedTuple):
     super_users: tuple[str, ...] = ()
     """Principals that may do everything, such as User:admin."""
     allow_everyone_if_no_acl_found: bool = False
+    offsets_topic_num_partitions: int = 50
+    """Partitions of __consumer_offsets, which the first look-up of a group makes; 0: groups leave no records."""
+    offsets_topic_replication_factor: int = 3
+    """At most; a cluster of fewer nodes has one replica on each."""
+    offsets_topic_segment_bytes: int = 1_048_576
+    """Kafka's default is 104857600: this bounds what a sandbox keeps in memory of commits that later ones replace."""
+    log_cleaner_backoff_ms: int = 15_000
+    """How long after a log could be compacted it is."""
+    log_retention_check_interval_ms: int = 300_000
     connections_max_reauth_ms: int = 0
     """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
 
@@ -121,6 +130,7 @@ TOPIC_PROPERTIES: dict[str, str] = {
     "unclean.leader.election.enable": "false",
 }
 """Every property a topic may have, with Kafka's default. Those that `TopicSettings` lacks have no effect."""
+_POLICIES = ("compact", "delete")
 
 
 class TopicSettings(NamedTuple):
@@ -131,6 +141,21 @@ class TopicSettings(NamedTuple):
     min_insync_replicas: int = 1
     timestamp_after_max_ms: int = 3_600_000
     """How far ahead of the broker's clock a record's timestamp may be."""
+    is_compacted: bool = False
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = 2**63 - 1
+    delete_retention_ms: int = 86_400_000
+    segment_bytes: int = 1_073_741_824
+    segment_ms: int = 604_800_000
+    retention_ms: int = -1
+    """-1: for ever, which is so here where the topic sets neither retention.ms nor compact,delete."""
+    retention_bytes: int = -1
+
+    @property
+    def roll_ms(self) -> int:
+        """How much newer than the first record of a segment the next one begins."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
 
 
 class InvalidSetting(Exception):
@@ -150,12 +175,58 @@ def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> Topi
     kind = properties.get("message.timestamp.type", "CreateTime")
     if kind not in ("CreateTime", "LogAppendTime"):
         raise InvalidSetting(f"message.timestamp.type must be CreateTime or LogAppendTime, not {kind!r}")
-    return TopicSettings(
+    settings = TopicSettings(
         max_message_bytes=_whole(properties, "max.message.bytes", cluster.message_max_bytes),
         is_log_append_time=kind == "LogAppendTime",
         min_insync_replicas=_whole(properties, "min.insync.replicas", cluster.min_insync_replicas),
         timestamp_after_max_ms=_whole(properties, "message.timestamp.after.max.ms", 3_600_000),
     )
+    return _with_cleanup(settings, properties)
+
+
+def _with_cleanup(settings: TopicSettings, properties: dict[str, str]) -> TopicSettings:
+    policies = _policies(properties.get("cleanup.policy", "delete"))
+    kept_ms = -1
+    if "delete" in policies and ("retention.ms" in properties or "compact" in policies):
+        kept_ms = int(properties.get("retention.ms", TOPIC_PROPERTIES["retention.ms"]))
+    settings = settings._replace(
+        is_compacted="compact" in policies,
+        min_cleanable_dirty_ratio=_ratio(properties.get("min.cleanable.dirty.ratio", "0.5")),
+        min_compaction_lag_ms=_whole(properties, "min.compaction.lag.ms", settings.min_compaction_lag_ms),
+        max_compaction_lag_ms=_whole(properties, "max.compaction.lag.ms", settings.max_compaction_lag_ms),
+        delete_retention_ms=_whole(properties, "delete.retention.ms", settings.delete_retention_ms),
+        segment_bytes=_whole(properties, "segment.bytes", settings.segment_bytes),
+        segment_ms=_whole(properties, "segment.ms", settings.segment_ms),
+        retention_ms=kept_ms,
+        retention_bytes=int(properties.get("retention.bytes", "-1")) if "delete" in policies else -1,
+    )
+    least_ms, most_ms = settings.min_compaction_lag_ms, settings.max_compaction_lag_ms
+    if least_ms > most_ms:
+        raise InvalidSetting(
+            f"conflict topic config setting min.compaction.lag.ms ({least_ms}) > max.compaction.lag.ms ({most_ms})"
+        )
+    return settings
+
+
+def _policies(text: str) -> set[str]:
+    policies = {one.strip() for one in text.split(",")}
+    if not policies <= set(_POLICIES):
+        wrong = next(one for one in sorted(policies) if one not in _POLICIES)
+        raise InvalidSetting(
+            f"Invalid value {wrong} for configuration cleanup.policy: String must be one of: {', '.join(_POLICIES)}"
+        )
+    return policies
+
+
+def _ratio(text: str) -> float:
+    name = "min.cleanable.dirty.ratio"
+    try:
+        ratio = float(text)
+    except ValueError:
+        raise InvalidSetting(f"Invalid value {text} for configuration {name}: Not a number of type DOUBLE") from None
+    if not 0 <= ratio <= 1:
+        raise InvalidSetting(f"Invalid value {text} for configuration {name}: Value must be between 0 and 1")
+    return ratio
 
 
 def check_number(name: str, value: str, default: str) -> None:

@@ -174,7 +174,7 @@ def test_lag_of_what_is_gone_and_of_what_is_beyond_the_end(own: ServedSandbox) -
     fill(own.bootstrap, "t", {0: 5, 1: 5})
     commit(own.bootstrap, "g", {("t", 0): 9, ("t", 1): 1})
     own.sandbox.delete_records("t", 1, 3)
-    own.sandbox.cluster.groups.commit("g", "gone", 0, CommittedOffset(7, -1, ""))
+    own.sandbox.cluster.groups.commit("g", {("gone", 0): CommittedOffset(7, -1, "")})
     ended = kctl("groups", "lag", "g", "-b", own.bootstrap, "--output", "jsonl")
     assert (ended.code, ended.stderr) == (0, "")
     shown = {(each["topic"], each["partition"]): each for each in lines(ended)}
@@ -194,7 +194,7 @@ def test_lag_of_a_mirror_is_no_number_of_the_target(own: ServedSandbox) -> None:
     for partition, offset in ((0, 9), (1, 1)):
         position = group_offset(MirrorPosition(ResumePoint(offset, "source id", 10), "target id"))
         committed = CommittedOffset(position.offset, -1, position.metadata)
-        own.sandbox.cluster.groups.commit("kctl-mirror.m.t", "t", partition, committed)
+        own.sandbox.cluster.groups.commit("kctl-mirror.m.t", {("t", partition): committed})
     ended = kctl("groups", "lag", "kctl-mirror.m.t", "-b", own.bootstrap, "--output", "jsonl", "--threshold", "1")
     assert (ended.code, ended.stderr) == (0, "")
     note = "position of kctl pipeline mirror: an offset of the source, not of this topic"

@@ -4,7 +4,6 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
-from kctl.sandbox.transactions.group_offsets import offsets_partition
 from kctl.sandbox.transactions.transaction import ProducerIdentity
 
 _FENCED_BY_NAME_FROM = 2
@@ -16,7 +15,7 @@ def _answer(call: Call, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnRespo
     try:
         if request.transactional_id:
             transactions.check(request.transactional_id, call.node)
-        transactions.add(request.transactional_id, claimed, [offsets_partition(request.group_id)])
+        transactions.add(request.transactional_id, claimed, [transactions.offsets.home_of(request.group_id)])
     except Refused as refusal:
         is_hidden = refusal.code is ErrorCode.PRODUCER_FENCED and call.version < _FENCED_BY_NAME_FROM
         return AddOffsetsToTxnResponse(error_code=ErrorCode.INVALID_PRODUCER_EPOCH if is_hidden else refusal.code)

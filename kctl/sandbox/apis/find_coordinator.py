@@ -25,6 +25,8 @@ def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
             key=key, node_id=-1, host="", port=-1, error_code=ErrorCode.INVALID_REQUEST, error_message=text
         )
     cluster = call.cluster
+    if key_type == _GROUP:
+        cluster.groups.topic.create()
     coordination = cluster.groups if key_type == _GROUP else cluster.transactions
     code = coordination.lookup_error(key)
     if code is not ErrorCode.NONE:

@@ -3,6 +3,7 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.classic_member import refused_join
 from kctl.sandbox.groups.outbox import Refused
 
@@ -15,7 +16,11 @@ def _answer(call: Call, request: JoinGroupRequest) -> JoinGroupResponse | None:
         if not shortest <= request.session_timeout_ms <= longest:
             raise Refused(ErrorCode.INVALID_SESSION_TIMEOUT)
         with groups.outbox:
-            groups.classic(request.group_id, create=not request.member_id).join(call.asker(), request)
+            is_new = groups.get(request.group_id) is None
+            group = groups.classic(request.group_id, create=not request.member_id)
+            group.join(call.asker(), request)
+            if is_new and isinstance(group, ClassicGroup):
+                group.store_new()
     except Refused as refusal:
         return refused_join(refusal.code, request.member_id, call.version)
     return None

@@ -13,6 +13,7 @@ from kctl.client.protocol.schema import ZERO_UUID
 from kctl.client.topic_names import is_topic_name
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.cluster import Topic, TopicRefused
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.partition import NO_LEADER, Partition
 
 _ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
@@ -59,7 +60,10 @@ def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
     may_create = call.version < 4 or request.allow_auto_topic_creation
     if may_create and call.cluster.settings.auto_create_topics_enable:
         try:
-            call.cluster.create_topic(name)
+            if name == OFFSETS_TOPIC:
+                call.cluster.groups.topic.create()
+            else:
+                call.cluster.create_topic(name)
         except TopicRefused as error:
             return error.code
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -69,6 +73,7 @@ def _topic(call: Call, topic: Topic) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
+        is_internal=topic.name == OFFSETS_TOPIC,
         partitions=[_partition(call, partition) for partition in topic.partitions.values()],
     )
 

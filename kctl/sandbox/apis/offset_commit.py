@@ -28,7 +28,10 @@ def _answer(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
         if partition.partition_index in topic.partitions
     )
     code = _group_error(call, request, slots)
-    return OffsetCommitResponse(topics=[_topic(call, request.group_id, code, asked, topic) for asked, topic in found])
+    offsets: dict[tuple[str, int], CommittedOffset] = {}
+    response = OffsetCommitResponse(topics=[_topic(call, code, asked, topic, offsets) for asked, topic in found])
+    call.cluster.groups.commit(request.group_id, offsets)
+    return response
 
 
 def _found(call: Call, asked: OffsetCommitRequestTopic) -> Topic | None:
@@ -52,8 +55,13 @@ def _group_error(call: Call, request: OffsetCommitRequest, slots: tuple[Slot, ..
 
 
 def _topic(
-    call: Call, group_id: str, group_code: ErrorCode, asked: OffsetCommitRequestTopic, topic: Topic | None
+    call: Call,
+    group_code: ErrorCode,
+    asked: OffsetCommitRequestTopic,
+    topic: Topic | None,
+    offsets: dict[tuple[str, int], CommittedOffset],
 ) -> OffsetCommitResponseTopic:
+    """Return the answer about a topic, and add what is to be committed to `offsets`."""
     missing = ErrorCode.UNKNOWN_TOPIC_ID if call.version >= _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     answers = []
     for partition in asked.partitions:
@@ -61,17 +69,18 @@ def _topic(
         if topic is None or partition.partition_index not in topic.partitions:
             code = missing
         elif code is ErrorCode.NONE:
-            code = _commit(call, group_id, topic.name, partition)
+            code = _check(call, partition)
+            if code is ErrorCode.NONE:
+                offsets[topic.name, partition.partition_index] = CommittedOffset(
+                    partition.committed_offset, partition.committed_leader_epoch, partition.committed_metadata or ""
+                )
         answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code))
     return OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
 
 
-def _commit(call: Call, group_id: str, topic: str, asked: OffsetCommitRequestPartition) -> ErrorCode:
-    if len((asked.committed_metadata or "").encode()) > call.cluster.settings.offset_metadata_max_bytes:
-        return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    committed = CommittedOffset(asked.committed_offset, asked.committed_leader_epoch, asked.committed_metadata or "")
-    call.cluster.groups.commit(group_id, topic, asked.partition_index, committed)
-    return ErrorCode.NONE
+def _check(call: Call, asked: OffsetCommitRequestPartition) -> ErrorCode:
+    is_long = len((asked.committed_metadata or "").encode()) > call.cluster.settings.offset_metadata_max_bytes
+    return ErrorCode.OFFSET_METADATA_TOO_LARGE if is_long else ErrorCode.NONE
 
 
 HANDLER = Handler(OffsetCommitRequest, 2, 10, _answer)

@@ -30,8 +30,7 @@ def _answer(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
 def _topic(
     call: Call, group_id: str, asked: OffsetDeleteRequestTopic, in_use: Collection[str]
 ) -> OffsetDeleteResponseTopic:
-    committed = call.cluster.groups.offsets.get(group_id, {})
-    answers = []
+    answers, deleted = [], []
     for partition in asked.partitions:
         index = partition.partition_index
         if call.cluster.partition(asked.name, index) is None:
@@ -40,8 +39,9 @@ def _topic(
             code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             code = ErrorCode.NONE
-            committed.pop((asked.name, index), None)
+            deleted.append((asked.name, index))
         answers.append(OffsetDeleteResponsePartition(partition_index=index, error_code=code))
+    call.cluster.groups.forget(group_id, deleted)
     return OffsetDeleteResponseTopic(name=asked.name, partitions=answers)
 
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -20,6 +21,7 @@ from kctl.sandbox.acks_all import AcksAll, Replicating
 from kctl.sandbox.batches import BatchRefused, header_of
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_append import ALL, append, check_request
@@ -29,6 +31,7 @@ _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.R
 """Failures of a request that was carried out: not enough replicas have it yet."""
 _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
+_ERRORS_SHOWN = 3
 
 
 def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -87,6 +90,8 @@ def _topic(
 def _partition(
     call: Call, request: ProduceRequest, topic: str, data: PartitionProduceData, waits: list[Replicating]
 ) -> PartitionProduceResponse:
+    if topic == OFFSETS_TOPIC:
+        return _refused(data.index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition = call.led_partition(topic, data.index)
     if isinstance(partition, ErrorCode):
         return _refused(data.index, partition)
@@ -95,7 +100,7 @@ def _partition(
     except Refused as refusal:
         return _refused(data.index, refusal.code)
     except BatchRefused as error:
-        return _refused(data.index, error.code, str(error) if error.code is ErrorCode.INVALID_TIMESTAMP else None)
+        return _refused_batch(data.index, topic, error)
     answer = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.base_offset,
@@ -110,6 +115,23 @@ def _count(data: PartitionProduceData) -> int:
     """Return how many offsets a batch that was appended takes."""
     assert data.records is not None
     return header_of(data.records).last_offset_delta + 1
+
+
+def _refused_batch(index: int, topic: str, error: BatchRefused) -> PartitionProduceResponse:
+    if not error.keyless:
+        return _refused(index, error.code, str(error) if error.code is ErrorCode.INVALID_TIMESTAMP else None)
+    text = f"Compacted topic cannot accept message without key in topic partition {topic}-{index}"
+    shown = ", ".join(f"RecordError(batchIndex={number}, message='{text}')" for number in error.keyless[:_ERRORS_SHOWN])
+    answer = _refused(
+        index,
+        error.code,
+        f"One or more records have been rejected due to {len(error.keyless)} record errors in total, and only showing "
+        f"the first three errors at most: [{shown}]",
+    )
+    answer.record_errors = [
+        BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=text) for number in error.keyless
+    ]
+    return answer
 
 
 def _refused(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

@@ -12,8 +12,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import Slot
-from kctl.sandbox.transactions.group_offsets import offsets_partition
-from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
+from kctl.sandbox.transactions.transaction import ProducerIdentity
 from kctl.sandbox.transactions.verification import Speaks, add_or_verify
 
 _LOADING_BY_NAME_FROM = 2
@@ -29,14 +28,15 @@ def _answer(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespo
         if call.cluster.partition(topic.name, partition.partition_index) is not None
     )
     code = _group_error(call, request, slots) if slots else ErrorCode.NONE
-    return TxnOffsetCommitResponse(
+    offsets: dict[tuple[str, int], CommittedOffset] = {}
+    response = TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
                 name=topic.name,
                 partitions=[
                     TxnOffsetCommitResponsePartition(
                         partition_index=asked.partition_index,
-                        error_code=_partition(call, request, topic.name, asked, code),
+                        error_code=_partition(call, topic.name, asked, code, offsets),
                     )
                     for asked in topic.partitions
                 ],
@@ -44,6 +44,10 @@ def _answer(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespo
             for topic in request.topics
         ]
     )
+    if offsets:
+        producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+        call.cluster.transactions.offsets.write(request.group_id, producer, offsets)
+    return response
 
 
 def _group_error(call: Call, request: TxnOffsetCommitRequest, slots: tuple[Slot, ...]) -> ErrorCode:
@@ -56,14 +60,15 @@ def _group_error(call: Call, request: TxnOffsetCommitRequest, slots: tuple[Slot,
         groups.check(request.group_id, call.node)
         _take_part(call, request, producer)
         groups.check_commit(request.group_id, claim)
-        call.cluster.transactions.offsets.check(offsets_partition(request.group_id), producer)
+        offsets = call.cluster.transactions.offsets
+        offsets.check(offsets.home_of(request.group_id), producer)
     except Refused as refusal:
         return _for_a_producer(call, refusal.code)
     return ErrorCode.NONE
 
 
 def _take_part(call: Call, request: TxnOffsetCommitRequest, producer: ProducerIdentity) -> None:
-    home = offsets_partition(request.group_id)
+    home = call.cluster.transactions.offsets.home_of(request.group_id)
     if call.cluster.transactions.offsets.has_open(home, producer):
         return
     speaks = Speaks.OLD_ERRORS
@@ -84,11 +89,12 @@ def _for_a_producer(call: Call, code: ErrorCode) -> ErrorCode:
 
 def _partition(
     call: Call,
-    request: TxnOffsetCommitRequest,
     topic: str,
     asked: TxnOffsetCommitRequestPartition,
     group_code: ErrorCode,
+    offsets: dict[tuple[str, int], CommittedOffset],
 ) -> ErrorCode:
+    """Return the answer about a partition, and add what is to be committed to `offsets`."""
     cluster = call.cluster
     if cluster.partition(topic, asked.partition_index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -97,12 +103,8 @@ def _partition(
     metadata = asked.committed_metadata or ""
     if len(metadata.encode()) > cluster.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    cluster.transactions.offsets.write(
-        request.group_id,
-        ProducerIdentity(request.producer_id, request.producer_epoch),
-        TopicPartition(topic, asked.partition_index),
-        CommittedOffset(asked.committed_offset, asked.committed_leader_epoch, metadata),
-        cluster.groups.next_write(),
+    offsets[topic, asked.partition_index] = CommittedOffset(
+        asked.committed_offset, asked.committed_leader_epoch, metadata
     )
     return ErrorCode.NONE
 

@@ -11,7 +11,7 @@ from kctl.client.protocol.api.write_txn_markers import (
 )
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.transactions.group_offsets import OFFSETS_TOPIC
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 
 
@@ -38,7 +38,12 @@ def _marker(call: Call, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
 def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> ErrorCode:
     producer = ProducerIdentity(marker.producer_id, marker.producer_epoch)
     if topic == OFFSETS_TOPIC:
-        call.cluster.transactions.offsets.end(TopicPartition(topic, index), producer, commit=marker.transaction_result)
+        call.cluster.transactions.offsets.end(
+            TopicPartition(topic, index),
+            producer,
+            commit=marker.transaction_result,
+            coordinator_epoch=marker.coordinator_epoch,
+        )
         return ErrorCode.NONE
     partition = call.led_partition(topic, index)
     if isinstance(partition, ErrorCode):

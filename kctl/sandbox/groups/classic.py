@@ -15,6 +15,7 @@ from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRespo
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.sandbox.groups.classic_member import ClassicMember, ClassicMembers, refused_join
 from kctl.sandbox.groups.classic_table import TABLE, Event, State
+from kctl.sandbox.groups.offset_records import GroupMetadataValue
 from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Asker, Refused
 from kctl.sandbox.groups.subscriptions import subscribed_topics
@@ -53,6 +54,7 @@ class ClassicGroup:
         self._timers = surroundings.timers
         self._outbox = surroundings.outbox
         self._new_uuid = surroundings.new_uuid
+        self._write = surroundings.store
         self._promised: dict[str, None] = {}
         """Ids that were given out and have not joined yet (KIP-394)."""
         self._unsynced: dict[str, None] = {}
@@ -152,7 +154,7 @@ class ClassicGroup:
         if self.state is not State.STABLE or self.members.chosen_protocol() != self.protocol:
             self._rejoin(asker, member)
             return
-        self._stored = self._snapshot()
+        self._store()
         answer = self._joined(member)
         if was_leader and asker.version >= _SKIPS_ASSIGNMENT_FROM:
             answer.members = self._described_members()
@@ -224,7 +226,7 @@ class ClassicGroup:
         if self.is_empty:
             self.protocol = ""
             self._move(Event.NOBODY_JOINED)
-            self._stored = self._snapshot()
+            self._store()
             return
         self.protocol = self.members.chosen_protocol()
         self._move(Event.ALL_JOINED)
@@ -286,7 +288,7 @@ class ClassicGroup:
         elif member.member_id == self.leader_id:
             self._move(Event.ASSIGNED)
             self._send_assignments({one.member_id: one.assignment for one in request.assignments}, ErrorCode.NONE)
-            self._stored = self._snapshot()
+            self._store()
         if not self._unsynced:
             self._timers.cancel("sync")
 
@@ -439,7 +441,7 @@ class ClassicGroup:
         self.protocol = self.members.chosen_protocol()
         self.leader_id = members[0].member_id
         self.state = State.STABLE
-        self._stored = self._snapshot()
+        self._store()
         for member in members:
             self._expect_heartbeat(member)
         self._rebalance()
@@ -449,6 +451,19 @@ class ClassicGroup:
     def _snapshot(self) -> _Stored:
         copies = tuple(member.renamed(member.member_id) for member in self.members.values())
         return _Stored(self.generation, self.protocol_type, self.protocol, self.leader_id, copies)
+
+    def _store(self) -> None:
+        """Have the next coordinator find the group as it is now."""
+        self._stored = self._snapshot()
+        members = [one.metadata(self.protocol) for one in self.members.values()]
+        value = GroupMetadataValue(protocol_type=self.protocol_type, generation=self.generation, members=members)
+        if members:
+            value.protocol, value.leader = self.protocol, self.leader_id
+        self._write(value)
+
+    def store_new(self) -> None:
+        """Have the next coordinator find the group, which has no generation yet."""
+        self._write(GroupMetadataValue())
 
     def unload(self) -> None:
         """Stop: this node no longer coordinates the group."""

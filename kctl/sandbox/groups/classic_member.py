@@ -2,7 +2,9 @@
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.sandbox.groups.offset_records import MemberMetadata
 from kctl.sandbox.groups.outbox import Asker, Refused
+from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
 
 class ClassicMember:
@@ -61,6 +63,19 @@ class ClassicMember:
         copy.is_new = self.is_new
         copy.generation = self.generation
         return copy
+
+    def metadata(self, protocol: str) -> MemberMetadata:
+        """Return what is written down of it."""
+        return MemberMetadata(
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            client_id=self.client_id,
+            client_host=CLIENT_HOST,
+            rebalance_timeout=self.rebalance_timeout_ms,
+            session_timeout=self.session_timeout_ms,
+            subscription=self.protocols.get(protocol, b""),
+            assignment=self.assignment,
+        )
 
 
 class ClassicMembers(dict[str, ClassicMember]):

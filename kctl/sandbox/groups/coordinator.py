@@ -4,7 +4,7 @@ A group lives on one node; when it moves, or its coordinator is in trouble, the 
 turned away, and its limits start over once it is loaded again. Shown by tests/unit/sandbox/groups/test_coordinator.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
@@ -12,6 +12,7 @@ from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.migration import ClassicSide, downgraded, upgraded
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
+from kctl.sandbox.groups.offsets_topic import OffsetsTopic
 from kctl.sandbox.groups.outbox import Outbox, Refused
 from kctl.sandbox.groups.share import ShareGroup
 from kctl.sandbox.groups.streams import StreamsGroup
@@ -39,6 +40,7 @@ class Groups:
         self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
         """By group, then by topic and partition."""
         self._cluster = cluster
+        self.topic = OffsetsTopic(cluster)
         self._groups: dict[str, Group] = {}
         self._timers: dict[str, GroupTimers] = {}
         self._moved: dict[str, int] = {}
@@ -58,8 +60,8 @@ class Groups:
 
     def node_of(self, group_id: str) -> "ClusterNode":
         """Return the node that coordinates the group."""
-        moved = self._moved.get(group_id)
-        return self._cluster.coordinator_of(group_id) if moved is None else self._cluster.nodes[moved]
+        ids = list(self._cluster.nodes)
+        return self._cluster.nodes[self._moved.get(group_id, ids[self.topic.index_of(group_id) % len(ids)])]
 
     def move(self, group_id: str, node_id: int) -> None:
         """Let another node coordinate the group.
@@ -71,6 +73,7 @@ class Groups:
         with self.outbox:  # nobody who is turned away comes back before the next coordinator is there
             self._unload(group_id)
             self._moved[group_id] = node.node_id
+            self.topic.move(group_id, node_id)
             self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
@@ -234,7 +237,14 @@ class Groups:
 
     def _surroundings_of(self, group_id: str) -> Surroundings:
         cluster = self._cluster
-        return Surroundings(cluster.settings, cluster.topics, self._timers[group_id], self.outbox, self._new_uuid)
+        return Surroundings(
+            cluster.settings,
+            cluster.topics,
+            self._timers[group_id],
+            self.outbox,
+            self._new_uuid,
+            lambda value: self.topic.joined(group_id, value),
+        )
 
     def _new_uuid(self) -> bytes:
         self._uuids_made += 1
@@ -253,14 +263,13 @@ class Groups:
             raise Refused(ErrorCode.NON_EMPTY_GROUP)
         self._timers.pop(group_id).cancel_all()
         del self._groups[group_id]
-        self.offsets.pop(group_id, None)
+        self.topic.gone(group_id, [*self.offsets.pop(group_id, {})], with_group=isinstance(group, ClassicGroup))
         self._cluster.transactions.offsets.forget(lambda name, _: name == group_id)
 
     def forget_topic(self, name: str) -> None:
         """Drop what was committed for a topic that is gone."""
-        for committed in self.offsets.values():
-            for key in [key for key in committed if key[0] == name]:
-                del committed[key]
+        for group_id, committed in self.offsets.items():
+            self.forget(group_id, [key for key in committed if key[0] == name])
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
@@ -278,11 +287,21 @@ class Groups:
             return
         group.check_commit(claim)
 
-    def commit(
-        self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int | None = None
-    ) -> None:
-        """Keep an offset; one with the `number` of an earlier write yields to what was written since."""
-        number = self.next_write() if number is None else number
+    def commit(self, group_id: str, offsets: Mapping[tuple[str, int], CommittedOffset]) -> None:
+        """Keep offsets by topic and partition, and write them down."""
+        if offsets:
+            self.topic.committed(group_id, offsets)
+        for (topic, index), committed in offsets.items():
+            self.keep(group_id, topic, index, committed, self.next_write())
+
+    def forget(self, group_id: str, offsets: Sequence[tuple[str, int]]) -> None:
+        """Drop offsets by topic and partition, and write that down; others are passed over."""
+        committed = self.offsets.get(group_id, {})
+        there = [one for one in offsets if committed.pop(one, None) is not None]
+        self.topic.gone(group_id, there)
+
+    def keep(self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int) -> None:
+        """Keep an offset that is written down; it yields to one with a greater `number`, which was written since."""
         if self._written.get((group_id, topic, index), 0) > number:
             return
         self._written[group_id, topic, index] = number

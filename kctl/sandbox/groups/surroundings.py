@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.sandbox.groups.offset_records import GroupMetadataValue
 from kctl.sandbox.groups.outbox import Outbox
 from kctl.sandbox.groups.timers import GroupTimers
 from kctl.sandbox.settings import ClusterSettings
@@ -24,3 +25,5 @@ class Surroundings(NamedTuple):
     outbox: Outbox
     new_uuid: Callable[[], bytes]
     """16 bytes that nobody had before, the same in each run."""
+    store: Callable[[GroupMetadataValue], None]
+    """Writes down what a classic group has come to."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.coordinator import TROUBLES
-from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.timers import GroupTimers
 from kctl.sandbox.transactions.group_offsets import GroupOffsets
@@ -34,7 +33,7 @@ class Transactions:
     """The transactional ids of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
-        self.offsets = GroupOffsets(self._commit_offset)
+        self.offsets = GroupOffsets(cluster.groups)
         self._cluster = cluster
         self._by_id: dict[str, Transaction] = {}
         self._timers: dict[str, GroupTimers] = {}
@@ -46,9 +45,6 @@ class Transactions:
         self._troubles: dict[str, ErrorCode] = {}
         for node in cluster.nodes.values():
             node.faults.on_change(self._thaw)
-
-    def _commit_offset(self, group_id: str, at: TopicPartition, committed: CommittedOffset, number: int) -> None:
-        self._cluster.groups.commit(group_id, *at, committed, number)
 
     def _thaw(self) -> None:
         for timers in list(self._timers.values()):

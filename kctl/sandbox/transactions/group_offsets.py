@@ -4,18 +4,17 @@ Groups share the partitions of __consumer_offsets; a producer's epoch and its op
 Shown by tests/unit/sandbox/transactions and tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.offsets import CommittedOffset
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 
-OFFSETS_TOPIC = "__consumer_offsets"
-_OFFSETS_PARTITIONS = 50
-Commit = Callable[[str, TopicPartition, CommittedOffset, int], None]
-"""Takes group, partition, offset, and when it was written: what was written later stays."""
+if TYPE_CHECKING:
+    from kctl.sandbox.groups.coordinator import Groups
 
 
 class _Written(NamedTuple):
@@ -25,23 +24,18 @@ class _Written(NamedTuple):
     number: int
 
 
-def offsets_partition(group_id: str) -> TopicPartition:
-    """Return the partition of __consumer_offsets that has a group, as Kafka finds it: by the name's hash in Java."""
-    code = 0
-    data = group_id.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        code = (31 * code + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
-    return TopicPartition(OFFSETS_TOPIC, (code & 0x7FFFFFFF) % _OFFSETS_PARTITIONS)
-
-
 class GroupOffsets:
     """What open transactions commit for groups."""
 
-    def __init__(self, commit: Commit) -> None:
-        self._commit = commit
+    def __init__(self, groups: "Groups") -> None:
+        self._groups = groups
         self._epochs: dict[tuple[TopicPartition, int], int] = {}
         """By partition of __consumer_offsets and producer id."""
         self._open: dict[tuple[TopicPartition, int], list[_Written]] = {}
+
+    def home_of(self, group_id: str) -> TopicPartition:
+        """Return the partition of __consumer_offsets that has a group."""
+        return TopicPartition(OFFSETS_TOPIC, self._groups.topic.index_of(group_id))
 
     def has_open(self, home: TopicPartition, producer: ProducerIdentity) -> bool:
         """Return whether a transaction of this producer, in this epoch, has offsets in a partition."""
@@ -58,29 +52,30 @@ class GroupOffsets:
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
 
     def write(
-        self,
-        group_id: str,
-        producer: ProducerIdentity,
-        partition: TopicPartition,
-        committed: CommittedOffset,
-        number: int,
+        self, group_id: str, producer: ProducerIdentity, offsets: Mapping[tuple[str, int], CommittedOffset]
     ) -> None:
-        """Keep an offset until the transaction ends; `number` says when it was written."""
-        key = offsets_partition(group_id), producer.producer_id
+        """Keep offsets until the transaction ends."""
+        key = self.home_of(group_id), producer.producer_id
         self._epochs[key] = producer.epoch
-        self._open.setdefault(key, []).append(_Written(group_id, partition, committed, number))
+        written = self._open.setdefault(key, [])
+        written += [
+            _Written(group_id, TopicPartition(*at), committed, self._groups.next_write())
+            for at, committed in offsets.items()
+        ]
+        self._groups.topic.committed(group_id, offsets, producer)
 
-    def end(self, home: TopicPartition, producer: ProducerIdentity, *, commit: bool) -> None:
+    def end(self, home: TopicPartition, producer: ProducerIdentity, *, commit: bool, coordinator_epoch: int) -> None:
         """End a producer's transaction in one partition of __consumer_offsets."""
         key = home, producer.producer_id
         self._epochs[key] = producer.epoch
+        self._groups.topic.ended(home.partition, producer, commit=commit, coordinator_epoch=coordinator_epoch)
         for group_id, partition, committed, number in self._open.pop(key, []):
             if commit:
-                self._commit(group_id, partition, committed, number)
+                self._groups.keep(group_id, *partition, committed, number)
 
     def is_unstable(self, group_id: str, partition: TopicPartition) -> bool:
         """Return whether an open transaction commits an offset of the group for the partition."""
-        home = offsets_partition(group_id)
+        home = self.home_of(group_id)
         return any(
             one.group_id == group_id and one.partition == partition
             for (at, _), written in self._open.items()

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.partition import NO_LEADER, Partition
-from kctl.sandbox.transactions.group_offsets import OFFSETS_TOPIC, GroupOffsets
+from kctl.sandbox.transactions.group_offsets import GroupOffsets
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Markers:
     def _is_done(self, at: TopicPartition) -> bool:
         """Write one marker, or write it again, if that is needed and possible; return whether it counts."""
         if at.topic == OFFSETS_TOPIC:
-            self._offsets.end(at, self._producer, commit=self._commit)
+            self._offsets.end(at, self._producer, commit=self._commit, coordinator_epoch=self._coordinator_epoch)
             return True
         partition = self._cluster.partition(*at)
         if partition is None:

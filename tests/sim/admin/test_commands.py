@@ -24,7 +24,7 @@ COMMANDS = (
     "cluster describe",
     "cluster quorum",
     "brokers disks",
-    "partitions plan --to 1,2",
+    "partitions plan t --to 1,2",
     "partitions list",
     "partitions elect --all",
     "configs show topic t",

@@ -8,7 +8,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import CorruptBatchError
-from kctl.sandbox.log import StoredBatch
+from kctl.sandbox.batches import StoredBatch
 from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
 

@@ -167,19 +167,27 @@ def _varint(number: int) -> bytes:
     return bytes([*out, zigzag])
 
 
-def records_of(values: Sequence[bytes], timestamps_ms: Sequence[int]) -> bytes:
+def _sized(data: bytes | None) -> bytes:
+    return _varint(-1) if data is None else _varint(len(data)) + data
+
+
+def records_of(
+    values: Sequence[bytes | None], timestamps_ms: Sequence[int], keys: Sequence[bytes | None] | None = None
+) -> bytes:
     """Return records as they lie in a batch, uncompressed."""
     parts = []
-    for index, (value, timestamp_ms) in enumerate(zip(values, timestamps_ms, strict=True)):
-        body = b"\0" + _varint(timestamp_ms - timestamps_ms[0]) + _varint(index) + _varint(-1)
-        body += _varint(len(value)) + value + _varint(0)
+    keys = keys or [None] * len(values)
+    for index, (key, value, timestamp_ms) in enumerate(zip(keys, values, timestamps_ms, strict=True)):
+        body = b"\0" + _varint(timestamp_ms - timestamps_ms[0]) + _varint(index)
+        body += _sized(key) + _sized(value) + _varint(0)
         parts.append(_varint(len(body)) + body)
     return b"".join(parts)
 
 
 def batch(
-    *values: bytes,
+    *values: bytes | None,
     timestamps_ms: Sequence[int] | None = None,
+    keys: Sequence[bytes | None] | None = None,
     producer: tuple[int, int, int] = (-1, -1, -1),
     attributes: int = 0,
     count: int | None = None,
@@ -192,6 +200,6 @@ def batch(
     count = len(values) if count is None else count
     delta = count - 1 if last_offset_delta is None else last_offset_delta
     checked = struct.pack(">hiqqqhii", attributes, delta, stamps[0], max(stamps), *producer, count)
-    checked += records_of(values, stamps) if payload is None else payload
+    checked += records_of(values, stamps, keys) if payload is None else payload
     crc = google_crc32c.value(checked)
     return struct.pack(">qiibI", 0, len(checked) + 9, -1, magic, crc) + checked

@@ -76,7 +76,7 @@ def _commit(scenario: Scenario, node_id: int, group_id: str, partition: int = 0,
 
 def test_committed_offset_is_fetched_by_both_forms_of_the_request() -> None:
     scenario = Scenario(nodes=2, topics={"t": 2})
-    node_id = scenario.cluster.coordinator_of("g").node_id
+    node_id = scenario.cluster.groups.node_of("g").node_id
     assert _commit(scenario, node_id, "g") == ErrorCode.NONE
     topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])]
     old = scenario.connect(node_id).call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, 7)
@@ -93,7 +93,7 @@ def test_committed_offset_is_fetched_by_both_forms_of_the_request() -> None:
 
 def test_commits_that_are_refused() -> None:
     scenario = Scenario(nodes=2, topics={"t": 1})
-    node_id = scenario.cluster.coordinator_of("g").node_id
+    node_id = scenario.cluster.groups.node_of("g").node_id
     assert _commit(scenario, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
     assert _commit(scenario, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert _commit(scenario, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.GROUP_ID_NOT_FOUND
@@ -103,7 +103,7 @@ def test_commits_that_are_refused() -> None:
 @pytest.mark.parametrize("version", [1, 2, 7, 9])
 def test_the_wrong_coordinator_says_so(version: int) -> None:
     scenario = Scenario(nodes=2, topics={"t": 1})
-    client = scenario.connect(3 - scenario.cluster.coordinator_of("g").node_id)
+    client = scenario.connect(3 - scenario.cluster.groups.node_of("g").node_id)
     if version < 8:
         topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0])]
         response = client.call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, version)

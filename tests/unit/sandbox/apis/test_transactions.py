@@ -229,7 +229,7 @@ def test_offsets_of_an_aborted_transaction_are_dropped_and_later_commits_stay(le
     assert side.end(commit=False) is ErrorCode.NONE
     assert committed(side.client, is_stable=True) == (ErrorCode.NONE, -1)
     assert side.commit_offset(6) is ErrorCode.NONE
-    scenario.cluster.groups.commit("g", "t", 0, CommittedOffset(20, -1, ""))
+    scenario.cluster.groups.commit("g", {("t", 0): CommittedOffset(20, -1, "")})
     assert committed(side.client, is_stable=False) == (ErrorCode.NONE, 20)
     assert side.end() is ErrorCode.NONE
     assert committed(side.client, is_stable=True) == (ErrorCode.NONE, 20)

@@ -155,7 +155,7 @@ def test_a_node_that_stands_still_expires_nobody_until_it_moves_again() -> None:
     assert list(classic(scenario).members) == [member.member_id]
     scenario.sandbox.stop_fault(1, Fault.FREEZE)
     assert classic(scenario).is_empty
-    scenario.scheduler.advance(0)
+    scenario.scheduler.advance(scenario.cluster.settings.replica_lag_time_max_ms)
     assert (classic(scenario).state_name, scenario.scheduler.pending) == ("Empty", 0)
 
 

@@ -1,0 +1,211 @@
+"""Log compaction: of each key the latest record is kept, tombstones and markers for a while longer.
+
+What may be compacted when is decided by `due`, what is left of the batches by `compacted`; cleaner.py has the clock.
+Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
+Shown by tests/unit/sandbox/test_compaction.py and tests/conformance/test_sandbox_logs_against_kafka.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.sandbox.batch_building import kept_batch
+from kctl.sandbox.batches import BatchHeader, StoredBatch, header_of
+from kctl.sandbox.record_walk import RawRecord, records_of
+
+if TYPE_CHECKING:
+    from kctl.sandbox.log import PartitionLog
+
+_COMMIT_KEY = b"\0\0\0\1"
+"""Key of a marker that commits."""
+
+
+class Aborted(NamedTuple):
+    """A transaction that was aborted: whose, where it begins, and where its marker is."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+
+
+class Due(NamedTuple):
+    """What of a log can be compacted now."""
+
+    first_dirty_offset: int
+    until_offset: int
+    is_due: bool
+    may_be_later: bool
+    """It is not due, and time alone may change that."""
+
+
+def due(log: "PartitionLog", wall_ms: int) -> Due:
+    """Return what of a log can be compacted, and whether it is to be now."""
+    settings = log.settings
+    first_dirty = max(log.compacted_until, log.start_offset)
+    bounds = [*(one.base_offset for one in log.segments)]
+    inactive = list(zip(log.segments, bounds[1:], strict=False))
+    stable = log.last_stable_offset
+    until = next((one.base_offset for one, end in inactive if stable < end), log.segments.active_offset)
+    dirty = [one for one, end in inactive if end > first_dirty]
+    young_ms = wall_ms - settings.min_compaction_lag_ms
+    young = [
+        one.base_offset for one in dirty if settings.min_compaction_lag_ms and one.greatest_timestamp_ms > young_ms
+    ]
+    is_held_by_lag = bool(young) and young[0] < until
+    until = young[0] if is_held_by_lag else until
+    clean_bytes = sum(one.size_bytes for one, end in inactive if end <= first_dirty)
+    dirty_bytes = sum(one.size_bytes for one in dirty if one.base_offset < until)
+    oldest_ms = min((one.first_timestamp_ms for one in dirty if one.first_timestamp_ms >= 0), default=wall_ms)
+    is_overdue = wall_ms - oldest_ms > settings.max_compaction_lag_ms
+    if not dirty_bytes:
+        return Due(first_dirty, until, is_due=False, may_be_later=is_held_by_lag)
+    is_due = is_overdue or dirty_bytes / (clean_bytes + dirty_bytes) > settings.min_cleanable_dirty_ratio
+    has_limit = settings.max_compaction_lag_ms < 2**63 - 1
+    return Due(first_dirty, until, is_due, may_be_later=not is_due and (is_held_by_lag or has_limit))
+
+
+class _Transactions:
+    """Which transactions were aborted, while batches are gone through in order of their offsets."""
+
+    def __init__(self, aborted: Iterable[Aborted]) -> None:
+        self._coming = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
+        self._aborting: dict[int, Aborted] = {}
+        self._seen: set[int] = set()
+        """Producers of whose aborted transaction a batch is left."""
+        self._committing: set[int] = set()
+        self.kept: list[Aborted] = []
+        """Aborted transactions of which a batch is left."""
+
+    def _advance(self, header: BatchHeader) -> None:
+        while self._coming and self._coming[-1].first_offset <= header.last_offset:
+            one = self._coming.pop()
+            self._aborting[one.producer_id] = one
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """Return whether a batch of records belongs to an aborted transaction."""
+        self._advance(header)
+        if not header.is_transactional:
+            return False
+        if header.producer_id in self._aborting:
+            self._seen.add(header.producer_id)
+            return True
+        self._committing.add(header.producer_id)
+        return False
+
+    def is_marker_free(self, header: BatchHeader, records: list[RawRecord]) -> bool:
+        """Return whether no batch is left of the transaction that a marker ends."""
+        self._advance(header)
+        if not records:
+            return True
+        producer_id = header.producer_id
+        if (records[0].key or b"") == _COMMIT_KEY:
+            was_seen = producer_id in self._committing
+            self._committing.discard(producer_id)
+            return not was_seen
+        aborted = self._aborting.pop(producer_id, None)
+        if aborted is not None and producer_id in self._seen:
+            self._seen.discard(producer_id)
+            self.kept.append(aborted)
+            return False
+        return True
+
+
+class Compacted(NamedTuple):
+    """What is left: all batches of the log, and the aborted transactions that readers still have to know."""
+
+    batches: list[StoredBatch]
+    aborted: list[Aborted]
+    until_offset: int
+    """Up to where it is clean."""
+
+
+class Limits(NamedTuple):
+    """What a compaction goes by.
+
+    Attributes:
+        last_of: by producer id, the offset of its last batch of records, or None where its last batch is a marker, and
+            its epoch: such a batch is kept, if empty, for the sequence numbers in it.
+    """
+
+    wall_ms: int
+    delete_retention_ms: int
+    last_of: Mapping[int, tuple[int | None, int]]
+
+
+def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
+    """Return what compaction leaves of a log."""
+    latest, end_offset = _latest_offsets(log, due_now)
+    transactions = _Transactions(log.aborted)
+    kept: list[StoredBatch] = []
+    for batch in log.batches:
+        if batch.header.base_offset >= end_offset:
+            kept.append(batch)
+        else:
+            kept += _left_of(batch, latest, end_offset, transactions, limits)
+    aborted = [*transactions.kept, *(one for one in log.aborted if one.marker_offset >= end_offset)]
+    return Compacted(kept, aborted, end_offset)
+
+
+def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
+    """Return the latest offset of each key in the dirty part, and where that part ends."""
+    transactions = _Transactions(log.aborted)
+    latest: dict[bytes, int] = {}
+    end_offset = due_now.first_dirty_offset
+    for header, data in log.batches:
+        if header.base_offset >= due_now.until_offset:
+            break
+        if header.last_offset < due_now.first_dirty_offset:
+            continue
+        if header.is_control:
+            transactions.is_marker_free(header, list(records_of(header, data)))
+        elif not transactions.is_aborted(header):
+            for record in records_of(header, data):
+                offset = header.base_offset + record.offset_delta
+                if record.key is not None and offset >= log.start_offset:
+                    latest[record.key] = offset
+        end_offset = header.last_offset + 1
+    return latest, end_offset
+
+
+def _left_of(
+    batch: StoredBatch, latest: Mapping[bytes, int], end_offset: int, transactions: _Transactions, limits: Limits
+) -> Iterator[StoredBatch]:
+    """Yield what is left of a batch, if anything."""
+    header = batch.header
+    records = list(records_of(header, batch.data))
+    horizon_ms = header.delete_horizon_ms
+    is_past = horizon_ms is not None and horizon_ms <= limits.wall_ms
+    if header.is_control:
+        is_free = transactions.is_marker_free(header, records)
+        left, starts_horizon = ([] if is_free and is_past else records), is_free
+    else:
+        is_aborted = transactions.is_aborted(header)
+        left = [] if is_aborted else [one for one in records if _is_kept(header, one, latest, is_past=is_past)]
+        starts_horizon = any(not one.has_value for one in left)
+    if not left:
+        if _is_remembered(header, limits) or header.last_offset + 1 == end_offset:
+            yield _stored(header, [], None)
+    elif starts_horizon and horizon_ms is None:
+        yield _stored(header, left, limits.wall_ms + limits.delete_retention_ms)
+    elif len(left) < len(records):
+        yield _stored(header, left, horizon_ms)
+    else:
+        yield batch
+
+
+def _is_kept(header: BatchHeader, record: RawRecord, latest: Mapping[bytes, int], *, is_past: bool) -> bool:
+    key = record.key
+    if key is None or latest.get(key, -1) > header.base_offset + record.offset_delta:
+        return False
+    return record.has_value or not is_past
+
+
+def _is_remembered(header: BatchHeader, limits: Limits) -> bool:
+    last_offset, epoch = limits.last_of.get(header.producer_id, (-1, -1))
+    if last_offset is None:
+        return header.is_control and header.producer_epoch == epoch
+    return last_offset == header.last_offset
+
+
+def _stored(header: BatchHeader, records: list[RawRecord], horizon_ms: int | None) -> StoredBatch:
+    data = kept_batch(header, records, horizon_ms)
+    return StoredBatch(header_of(data), data)

@@ -1,0 +1,104 @@
+"""Keys and values of __consumer_offsets, as Kafka 4.3 writes them: commits, and the members of classic groups.
+
+Two bytes of type before a key, two of version before a value, then the message in that version.
+Shown by tests/unit/sandbox/groups/test_offsets_topic.py and
+tests/conformance/test_sandbox_logs_against_kafka.py.
+"""
+
+import struct
+
+from kctl.client.protocol import codec
+from kctl.client.protocol.schema import NEVER, ZERO_UUID, Message, Struct, field
+
+_COMMIT, _GROUP = 1, 2
+_COMMIT_VERSION, _GROUP_VERSION = 4, 3
+
+Pair = tuple[bytes, bytes | None]
+"""Key and value of a record; without a value it deletes what its key stands for."""
+
+
+class OffsetCommitKey(Message):
+    """Whose offset of what."""
+
+    NAME = "OffsetCommitKey"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = NEVER
+
+    group: str = field("string", "0+", default="")
+    topic: str = field("string", "0+", default="")
+    partition: int = field("int32", "0+", default=0)
+
+
+class OffsetCommitValue(Message):
+    """An offset; the id of its topic is missing where a transaction committed it."""
+
+    NAME = "OffsetCommitValue"
+    VALID_VERSIONS = (0, 4)
+    FLEXIBLE_FROM = 4
+
+    offset: int = field("int64", "0+", default=0)
+    leader_epoch: int = field("int32", "3+", default=-1, ignorable=True)
+    metadata: str = field("string", "0+", default="")
+    commit_timestamp: int = field("int64", "0+", default=0)
+    expire_timestamp: int = field("int64", "1", default=-1, ignorable=True)
+    topic_id: bytes = field("uuid", "4+", default=ZERO_UUID, ignorable=True, tag=0, tagged="4+")
+
+
+class GroupMetadataKey(Message):
+    """A group."""
+
+    NAME = "GroupMetadataKey"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = NEVER
+
+    group: str = field("string", "0+", default="")
+
+
+class MemberMetadata(Struct):
+    """A member of a classic group."""
+
+    member_id: str = field("string", "0+", default="")
+    group_instance_id: str | None = field("string", "3+", default=None, nullable="3+", ignorable=True)
+    client_id: str = field("string", "0+", default="")
+    client_host: str = field("string", "0+", default="")
+    rebalance_timeout: int = field("int32", "1+", default=-1, ignorable=True)
+    session_timeout: int = field("int32", "0+", default=0)
+    subscription: bytes = field("bytes", "0+", default=b"")
+    assignment: bytes = field("bytes", "0+", default=b"")
+
+
+class GroupMetadataValue(Message):
+    """A classic group in a generation that was completed."""
+
+    NAME = "GroupMetadataValue"
+    VALID_VERSIONS = (0, 4)
+    FLEXIBLE_FROM = 4
+
+    protocol_type: str = field("string", "0+", default="")
+    generation: int = field("int32", "0+", default=0)
+    protocol: str | None = field("string", "0+", default=None, nullable="0+")
+    leader: str | None = field("string", "0+", default=None, nullable="0+")
+    current_state_timestamp: int = field("int64", "2+", default=-1, ignorable=True)
+    members: list[MemberMetadata] = field([MemberMetadata], "0+", factory=list)
+
+
+def commit_key(group_id: str, topic: str, partition: int) -> bytes:
+    """Return the key of a committed offset."""
+    return struct.pack(">h", _COMMIT) + codec.encode(
+        OffsetCommitKey(group=group_id, topic=topic, partition=partition), 0
+    )
+
+
+def commit_value(value: OffsetCommitValue) -> bytes:
+    """Return the value of a committed offset."""
+    return struct.pack(">h", _COMMIT_VERSION) + codec.encode(value, _COMMIT_VERSION)
+
+
+def group_key(group_id: str) -> bytes:
+    """Return the key of a classic group."""
+    return struct.pack(">h", _GROUP) + codec.encode(GroupMetadataKey(group=group_id), 0)
+
+
+def group_value(value: GroupMetadataValue) -> bytes:
+    """Return the value of a classic group."""
+    return struct.pack(">h", _GROUP_VERSION) + codec.encode(value, _GROUP_VERSION)
