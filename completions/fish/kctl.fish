@@ -715,7 +715,7 @@ complete -c kctl -n '__kctl_at " acls list"' -l help -s h -d 'Show this message 
 
 complete -c kctl -n '__kctl_at " acls create"' -l producer -d 'The operations of a producer, on topics and transactional ids'
 complete -c kctl -n '__kctl_at " acls create"' -l consumer -d 'The operations of a consumer, on topics and groups'
-complete -c kctl -n '__kctl_at " acls create"' -l dry-run -d 'Show the rules, and change nothing'
+complete -c kctl -n '__kctl_at " acls create"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " acls create"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " acls create"' -l topic -x -a '(__kctl_names topics)' -d 'A topic, or \'*\' for all'
 complete -c kctl -n '__kctl_at " acls create"' -l group -s g -x -a '(__kctl_names groups)' -d 'A group, or \'*\' for all'
@@ -826,7 +826,7 @@ complete -c kctl -n '__kctl_at " users list"' -l trace-file -r -F -d 'Write ever
 complete -c kctl -n '__kctl_at " users list"' -l help -s h -d 'Show this message and exit'
 
 complete -c kctl -n '__kctl_at " users create"' -l mechanism -x -a 'SCRAM-SHA-256 SCRAM-SHA-512' -d 'SCRAM mechanism (all)'
-complete -c kctl -n '__kctl_at " users create"' -l dry-run -d 'Show the change, and make none'
+complete -c kctl -n '__kctl_at " users create"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " users create"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " users create"' -l password-file -r -F -d 'Read the password from a file'
 complete -c kctl -n '__kctl_at " users create"' -l password-from -x -d 'Where the password is'
@@ -849,7 +849,7 @@ complete -c kctl -n '__kctl_at " users create"' -l trace-file -r -F -d 'Write ev
 complete -c kctl -n '__kctl_at " users create"' -l help -s h -d 'Show this message and exit'
 
 complete -c kctl -n '__kctl_at " users alter"' -l mechanism -x -a 'SCRAM-SHA-256 SCRAM-SHA-512' -d 'SCRAM mechanism (all)'
-complete -c kctl -n '__kctl_at " users alter"' -l dry-run -d 'Show the change, and make none'
+complete -c kctl -n '__kctl_at " users alter"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " users alter"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " users alter"' -l password-file -r -F -d 'Read the password from a file'
 complete -c kctl -n '__kctl_at " users alter"' -l password-from -x -d 'Where the password is'
@@ -1250,7 +1250,7 @@ complete -c kctl -n '__kctl_at " partitions list"' -l help -s h -d 'Show this me
 
 complete -c kctl -n '__kctl_at " partitions elect"' -l all -d 'Partitions of all topics'
 complete -c kctl -n '__kctl_at " partitions elect"' -l unclean -d 'Elect any replica that is up where there is no leader'
-complete -c kctl -n '__kctl_at " partitions elect"' -l dry-run -d 'Let the brokers check, and change nothing'
+complete -c kctl -n '__kctl_at " partitions elect"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " partitions elect"' -l execute -d 'Make the changes'
 complete -c kctl -n '__kctl_at " partitions elect"' -l yes -d 'The same as --execute'
 complete -c kctl -n '__kctl_at " partitions elect"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
@@ -1397,7 +1397,7 @@ complete -c kctl -n '__kctl_argument " schemas check" -ge 1' -F
 
 complete -c kctl -n '__kctl_at " schemas register"' -l type -x -a 'avro protobuf json' -d 'Type of the schema (by the file\'s ending)'
 complete -c kctl -n '__kctl_at " schemas register"' -l reference -x -d 'NAME=SUBJECT@VERSION'
-complete -c kctl -n '__kctl_at " schemas register"' -l dry-run -d 'Let the brokers check, and change nothing'
+complete -c kctl -n '__kctl_at " schemas register"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " schemas register"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " schemas register"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " schemas register"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
@@ -1439,7 +1439,7 @@ complete -c kctl -n '__kctl_at " schemas delete"' -l trace-file -r -F -d 'Write 
 complete -c kctl -n '__kctl_at " schemas delete"' -l help -s h -d 'Show this message and exit'
 
 complete -c kctl -n '__kctl_at " schemas config"' -l set -x -a 'BACKWARD BACKWARD_TRANSITIVE FORWARD FORWARD_TRANSITIVE FULL FULL_TRANSITIVE NONE' -d 'Compatibility level'
-complete -c kctl -n '__kctl_at " schemas config"' -l dry-run -d 'Let the brokers check, and change nothing'
+complete -c kctl -n '__kctl_at " schemas config"' -l dry-run -d 'Show what would be done, and change nothing'
 complete -c kctl -n '__kctl_at " schemas config"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " schemas config"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " schemas config"' -l api-timeout -x -d 'Timeout of one whole call (60s)'

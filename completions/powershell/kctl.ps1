@@ -1072,7 +1072,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--producer', 'The operations of a producer, on topics and transactional ids')
             ,@('--consumer', 'The operations of a consumer, on topics and groups')
-            ,@('--dry-run', 'Show the rules, and change nothing')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--topic', 'A topic, or ''*'' for all')
             ,@('--group', 'A group, or ''*'' for all')
@@ -1246,7 +1246,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--mechanism', 'SCRAM mechanism (all)')
-            ,@('--dry-run', 'Show the change, and make none')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--password-file', 'Read the password from a file')
             ,@('--password-from', 'Where the password is')
@@ -1282,7 +1282,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--mechanism', 'SCRAM mechanism (all)')
-            ,@('--dry-run', 'Show the change, and make none')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--password-file', 'Read the password from a file')
             ,@('--password-from', 'Where the password is')
@@ -1945,7 +1945,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--all', 'Partitions of all topics')
             ,@('--unclean', 'Elect any replica that is up where there is no leader')
-            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--execute', 'Make the changes')
             ,@('--yes', 'The same as --execute')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
@@ -2197,7 +2197,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--type', 'Type of the schema (by the file''s ending)')
             ,@('--reference', 'NAME=SUBJECT@VERSION')
-            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
@@ -2264,7 +2264,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--set', 'Compatibility level')
-            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--dry-run', 'Show what would be done, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')

@@ -18,6 +18,8 @@ from kctl.client.errors import KafkaError
 LONGEST_ANSWER_BYTES = 1024
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Let the brokers check, and change nothing.")]
+ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
+"""Of what the other side cannot check without doing it."""
 Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 Yes = Annotated[bool, typer.Option("--yes", help="The same as --execute.")]
 YesUnneeded = Annotated[bool, typer.Option("--yes", help="Accepted as elsewhere; the change is made without it.")]

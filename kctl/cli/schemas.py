@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded, is_confirmed, say_dry_run
+from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded, is_confirmed, say_dry_run
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
@@ -131,7 +131,7 @@ def register(
     file: SchemaFile,
     kind: Type = None,
     references: References = None,
-    dry_run: DryRun = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
 ) -> int:
     """Register a schema as the next version of a subject. One that the subject has already keeps its id."""
@@ -189,7 +189,7 @@ def config(
         str | None,
         typer.Option("--set", parser=LEVELS, metavar="LEVEL", help=f"Compatibility level: {', '.join(LEVELS.words)}."),
     ] = None,
-    dry_run: DryRun = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
 ) -> int:
     """Show or set the compatibility level of a subject, or of the registry."""

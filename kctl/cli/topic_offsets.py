@@ -13,7 +13,7 @@ from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.options import Common, Output
 from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, OffsetAndTimestamp, Results
 from kctl.client.cluster import TopicPartition
@@ -150,7 +150,7 @@ def _ends(
 
 def _partitions(admin: Admin, name: str) -> list[TopicPartition]:
     """Return the partitions of TOPIC[:P,P-P]. Raises: KafkaError, CommandError: there is no such topic or partition."""
-    found = find_partitions(admin, parse_topics([name]))
+    found = find_partitions(admin, parse_named([name], "TOPIC"))
     return [TopicPartition(topic, index) for topic, indexes in found.items() for index in indexes]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kctl.cli.changes import Execute, Yes, YesUnneeded, is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded, is_confirmed, report_failures, say_dry_run
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
@@ -67,7 +67,6 @@ def password_options(
     return password_file, password_from, iterations
 
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")]
 Password = tuple[str | None, str | None, int]
 
 
@@ -103,7 +102,7 @@ def create(
     name: Name,
     password: Password,
     mechanisms: Mechanisms = None,
-    dry_run: DryRun = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Create a user with a password, which is asked for on the terminal unless an option names its source.
@@ -121,7 +120,7 @@ def alter(
     name: Name,
     password: Password,
     mechanisms: Mechanisms = None,
-    dry_run: DryRun = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Give a user another password: of the mechanisms that it has, or of those that are named."""

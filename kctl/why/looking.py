@@ -16,7 +16,7 @@ MOST_EVIDENCE = 10
 STABLE = "Stable"
 """The state of a group that does not rebalance."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_MS, _YEAR_DAYS, _THOUSAND = 86_400_000, 365, 1000
+_DAY_MS, _YEAR_DAYS = 86_400_000, 365
 _SOURCES = {
     1: "set on the topic",
     2: "set on the broker",
@@ -100,16 +100,6 @@ def date_text(timestamp_ms: int) -> str:
     except OverflowError:
         return f"{timestamp_ms} ms after 1970"
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes as people speak of it: `512 B`, `4.1 GB`."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(size) < _THOUSAND:
-            return f"{size:.3g} {unit}"
-        size /= _THOUSAND
-    return f"{size:,.3g} TB" if size < _THOUSAND else f"{size:,.0f} TB"
 
 
 def member_name(member: MemberDescription) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import ignore_events
-from kctl.client.probe import AddressReport, Finding, ProbeOptions, Prober, bootstrap_nodes, diagnose
+from kctl.client.probe import AddressReport, ProbeFinding, ProbeOptions, Prober, bootstrap_nodes, diagnose
 from kctl.client.runtime import Runtime
 
 REQUESTS_EACH = 3
@@ -16,7 +16,7 @@ class Probed(NamedTuple):
     """What a round found; the reports have the phases of each address."""
 
     reports: tuple[AddressReport, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ProbeFinding, ...] = ()
 
 
 def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:

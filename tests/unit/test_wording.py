@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.client.wording import counted, harmless_bytes, harmless_text, one_line
+from kctl.client.wording import counted, harmless_bytes, harmless_text, one_line, size_text
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,19 @@ def test_one_line_escapes_line_feeds_tabs_and_marks_of_direction() -> None:
 @pytest.mark.parametrize(("count", "text"), [(0, "0 records"), (1, "1 record"), (2, "2 records")])
 def test_counted_noun_is_plural_unless_there_is_one(count: int, text: str) -> None:
     assert counted(count, "record") == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (25_300, "25.3 kB"),
+        (999_700, "1 MB"),
+        (10**12, "1 TB"),
+        (10**16, "10,000 TB"),
+    ],
+)
+def test_size_is_in_the_largest_unit_that_leaves_at_least_1(size: int, text: str) -> None:
+    assert size_text(size) == text

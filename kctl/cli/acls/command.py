@@ -19,7 +19,7 @@ from kctl.cli.acls.rules import (
     rule_options,
     rules_of,
 )
-from kctl.cli.changes import Execute, Yes, YesUnneeded
+from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common, with_options
@@ -66,7 +66,7 @@ def create(
     consumer: Annotated[
         bool, typer.Option("--consumer", help="The operations of a consumer, on topics and groups.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the rules, and change nothing.")] = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Create a rule for each combination of principal, operation, resource and host.

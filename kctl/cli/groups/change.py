@@ -15,9 +15,10 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
-from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members
+from kctl.cli.groups.lookup import find_group, refuse_members
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
+from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -43,7 +44,7 @@ class Reset(NamedTuple):
 def run_reset(common: Common, reset: Reset) -> int:
     """Show or make the changes."""
     output = common.choose_output(*SHAPES)
-    wanted = parse_topics(reset.topics)
+    wanted = parse_named(reset.topics)
     at_ms = _instant(common, reset)
     file_offsets = read_offsets(reset.value, reset.group_id) if isinstance(reset.value, Path) else {}
     failed: Mapping[TopicPartition, KafkaError] = {}
@@ -161,7 +162,7 @@ def _show_reset(
 def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute: bool) -> int:
     """Show or delete what is committed for the topics."""
     output = common.choose_output(*SHAPES)
-    wanted = parse_topics(topics)
+    wanted = parse_named(topics)
     failed: Mapping[TopicPartition, KafkaError] = {}
     with open_admin(common) as admin:
         with admin.within():

@@ -120,7 +120,7 @@ def lag(
     """
     from kctl.cli.groups.lag_look import LagQuery  # the client: not wanted for --help
     from kctl.cli.groups.lag_watch import Rounds, show_lag
-    from kctl.cli.groups.lookup import parse_topics
+    from kctl.cli.named_partitions import parse_named
 
     if bool(names) == show_all:
         raise click.UsageError("Name groups, or take --all for all of them.")
@@ -128,7 +128,7 @@ def lag(
     looks = 1 if count is None and not watch else count
     if looks != 1 and output is Output.JSON:
         raise click.UsageError("--watch with --output json: take jsonl, an object a partition and look.")
-    query = LagQuery(list(dict.fromkeys(names or ())) or None, parse_topics(topics or ()), threshold)
+    query = LagQuery(list(dict.fromkeys(names or ())) or None, parse_named(topics or ()), threshold)
     return show_lag(common, output, query, Rounds(looks, interval, samples_first=rates))
 
 

@@ -12,6 +12,7 @@ from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberD
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, KafkaError, KafkaTimeoutError
+from kctl.pipeline.mirrored_offsets import is_of_mirror
 
 NOT_COMMITTED = "nothing committed"
 NOT_READ = "nothing read yet"
@@ -65,7 +66,7 @@ def partition_lags(
             continue
         results = admin.list_group_offsets(group.group_id)
         committed[group.group_id] = _committed(results, owners[group.group_id], wanted)
-        mirrored[group.group_id] = {tp for tp, offset in results.done.items() if _is_of_mirror(offset)}
+        mirrored[group.group_id] = {tp for tp, offset in results.done.items() if is_of_mirror(offset)}
     every = sorted({tp for of_group in committed.values() for tp in of_group})
     ends = admin.list_offsets(dict.fromkeys(every, LATEST))
     starts = _starts(admin, ends.done)
@@ -113,15 +114,6 @@ def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPar
     except ApiTimeout:  # a leader that did not report its end has used up the time
         return {}
     return {tp: found.offset for tp, found in results.done.items()}
-
-
-def _is_of_mirror(offset: OffsetAndMetadata | None) -> bool:
-    """Whether an offset is the position of a mirror, which names the topics on both sides in its metadata."""
-    if offset is None or not offset.metadata.startswith("{"):
-        return False
-    from kctl.pipeline.jobs.mirror_positions import is_position  # only where it may be one
-
-    return is_position(offset)
 
 
 def _committed(

@@ -13,8 +13,9 @@ from kctl.cli.groups.describe import partition_row
 from kctl.cli.groups.lag import PartitionLag, partition_lags
 from kctl.cli.groups.lag_rates import LagRates, LagSamples
 from kctl.cli.groups.lag_times import LagTimes
-from kctl.cli.groups.lookup import describe_in_half, find_partitions, late_lines
+from kctl.cli.groups.lookup import describe_in_half, late_lines
 from kctl.cli.groups.view import filled_columns
+from kctl.cli.named_partitions import find_partitions
 from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription

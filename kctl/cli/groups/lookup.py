@@ -1,67 +1,22 @@
-"""What the group commands look up first: the groups, who is in them, and the partitions that were named.
+"""What the group commands look up first: the groups, and who is in them.
 
-Owns what is refused before anything is changed: groups, topics and partitions that do not exist, groups with members.
+Owns what is refused before anything is changed: groups that do not exist, groups with members.
 Shown by tests/cli/test_groups.py and test_groups_offsets.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.nearest_names import suggest_groups, suggest_topics
+from kctl.cli.nearest_names import suggest_groups
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout, BrokerError
-from kctl.client.topic_names import LONGEST_TOPIC_NAME
 from kctl.client.wording import counted
-from kctl.grammar.topics import parse_partitions
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
-
-
-def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
-    """Return the partitions of each `--topic TOPIC[:P,P-P]`; None where all are meant.
-
-    Raises: click.BadParameter: saying what is wrong.
-    """
-    found: dict[str, list[int] | None] = {}
-    for text in texts:
-        topic, colon, numbers = text.partition(":")
-        if not topic or len(topic) > LONGEST_TOPIC_NAME:
-            raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint="'--topic'")
-        try:
-            partitions = parse_partitions([numbers]) if colon else None
-        except ValueError as e:
-            raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint="'--topic'") from None
-        before = found.get(topic, [])
-        is_all = partitions is None or before is None
-        found[topic] = None if is_all else sorted({*(before or ()), *(partitions or ())})
-    return found
-
-
-def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
-    """Return the partitions of each topic that was named.
-
-    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
-    """
-    described = admin.describe_topics(list(wanted))
-    suggest_topics(admin, described.failed)
-    described.raise_first()
-    found: dict[str, list[int]] = {}
-    for topic, numbers in wanted.items():
-        existing = sorted(described[topic].partitions)
-        missing = [number for number in numbers or () if number not in existing]
-        if missing:
-            raise CommandError(
-                ExitCode.UNKNOWN_RESOURCE,
-                f"topic {topic} has no partition {', '.join(map(str, missing[:MOST_NAMED]))}",
-                f"it has {len(existing)}, numbered from 0",
-            )
-        found[topic] = existing if numbers is None else numbers
-    return found
 
 
 def find_group(admin: Admin, group_id: str, *, may_lack: bool = False) -> GroupDescription | None:

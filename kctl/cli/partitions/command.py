@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, Execute, YesUnneeded
+from kctl.cli.changes import Execute, ShownDryRun, YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, duration_ms, with_common
@@ -94,7 +94,7 @@ def move(
     cancel: Annotated[
         bool, typer.Option("--cancel", help="Cancel the moves that have not ended, and remove their throttle.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
     """Carry out a plan, show the progress, and remove the throttle at the end.
@@ -128,7 +128,7 @@ def elect(
         bool,
         typer.Option("--unclean", help="Elect any replica that is up where there is no leader; records may be lost."),
     ] = False,
-    dry_run: DryRun = False,
+    dry_run: ShownDryRun = False,
     execute: Execute = False,
     yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
 ) -> int:

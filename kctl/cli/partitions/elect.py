@@ -12,7 +12,7 @@ from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, ElectionType, Results
 from kctl.client.cluster import NO_NODE, PartitionInfo, TopicPartition
@@ -67,7 +67,7 @@ def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, Par
     if not topics:
         listed = admin.list_topics(include_internal=True)
         return {TopicPartition(name, each): info for name, t in listed.items() for each, info in t.partitions.items()}
-    wanted = find_partitions(admin, parse_topics(topics))
+    wanted = find_partitions(admin, parse_named(topics, "TOPIC"))
     described = admin.describe_topics(list(wanted))
     return {
         TopicPartition(topic, each): described[topic].partitions[each]

@@ -13,7 +13,7 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import write_lines
-from kctl.cli.groups.lookup import parse_topics
+from kctl.cli.named_partitions import parse_named
 from kctl.cli.nearest_names import name_nearest
 from kctl.cli.options import Common
 from kctl.cli.partitions.plan_file import plan_lines, write_plan
@@ -114,7 +114,7 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
                 )
             chosen |= {key: info for key, info in everything.items() if key.topic in set(topics)}
             continue
-        for topic, numbers in parse_topics([text]).items():
+        for topic, numbers in parse_named([text], "TOPIC").items():
             if topic not in names:
                 error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
                 name_nearest(error, topic, names)

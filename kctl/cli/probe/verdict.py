@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, brokers, outcome
-from kctl.client.probe import AddressReport, CoordinatorReport, Finding, Severity, unusable_brokers
+from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Severity, unusable_brokers
 
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
@@ -18,7 +18,7 @@ _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 def verdict(
     reports: Sequence[AddressReport],
     coordinator: CoordinatorReport | None,
-    findings: Sequence[Finding],
+    findings: Sequence[ProbeFinding],
     *,
     strict: bool,
 ) -> ExitCode:

@@ -11,7 +11,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Output
-from kctl.cli.profiles.check import Finding, Level, check_profile
+from kctl.cli.profiles.check import Level, ProfileFinding, check_profile
 from kctl.cli.profiles.choice import no_such_profile, read_files
 from kctl.cli.profiles.files import Content, ProfileFile
 from kctl.cli.profiles.references import Sources
@@ -36,7 +36,9 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
         if not names and current is not None and current not in files.names():
             levels.append(Level.ERROR)
             rows.append(
-                _row(current, Finding(Level.ERROR, None, f"current of {file.path}, and there is no such profile"))
+                _row(
+                    current, ProfileFinding(Level.ERROR, None, f"current of {file.path}, and there is no such profile")
+                )
             )
         for name in file.content.profiles:
             if names and name not in names:
@@ -54,14 +56,16 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK
 
 
-def findings_of(name: str, properties: Mapping[str, str], store: Store, environment: Environment) -> list[Finding]:
+def findings_of(
+    name: str, properties: Mapping[str, str], store: Store, environment: Environment
+) -> list[ProfileFinding]:
     """Return what would be wrong with a profile if it were written to a file, here or on another machine."""
     content = Content(None, {name: properties})
     file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
     return check_profile(name, file, _sources(environment, file), opens=False)
 
 
-def refuse_errors(findings: Sequence[Finding], where: str) -> None:
+def refuse_errors(findings: Sequence[ProfileFinding], where: str) -> None:
     """Raise CommandError for a profile that cannot work."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if errors:
@@ -74,5 +78,5 @@ def _sources(environment: Environment, file: ProfileFile) -> Sources:
     return Sources(environment.environ, file.path.parent, environment.clock)
 
 
-def _row(name: str, finding: Finding) -> Row:
+def _row(name: str, finding: ProfileFinding) -> Row:
     return {"profile": name, "level": finding.level.value, "property": finding.key, "finding": finding.text}

@@ -69,7 +69,7 @@ class Level(Enum):
     NOTE = "note"
 
 
-class Finding(NamedTuple):
+class ProfileFinding(NamedTuple):
     """One thing that is wrong; `key` is None for what concerns the file."""
 
     level: Level
@@ -77,7 +77,7 @@ class Finding(NamedTuple):
     text: str
 
 
-def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[Finding]:
+def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[ProfileFinding]:
     """Return what is wrong with a profile, the worst first; commands are not run, and nobody is asked for anything.
 
     Args: opens: also look at what it refers to on this machine: variables, programs, files of keys.
@@ -85,7 +85,7 @@ def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool
     try:
         properties = written_with_jaas(file.content.profiles[name])
     except ConfigError as e:
-        return [Finding(Level.ERROR, e.key, str(e))]
+        return [ProfileFinding(Level.ERROR, e.key, str(e))]
     findings = [
         *_of_file(file, properties),
         *(found for key, value in properties.items() for found in _of_property(key, value)),
@@ -97,113 +97,115 @@ def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool
     return sorted(unique, key=lambda finding: list(Level).index(finding.level))
 
 
-def _of_file(file: ProfileFile, properties: Properties) -> Iterator[Finding]:
+def _of_file(file: ProfileFile, properties: Properties) -> Iterator[ProfileFinding]:
     written = [key for key, value in properties.items() if is_literal_secret(key, value)]
     if file.mode & WRITABLE_BY_ALL:
-        yield Finding(Level.ERROR, None, f"{file.path} may be written by everybody: chmod 600")
+        yield ProfileFinding(Level.ERROR, None, f"{file.path} may be written by everybody: chmod 600")
     if written and file.is_project:
-        yield Finding(Level.WARNING, written[0], f"a secret in a project's file, which others get: write {_instead()}")
+        yield ProfileFinding(
+            Level.WARNING, written[0], f"a secret in a project's file, which others get: write {_instead()}"
+        )
     elif written and file.mode & FOR_OTHERS:
-        yield Finding(Level.WARNING, written[0], f"others may read this secret in {file.path}: chmod 600")
+        yield ProfileFinding(Level.WARNING, written[0], f"others may read this secret in {file.path}: chmod 600")
 
 
 def _instead() -> str:
     return "${env:NAME}, ${file:PATH}, ${cmd:COMMAND} or ${keyring:SERVICE/USER}"
 
 
-def _of_property(key: str, value: str) -> Iterator[Finding]:
+def _of_property(key: str, value: str) -> Iterator[ProfileFinding]:
     declared = KNOWN.get(key)
     try:
         has_reference = any(isinstance(piece, Reference) for piece in split_references(value))
     except ValueError as e:
-        yield Finding(Level.ERROR, key, str(e))
+        yield ProfileFinding(Level.ERROR, key, str(e))
         return
     if declared is not None and not has_reference:
         yield from _refusal(lambda: declared.read(unescape(value), written_as=key), key)
     elif declared is None and key in REFUSED:
         if not is_harmless(key, value):
-            yield Finding(Level.ERROR, key, REFUSED[key])
+            yield ProfileFinding(Level.ERROR, key, REFUSED[key])
     elif declared is None and (reason := why_ignored(key)) is not None:
-        yield Finding(Level.NOTE, key, f"ignored: {reason}")
+        yield ProfileFinding(Level.NOTE, key, f"ignored: {reason}")
     elif declared is None:
         yield from _refusal(lambda: AdminConfig.parse({SERVERS: "localhost:9092", key: "x"}), key)
 
 
-def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[Finding]:
+def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[ProfileFinding]:
     """Yield the error that the client has for something, if it has one."""
     try:
         attempt()
     except ConfigError as e:
-        yield Finding(Level.ERROR, e.key or key, str(e))
+        yield ProfileFinding(Level.ERROR, e.key or key, str(e))
 
 
 # --- references and files ---------------------------------------------------------------------------------------------
 
 
-def _of_machine(properties: Properties, sources: Sources) -> Iterator[Finding]:
+def _of_machine(properties: Properties, sources: Sources) -> Iterator[ProfileFinding]:
     for key, value in properties.items():
         yield from _of_references(key, value, sources)
     yield from _of_locations(properties)
 
 
-def _of_references(key: str, value: str, sources: Sources) -> Iterator[Finding]:
+def _of_references(key: str, value: str, sources: Sources) -> Iterator[ProfileFinding]:
     for reference in references(value):
         if reference.kind == "env" and reference.argument not in sources.environ:
-            yield Finding(Level.WARNING, key, f"{reference}: the variable is not set now")
+            yield ProfileFinding(Level.WARNING, key, f"{reference}: the variable is not set now")
         elif reference.kind == "file":
             yield from _of_path(key, path_of(reference.argument, sources), f"{reference}: ", private=_is_private(key))
         elif reference.kind == "cmd":
             yield from _of_command(key, reference, sources)
         elif reference.kind == "keyring" and find_spec("keyring") is None:
-            yield Finding(Level.WARNING, key, f"{reference}: needs a package: pip install keyring")
+            yield ProfileFinding(Level.WARNING, key, f"{reference}: needs a package: pip install keyring")
 
 
-def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[Finding]:
+def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[ProfileFinding]:
     """Look for the program of a command; what else a shell does with it is not guessed."""
     try:
         program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
     except ValueError as e:
-        yield Finding(Level.ERROR, key, f"{reference}: not a command: {e}")
+        yield ProfileFinding(Level.ERROR, key, f"{reference}: not a command: {e}")
         return
     is_plain = program.replace("-", "").replace("_", "").replace("/", "").replace(".", "").isalnum()
     if is_plain and which(program, path=sources.environ.get("PATH")) is None and not _is_builtin(program):
-        yield Finding(Level.WARNING, key, f"{reference}: there is no program {program[:80]}")
+        yield ProfileFinding(Level.WARNING, key, f"{reference}: there is no program {program[:80]}")
 
 
 def _is_builtin(word: str) -> bool:
     return word in ("cd", "command", "exec", "if", "printf", "read", "set", "test", "umask", "while", "for", "echo")
 
 
-def _of_locations(properties: Properties) -> Iterator[Finding]:
+def _of_locations(properties: Properties) -> Iterator[ProfileFinding]:
     for key in LOCATIONS:
         value = properties.get(key, "")
         if not value or references(value):
             continue
         yield from _of_path(key, Path(value), "", private=_is_private(key))
         if not os.path.isabs(value):
-            yield Finding(Level.WARNING, key, f"{value}: relative to wherever kctl is started")
+            yield ProfileFinding(Level.WARNING, key, f"{value}: relative to wherever kctl is started")
 
 
 def _is_private(key: str) -> bool:
     return key in PRIVATE or (is_secret(key) and key not in PUBLIC)
 
 
-def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Finding]:
+def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[ProfileFinding]:
     try:
         with open_input(path) as file:
             mode = os.fstat(file.fileno()).st_mode
     except (OSError, ValueError) as e:
         why = e.strerror if isinstance(e, OSError) else "not a path"
-        yield Finding(Level.ERROR, key, f"{said}{path} cannot be read: {why}")
+        yield ProfileFinding(Level.ERROR, key, f"{said}{path} cannot be read: {why}")
         return
     if private and stat.S_ISREG(mode) and mode & FOR_OTHERS:
-        yield Finding(Level.WARNING, key, f"{said}{path} may be read by others: chmod 600")
+        yield ProfileFinding(Level.WARNING, key, f"{said}{path} may be read by others: chmod 600")
 
 
 # --- values together --------------------------------------------------------------------------------------------------
 
 
-def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[Finding]:
+def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[ProfileFinding]:
     """Let the client judge the profile as far as it can be known without running commands or asking."""
     known: dict[str, str] = {}
     for key, value in properties.items():
@@ -213,7 +215,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
         if fetched is not None:
             known[key] = fetched
     if SERVERS not in properties:
-        yield Finding(Level.NOTE, SERVERS, "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        yield ProfileFinding(Level.NOTE, SERVERS, "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
     known.setdefault(SERVERS, "localhost:9092")
     for kind in KINDS:
         yield from _refusal(partial(_parse, kind, known))
@@ -221,7 +223,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
         config = AdminConfig.parse(known)
         yield from _of_security(config, properties, known, opens=opens)
         if SERVERS in properties:
-            yield from (Finding(Level(each.level), SERVERS, each.text) for each in port_findings(config))
+            yield from (ProfileFinding(Level(each.level), SERVERS, each.text) for each in port_findings(config))
 
 
 def _parse(kind: type[ClientConfig], known: Properties) -> None:
@@ -229,7 +231,7 @@ def _parse(kind: type[ClientConfig], known: Properties) -> None:
     kind.parse({key: value for key, value in known.items() if key not in kind.INSTEAD})
 
 
-def _refusal_of(key: str, value: str) -> Iterator[Finding]:
+def _refusal_of(key: str, value: str) -> Iterator[ProfileFinding]:
     return (found for found in _of_property(key, value) if found.level is Level.ERROR)
 
 
@@ -243,7 +245,9 @@ def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
         return UNKNOWN_LOGIN if key == JAAS else None
 
 
-def _of_security(config: ClientConfig, properties: Properties, known: Properties, *, opens: bool) -> Iterator[Finding]:
+def _of_security(
+    config: ClientConfig, properties: Properties, known: Properties, *, opens: bool
+) -> Iterator[ProfileFinding]:
     is_whole = all(key in known for key in properties)
     if config.uses_tls and is_whole and opens:
         from kctl.client.security import TlsSettings  # ssl, where it is spoken
@@ -258,15 +262,17 @@ def _of_security(config: ClientConfig, properties: Properties, known: Properties
         idle = [key for key in properties if key.startswith(prefix) and key in KNOWN]
         if idle and not is_used:
             what = f"security.protocol={config.security_protocol} has no {word}"
-            yield Finding(Level.WARNING, idle[0], f"does nothing: {what}")
+            yield ProfileFinding(Level.WARNING, idle[0], f"does nothing: {what}")
 
 
-def _of_pairs(properties: Properties) -> Iterator[Finding]:
+def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
     """Look for limits that are never reached because another one ends the call before."""
     for inner, outer in PAIRS:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
-            yield Finding(Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call before")
+            yield ProfileFinding(
+                Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call before"
+            )
 
 
 def _whole(value: str) -> int | None:

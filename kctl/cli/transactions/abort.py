@@ -13,7 +13,7 @@ from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, Section, write_listing
-from kctl.cli.groups.lookup import parse_topics
+from kctl.cli.named_partitions import parse_named
 from kctl.cli.options import Common, Output
 from kctl.cli.transactions.look import OPEN_COLUMNS, led_partitions, open_row, report_missing, shown_row
 from kctl.client.admin import Admin, OpenTransaction, Verdict
@@ -60,7 +60,7 @@ def run_abort(common: Common, output: Output, wanted: Abort) -> int:
 
 
 def _partition(text: str) -> TopicPartition:
-    topics = list(parse_topics([text]).items())
+    topics = list(parse_named([text], "'TOPIC:P'").items())
     topic, indexes = topics[0]
     if indexes is None or len(indexes) != 1:
         raise click.BadParameter(f"{text[:80]!r} is not TOPIC:P, such as orders:0", param_hint="'TOPIC:P'")

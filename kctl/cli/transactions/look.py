@@ -10,7 +10,7 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.nearest_names import suggest_transactions
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, OpenTransaction, OpenTransactions, TransactionDescription, Verdict
@@ -128,7 +128,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
     """Show transactions that hang, are overdue or undecided; return the exit code."""
-    wanted = parse_topics(topics)
+    wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
         found = admin.open_transactions(partitions)

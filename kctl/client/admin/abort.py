@@ -20,7 +20,7 @@ from kctl.client.protocol.api.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from kctl.client.requests.retry import ADMIN_OFFSETS
+from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 
 def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) -> ActiveProducer:
@@ -39,11 +39,16 @@ def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) 
             )
             return {partition: found[0] if found else gone}
 
+        was_sent = bool(found)
+
         def marker(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> WriteTxnMarkersRequest:
             found[:] = is_open[:1]  # from here on the transaction may be gone because of this request
             return _marker(is_open[0], infos)
 
         results = ask_leaders(call, pending, marker, partial(_read, call), is_retried=_never)
+        error = results.failed.get(partition)
+        if error is not None and ADMIN_OFFSETS.decide(error) is Decision.LEADER and not was_sent:
+            found.clear()  # the only request that was sent went to a broker that does not lead: it was not carried out
         return {partition: results.failed.get(partition, is_open[0])}
 
     return call.each([partition], attempt, ADMIN_OFFSETS.is_retried)[partition]

@@ -124,8 +124,8 @@ class OperatorCalls:
     ) -> Results[TopicPartition, bool]:
         """Elect the preferred leaders of partitions, or with UNCLEAN a leader for those that have none.
 
-        Returns for each whether an election was held; False where the leader is the wanted one already. An unclean
-        election may lose records.
+        Returns for each whether an election was held; False where the leader is the wanted one already, unless a
+        response was lost, which may have been that of the election. An unclean election may lose records.
         """
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 

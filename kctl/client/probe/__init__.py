@@ -5,7 +5,7 @@
 """
 
 from kctl.client.metadata_updater import bootstrap_nodes
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose, unusable_brokers
+from kctl.client.probe.findings import DAY_MS, ProbeFinding, Severity, diagnose, unusable_brokers
 from kctl.client.probe.prober import NextLimit, ProbeOptions, Prober
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
@@ -14,8 +14,8 @@ __all__ = [
     "DAY_MS",
     "AddressReport",
     "CoordinatorReport",
-    "Finding",
     "NextLimit",
+    "ProbeFinding",
     "ProbeOptions",
     "Prober",
     "Severity",

@@ -40,7 +40,7 @@ class Severity(Enum):
     """Worth knowing."""
 
 
-class Finding(NamedTuple):
+class ProbeFinding(NamedTuple):
     """One finding. `where` is an address, a node or empty for the cluster; `error` what it rests on, if one does."""
 
     id: str
@@ -59,7 +59,7 @@ def diagnose(
     cert_warn_ms: int = 21 * DAY_MS,
     untried: int = 0,
     leads: Mapping[int, int] | None = None,
-) -> list[Finding]:
+) -> list[ProbeFinding]:
     """Return the findings of one round, the gravest first.
 
     Args:
@@ -93,7 +93,7 @@ def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
     return [node for node in _brokers(reports) if (node.host, node.port) in tried - working]
 
 
-def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[Finding]:
+def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[ProbeFinding]:
     """Addresses that were given and do not work; an error only where a whole node has none that does."""
     for report in reports:
         if report.advertised or report.error is None:
@@ -104,18 +104,20 @@ def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int]
         if report.works_with:
             hint = f"use --security-protocol {report.works_with}"
             text = f"{_reason(report)}; a second attempt with {report.works_with} succeeded"
-            yield Finding("other-protocol", Severity.ERROR, where, text, hint, report.error)
+            yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
             text = (
                 f"{len(ready)} of {len(same_node)} addresses of {report.target.host} work; this one: {_reason(report)}"
             )
             hint = "remove the stale record, or repair the way to it"
-            yield Finding("dead-address", Severity.WARNING, where, text, hint, report.error)
+            yield ProbeFinding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
             yield _failed_node(report, reports, leads)
 
 
-def _failed_node(report: AddressReport, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Finding:
+def _failed_node(
+    report: AddressReport, reports: Sequence[AddressReport], leads: Mapping[int, int] | None
+) -> ProbeFinding:
     """Return what is wrong with a node of which no address works: credentials, TLS, a broker by its id, or unknown."""
     others = any(other.is_ready and not other.advertised for other in reports)
     severity = Severity.WARNING if others else Severity.ERROR
@@ -128,15 +130,15 @@ def _failed_node(report: AddressReport, reports: Sequence[AddressReport], leads:
         severity = Severity.ERROR  # clients of the cluster are sent there
         text = f"{_duties(broker, reports, leads)}{_predicate(report)}: {text}"
     if isinstance(report.error, AuthenticationError | SaslRequired):
-        return Finding("authentication-failed", severity, where, text, hint, report.error)
+        return ProbeFinding("authentication-failed", severity, where, text, hint, report.error)
     if isinstance(report.error, TlsError):
-        return Finding("tls-failed", severity, where, text, hint, report.error)
+        return ProbeFinding("tls-failed", severity, where, text, hint, report.error)
     if broker is not None:
-        return Finding("broker-unusable", severity, where, text, _broker_hint(report), report.error)
-    return Finding("dead-bootstrap", severity, where, text, hint, report.error)
+        return ProbeFinding("broker-unusable", severity, where, text, _broker_hint(report), report.error)
+    return ProbeFinding("dead-bootstrap", severity, where, text, hint, report.error)
 
 
-def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[Finding]:
+def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[ProbeFinding]:
     ready_ids = {report.target.node_id for report in reports if report.is_ready}
     for report in reports:
         if not report.advertised or report.error is None:
@@ -150,7 +152,7 @@ def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int
         text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
         hint = "fix advertised.listeners of that broker, or make the address reachable from here"
         severity = Severity.WARNING if is_partial else Severity.ERROR
-        yield Finding("advertised-unusable", severity, str(report.target), text, hint, report.error)
+        yield ProbeFinding("advertised-unusable", severity, str(report.target), text, hint, report.error)
 
 
 def _is_unreached(report: AddressReport) -> bool:
@@ -182,7 +184,7 @@ def _broker_hint(report: AddressReport) -> str:
     return "it accepts connections and does not respond: look at its process, its disk and its garbage collection"
 
 
-def _places(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     """A broker that advertises a loopback address to a client that came from outside."""
     came_by = [report.target for report in reports if not report.advertised and report.is_ready]
     if not came_by or any(_is_loopback(target.address.rpartition(":")[0]) for target in came_by):
@@ -193,10 +195,10 @@ def _places(reports: Sequence[AddressReport]) -> Iterable[Finding]:
                 f"broker {broker.node_id} advertises {broker.host}:{broker.port}, your bootstrap was {came_by[0].host}"
             )
             hint = "every client is sent to itself: set advertised.listeners to a name that clients can reach"
-            yield Finding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
+            yield ProbeFinding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
 
 
-def _misrouted(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _misrouted(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     by_place = {(broker.host, broker.port): broker for broker in _brokers(reports)}
     for report in reports:
         expected = by_place.get((report.target.host, report.target.port))
@@ -204,10 +206,10 @@ def _misrouted(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             continue
         text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} answers there"
         hint = "a balancer or a port forward leads to the wrong broker"
-        yield Finding("misrouted", Severity.ERROR, str(report.target), text, hint)
+        yield ProbeFinding("misrouted", Severity.ERROR, str(report.target), text, hint)
 
 
-def _clusters(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     by_cluster: dict[str, list[AddressReport]] = {}
     for report in reports:
         if report.view is not None and report.view.cluster_id is not None:
@@ -215,17 +217,17 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[Finding]:
     if len(by_cluster) > 1:
         parts = [f"{cluster_id} at {_list(str(r.target) for r in there)}" for cluster_id, there in by_cluster.items()]
         hint = "the list of bootstrap servers mixes clusters, or a name leads to several"
-        yield Finding("two-clusters", Severity.ERROR, "", f"different cluster ids: {'; '.join(parts)}", hint)
+        yield ProbeFinding("two-clusters", Severity.ERROR, "", f"different cluster ids: {'; '.join(parts)}", hint)
 
 
-def _no_controller(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _no_controller(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     views = [report.view for report in reports if report.view is not None]
     if views and all(view.controller_id == NO_NODE for view in views):
         text = "no node knows a controller: topics cannot be created or changed, leaders cannot move"
-        yield Finding("no-controller", Severity.WARNING, "", text, "look at the controllers' quorum")
+        yield ProbeFinding("no-controller", Severity.WARNING, "", text, "look at the controllers' quorum")
 
 
-def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
+def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding]:
     if coordinator is None or coordinator.node is not None:
         return
     text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'no response'}"
@@ -234,10 +236,10 @@ def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
         leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
         text += f"; the group is on __consumer_offsets-{coordinator.partition}, {leader}"
         hint = "look at the replicas of that partition and at min.insync.replicas"
-    yield Finding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
+    yield ProbeFinding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
 
 
-def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     """Connections that did not survive being idle: ended by the other side, or dropped on the path."""
     for report in reports:
         if report.idle is None or report.idle.error is None:
@@ -249,29 +251,29 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
                 f"after {seconds} of silence nothing was answered: a device on the path dropped the connection silently"
             )
             hint = "a NAT or balancer drops idle connections: set connections.max.idle.ms below its limit"
-            yield Finding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
+            yield ProbeFinding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
         else:
             text = f"the connection was ended after {seconds} of silence: {error}"
             hint = "no harm when it is the broker's connections.max.idle.ms; clients connect again"
-            yield Finding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
+            yield ProbeFinding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
-def _unfinished(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     for report in reports:
         if not report.is_done and report.error is None and not report.is_ready:
             others = any(other.is_ready and not other.advertised for other in reports)
             severity = Severity.WARNING if others else Severity.ERROR
             text = f"still in {report.phase.value} when the limit of the whole round (--api-timeout) passed"
-            yield Finding("unfinished", severity, str(report.target), text, "give it a longer --api-timeout")
+            yield ProbeFinding("unfinished", severity, str(report.target), text, "give it a longer --api-timeout")
 
 
-def _untried(count: int) -> Iterable[Finding]:
+def _untried(count: int) -> Iterable[ProbeFinding]:
     if count:
         text = f"{count} advertised brokers were not tried: the limit of the round, or of a probe's addresses, passed"
-        yield Finding("untried", Severity.WARNING, "", text, "give it a longer --api-timeout")
+        yield ProbeFinding("untried", Severity.WARNING, "", text, "give it a longer --api-timeout")
 
 
-def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:
+def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:
     """What is wrong with certificates beside what the handshake refused; it names one fault, and there may be more."""
     for report in reports:
         if report.tls is None:
@@ -281,21 +283,21 @@ def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: 
             left_ms = certificate.not_after_ms - wall_ms
             if left_ms < 0 and not isinstance(report.error, CertificateExpired):
                 text = f"certificate of {certificate.subject} ended {certificate.not_after}"
-                yield Finding("certificate-ended", Severity.ERROR, where, text, "renew it")
+                yield ProbeFinding("certificate-ended", Severity.ERROR, where, text, "renew it")
             elif 0 <= left_ms < cert_warn_ms:
                 text = f"certificate of {certificate.subject} ends {certificate.not_after}, in {left_ms // DAY_MS} days"
-                yield Finding("certificate-ends", Severity.WARNING, where, text, "renew it")
+                yield ProbeFinding("certificate-ends", Severity.WARNING, where, text, "renew it")
         yield from _certificate_name(report, report.tls, where)
 
 
-def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iterable[Finding]:
+def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iterable[ProbeFinding]:
     if not tls.chain or not tls.asked_for or isinstance(report.error, HostnameMismatch):
         return
     names = tls.chain[0].names
     if not any(is_for(name, tls.asked_for) for name in names):
         text = f"certificate is for {_list(names) or 'no name'}, asked for {tls.asked_for}"
         hint = "clients that check names refuse it: connect by one of those names"
-        yield Finding("certificate-name", Severity.WARNING, where, text, hint)
+        yield ProbeFinding("certificate-name", Severity.WARNING, where, text, hint)
 
 
 def is_for(name: str, host: str) -> bool:
@@ -308,7 +310,7 @@ def is_for(name: str, host: str) -> bool:
         return name == host or (name.startswith("*.") and bool(first) and name[2:] == rest)
 
 
-def _version_skew(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     speaking = {str(report.target): report.versions for report in reports if report.is_ready and report.versions}
     keys = sorted({key for versions in speaking.values() for key in versions})
     differing: list[str] = []
@@ -322,7 +324,7 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             differing.append(f"{api_name(key)}: {'; '.join(parts)}")
     if differing:
         hint = "brokers of different versions: an upgrade under way, or one that was left behind"
-        yield Finding("version-skew", Severity.NOTE, "", _list(differing, separator=" | "), hint)
+        yield ProbeFinding("version-skew", Severity.NOTE, "", _list(differing, separator=" | "), hint)
 
 
 def _brokers(reports: Sequence[AddressReport]) -> list[Node]:

@@ -53,10 +53,6 @@ class Authorizer:
             self._rules, request, super_users=self._super_users, allow_if_no_rule=self._allow_if_no_rule
         ).is_allowed
 
-    def allows_cluster(self, principal: str, operation: AclOperation) -> bool:
-        """Return whether a principal may do something to the cluster."""
-        return self.allows(principal, operation, AclResourceType.CLUSTER, CLUSTER_NAME)
-
     def allows_some(self, principal: str, operation: AclOperation, kind: AclResourceType) -> bool:
         """Return whether there can be a resource that a principal may do something to.
 

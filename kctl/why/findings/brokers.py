@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, KafkaTimeoutError, TransportError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look
-from kctl.why.looking import Looks, age_text, by_partition, place, size_text
+from kctl.why.looking import Looks, age_text, by_partition, place
 from kctl.why.table import FINDINGS
 
 LEAST_FREE_PERCENT = 10

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import GroupLook
 from kctl.why.looking import (
@@ -20,7 +20,6 @@ from kctl.why.looking import (
     member_name,
     more_text,
     place,
-    size_text,
 )
 from kctl.why.table import FINDINGS
 

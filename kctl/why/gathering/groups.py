@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from kctl.client.admin import GroupDescription, OffsetAndMetadata
+from kctl.client.admin import GroupDescription
 from kctl.client.wording import counted
+from kctl.pipeline.mirrored_offsets import is_of_mirror
 from kctl.why.gathering.asker import BUDGET_SPENT, Asker
 from kctl.why.look import Gap, GroupLook
 
@@ -69,15 +70,6 @@ def _with_offsets(asker: Asker, described: dict[str, GroupDescription]) -> dict[
     for group_id, of_group in results.items():
         for error in list(of_group.failed.values())[:1]:
             asker.gap("OffsetFetch", f"group {group_id}", error)
-        committed = {tp: each for tp, each in of_group.done.items() if not _is_of_mirror(each)}
+        committed = {tp: each for tp, each in of_group.done.items() if not is_of_mirror(each)}
         found[group_id] = GroupLook(described[group_id], committed)
     return found
-
-
-def _is_of_mirror(offset: OffsetAndMetadata) -> bool:
-    """Whether an offset is the position of `kctl pipeline mirror`: an offset of the source, not of this topic."""
-    if not offset.metadata.startswith("{"):
-        return False
-    from kctl.pipeline.jobs.mirror_positions import is_position  # only where it may be one
-
-    return is_position(offset)

@@ -29,6 +29,22 @@ def test_preferred_leader_is_elected_once() -> None:
     run_with_admin(use, topics={})
 
 
+def test_election_whose_response_was_lost_was_held() -> None:
+    def use(world: SimCluster, admin: Admin) -> None:
+        world.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
+        world.sandbox.move_leader("r", 0, other)
+        controller = world.sandbox.cluster.controller_id
+        admin.describe_cluster()
+        world.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
+        world.at(40_000, world.sandbox.heal)
+        assert admin.elect_leaders(ElectionType.PREFERRED, [T0], timeout=90).done == {T0: True}
+        assert world.sandbox.cluster.topics["r"].partitions[0].leader_id == preferred
+        assert admin.elect_leaders(ElectionType.PREFERRED, [T0]).done == {T0: False}
+
+    run_with_admin(use)
+
+
 def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
     def use(world: SimCluster, admin: Admin) -> None:
         world.sandbox.create_topic("r", replication_factor=2)

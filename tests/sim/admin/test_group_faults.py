@@ -325,7 +325,8 @@ def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
     def use(world: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         dead = world.elsewhere("g")
-        world.sandbox.start_fault(dead, Fault.BLACKHOLE)
+        for fault in (Fault.BLACKHOLE, Fault.RESET_ON_REQUEST):  # open connections are lost, too
+            world.sandbox.start_fault(dead, fault)
         assert [node.node_id for node in admin.list_groups().failed] == [dead]
         world.sandbox.heal()
         assert admin.list_groups().failed == {}

@@ -9,6 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConnectionLost
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Fault
+from kctl.sandbox.faults import NodeFaults
 from tests.sim.admin.test_transactions import PARTITIONS, begin, coordinator
 from tests.sim.kit import SimCluster, run, run_with_admin
 
@@ -162,6 +163,30 @@ def test_transaction_that_ended_before_any_marker_was_sent_was_not_aborted(monke
             return Results({}, {T0: ConnectionLost("the leader is down")})
 
         monkeypatch.setattr("kctl.client.admin.abort.ask_leaders", fail_to_connect)
+        with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
+            admin.abort_transaction(T0, 0)
+        producer.close(0)
+
+    run_with_admin(use, topics={"t": 3})
+
+
+def test_transaction_that_ended_after_a_broker_refused_the_marker_was_not_aborted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The broker no longer leads, and while the new leader is found the transaction is committed."""
+
+    def use(world: SimCluster, admin: Admin) -> None:
+        producer = begin(world, "alpha", 0)
+        world.sandbox.fail_requests("WriteTxnMarkers", ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        pop_error = NodeFaults.pop_error
+
+        def refuse_and_end(faults: NodeFaults, api_key: int) -> ErrorCode | None:
+            code = pop_error(faults, api_key)
+            if code is not None:
+                _end(world)
+            return code
+
+        monkeypatch.setattr(NodeFaults, "pop_error", refuse_and_end)
         with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
             admin.abort_transaction(T0, 0)
         producer.close(0)

@@ -53,6 +53,7 @@ class ConsumerCluster(ChaosCluster):
         settings = ClusterSettings(
             group_consumer_session_timeout_ms=SESSION_MS,
             group_consumer_heartbeat_interval_ms=1000,
+            offsets_topic_num_partitions=0,  # writers and readers go by the topics of the cluster
             auto_create_topics_enable=not plan.may_miss_partitions,  # with one partition, and not with two
         )
         sandbox = Sandbox(nodes=NODES, topics=PARTITIONS, settings=settings)

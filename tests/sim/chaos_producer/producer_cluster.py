@@ -55,6 +55,7 @@ class ProducerCluster(ChaosCluster):
             replica_lag_time_max_ms=plan.cluster.lag_ms,
             replication_delay_ms=plan.cluster.replication_ms,
             auto_create_topics_enable=False,
+            offsets_topic_num_partitions=0,  # readers go by the topics of the cluster
         )
         sandbox = Sandbox(nodes=NODES, settings=settings)
         for topic, count in PARTITIONS.items():

@@ -191,8 +191,7 @@ def test_the_coordinator_of_a_group_is_named() -> None:
         assert prober.coordinator is not None
         assert prober.coordinator.error is None
         assert prober.coordinator.node is not None
-        assert prober.coordinator.node.node_id in {1, 2, 3}
-        assert (prober.coordinator.partition, prober.coordinator.leader_id) == (None, None)
+        assert (prober.coordinator.partition, prober.coordinator.leader_id) == (3, prober.coordinator.node.node_id)
 
 
 @pytest.mark.parametrize(("refusals", "ended_at_ms"), [(0, 8), (1, 8 + 252), (1000, 8 + 5000 + 2)])

@@ -58,7 +58,7 @@ class Healthy:
         for node_id in self.nodes:
             if len(self.nodes) == 1:
                 return
-            for topic in self.world.sandbox.cluster.topics.values():
+            for topic in (self.world.sandbox.cluster.topics[name] for name in self.topics):
                 for number, partition in topic.partitions.items():
                     others = [each for each in partition.replicas if each != node_id]
                     if partition.leader_id == node_id and others:

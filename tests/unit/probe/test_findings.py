@@ -17,7 +17,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose, is_for
+from kctl.client.probe.findings import DAY_MS, ProbeFinding, Severity, diagnose, is_for
 from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
@@ -48,7 +48,7 @@ def report(
     return made
 
 
-def found(*reports: AddressReport, **more: object) -> dict[str, Finding]:
+def found(*reports: AddressReport, **more: object) -> dict[str, ProbeFinding]:
     return {finding.id: finding for finding in diagnose(reports, wall_ms=NOW_MS, **more)}  # type: ignore[arg-type]  # passed on
 
 

@@ -8,7 +8,7 @@ from tests.unit.why.looks import NODES, WALL_MS, found
 
 
 def test_certificate_that_expires_soon_is_a_finding_with_its_place() -> None:
-    expires = probe.Finding(
+    expires = probe.ProbeFinding(
         "certificate-ends", probe.Severity.WARNING, "b1:9093", "certificate of b1 ends soon", "renew it"
     )
     finding = found(Look(WALL_MS, NODES, probed=Probed((), (expires,))))["certificate-ends"]
@@ -19,7 +19,7 @@ def test_certificate_that_expires_soon_is_a_finding_with_its_place() -> None:
 
 
 def test_finding_that_has_no_row_is_left_to_the_probe() -> None:
-    idle = probe.Finding("idle-closed", probe.Severity.NOTE, "b1:9093", "the connection was ended", "no harm")
+    idle = probe.ProbeFinding("idle-closed", probe.Severity.NOTE, "b1:9093", "the connection was ended", "no harm")
     assert found(Look(WALL_MS, NODES, probed=Probed((), (idle,)))) == {}
 
 

@@ -15,7 +15,7 @@ DAY_MS = 86_400_000
 EXPIRING_RATE = 0.01
 
 
-class Finding(NamedTuple):
+class ReportFinding(NamedTuple):
     """A problem; `id` is stable, `node` is empty where it is about the whole place."""
 
     id: str
@@ -33,7 +33,7 @@ class Report(NamedTuple):
 
     statistics: Statistics
     timeouts: dict[str, Timeouts]
-    findings: list[Finding]
+    findings: list[ReportFinding]
     now_ms: int
 
 
@@ -45,9 +45,9 @@ def summarise(statistics: Statistics, *, now_ms: int, cert_warn_ms: int) -> Repo
     for place, each in places:
         for name, node in sorted(each.nodes.items()):
             for finding, severity, text in _of_node(node, now_ms, cert_warn_ms):
-                findings.append(Finding(finding, severity, place, name, text))
+                findings.append(ReportFinding(finding, severity, place, name, text))
     if statistics.bad_lines:
-        findings.append(Finding("bad-lines", "warning", "", "", f"{statistics.bad_lines} lines are invalid"))
+        findings.append(ReportFinding("bad-lines", "warning", "", "", f"{statistics.bad_lines} lines are invalid"))
     findings.sort(key=lambda each: each.severity)  # errors first
     return Report(statistics, timeouts, findings, now_ms)
 

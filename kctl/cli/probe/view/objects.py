@@ -13,7 +13,7 @@ from kctl.cli.probe.view.text import LoggedEvent
 from kctl.cli.trace.event_objects import error_object, target_object
 from kctl.cli.trace.event_objects import event_object as trace_object
 from kctl.client.cluster import Node
-from kctl.client.probe import AddressReport, CoordinatorReport, Finding, TlsReport, api_name
+from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, TlsReport, api_name
 from kctl.version import VERSION
 
 SCHEMA_VERSION = 1
@@ -82,7 +82,7 @@ def _node(node: Node) -> dict[str, Any]:
     return {"node_id": node.node_id, "host": node.host, "port": node.port, "rack": node.rack}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: ProbeFinding) -> dict[str, Any]:
     return {
         "id": finding.id,
         "severity": finding.severity.value,

@@ -11,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectTimeout, RequestTimeout
 from kctl.client.events import Phase
-from kctl.client.probe import AddressReport, CoordinatorReport, Finding
+from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding
 
 PHASES = (Phase.DNS, Phase.TCP, Phase.TLS, Phase.APIVERSIONS, Phase.SASL, Phase.METADATA)
 """The phases of an address, in their order."""
@@ -39,7 +39,7 @@ class ProbeResult(NamedTuple):
     wall_ms: int
     reports: Sequence[AddressReport]
     coordinator: CoordinatorReport | None
-    findings: Sequence[Finding]
+    findings: Sequence[ProbeFinding]
     code: ExitCode = ExitCode.OK
 
 

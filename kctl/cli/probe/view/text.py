@@ -9,7 +9,7 @@ from typing import TypeGuard
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, ProbeResult, count
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
-from kctl.client.probe import DAY_MS, AddressReport, Finding, TlsReport
+from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
 from kctl.client.wording import harmless_text
 from kctl.grammar.durations import show_duration
 
@@ -80,7 +80,7 @@ def summary(reports: Sequence[AddressReport]) -> str:
     return words
 
 
-def finding_lines(findings: Sequence[Finding]) -> list[str]:
+def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
     """Return findings, the gravest first, each with its hint on a line of its own."""
     lines: list[str] = []
     for finding in findings[:MOST_FINDINGS]:
@@ -181,7 +181,7 @@ def _first(lines: Sequence[str], what: str) -> Iterable[str]:
         yield f"and {len(lines) - MOST_FACTS} more {what}"
 
 
-def blocked_by(result: ProbeResult) -> Finding | None:
+def blocked_by(result: ProbeResult) -> ProbeFinding | None:
     """Return the finding that the exit code is about, for those who read one line only."""
     own = [finding for finding in result.findings if finding.error is not None]
     exact = [finding for finding in own if finding.error is not None and exit_code(finding.error) is result.code]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kctl.cli.profiles.check import Finding, Level, check_profile
+from kctl.cli.profiles.check import Level, ProfileFinding, check_profile
 from kctl.cli.profiles.files import ProfileFile, read_content
 from kctl.cli.profiles.references import Sources
 from kctl.client.clock import SystemClock
@@ -101,7 +101,7 @@ def test_without_servers(scenario: Scenario) -> None:
     file = ProfileFile(Path("f"), b"", 0o600, read_content(b"[profiles.p]\n", "f"))
     sources = Sources({}, Path("/"), SystemClock())
     assert check_profile("p", file, sources) == [
-        Finding(Level.NOTE, "bootstrap.servers", "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        ProfileFinding(Level.NOTE, "bootstrap.servers", "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
     ]
 
 

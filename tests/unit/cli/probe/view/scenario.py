@@ -16,7 +16,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.events import Event, Expired, Failed, Lost, Phase, PhaseDone, Ready, Started, Target
-from kctl.client.probe.findings import Finding, Severity, diagnose
+from kctl.client.probe.findings import ProbeFinding, Severity, diagnose
 from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.prober import NextLimit
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
@@ -144,4 +144,4 @@ EVENTS: tuple[Event, ...] = (
     Lost(START_MS + 9000, GOOD, RequestTimeout("waiting", timeout_ms=3000, elapsed_ms=3000)),
 )
 """One of each kind that is told."""
-NOTE = Finding("version-skew", Severity.NOTE, "", "Metadata: 0 to 13 at a", "an upgrade under way")
+NOTE = ProbeFinding("version-skew", Severity.NOTE, "", "Metadata: 0 to 13 at a", "an upgrade under way")

@@ -1,0 +1,60 @@
+"""Partitions that a command line names, as TOPIC or TOPIC:0,2-4: read, and looked up in the cluster.
+
+Shown by tests/unit/cli/test_named_partitions.py, tests/cli/test_groups_offsets.py and test_transactions.py.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kctl.cli import click
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.nearest_names import suggest_topics
+from kctl.client.admin import Admin
+from kctl.client.topic_names import LONGEST_TOPIC_NAME
+from kctl.grammar.topics import parse_partitions
+
+_MOST_NAMED = 5
+"""Partitions that a refusal names."""
+
+
+def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
+    """Return the partitions of each TOPIC[:P,P-P]; None where all are meant.
+
+    Args: where: the option or argument that an error names.
+    Raises: click.BadParameter: saying what is wrong.
+    """
+    found: dict[str, list[int] | None] = {}
+    for text in texts:
+        topic, colon, numbers = text.partition(":")
+        if not topic or len(topic) > LONGEST_TOPIC_NAME:
+            raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint=where)
+        try:
+            partitions = parse_partitions([numbers]) if colon else None
+        except ValueError as e:
+            raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint=where) from None
+        before = found.get(topic, [])
+        is_all = partitions is None or before is None
+        found[topic] = None if is_all else sorted({*(before or ()), *(partitions or ())})
+    return found
+
+
+def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
+    """Return the partitions of each topic that was named.
+
+    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
+    """
+    described = admin.describe_topics(list(wanted))
+    suggest_topics(admin, described.failed)
+    described.raise_first()
+    found: dict[str, list[int]] = {}
+    for topic, numbers in wanted.items():
+        existing = sorted(described[topic].partitions)
+        missing = [number for number in numbers or () if number not in existing]
+        if missing:
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE,
+                f"topic {topic} has no partition {', '.join(map(str, missing[:_MOST_NAMED]))}",
+                f"it has {len(existing)}, numbered from 0",
+            )
+        found[topic] = existing if numbers is None else numbers
+    return found
