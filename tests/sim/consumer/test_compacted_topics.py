@@ -6,7 +6,6 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import UndeliveredError
-from kctl.client.producer import Producer
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
@@ -29,12 +28,6 @@ def cluster() -> Iterator[SimCluster]:
         yield cluster
 
 
-def _produce(cluster: SimCluster, **properties: object) -> Producer:
-    given = {name.replace("_", "."): value for name, value in properties.items()}
-    config = {"bootstrap.servers": cluster.bootstrap, **given}
-    return Producer(config, sim_runtime(cluster.hub, f"p{cluster.hub.now_ms}", cluster.network))
-
-
 def _wait(cluster: SimCluster) -> None:
     """Let the time pass after which logs are compacted."""
     cluster.hub.pause("the cleaner", (cluster.hub.now_ms + CLEANED_MS) * 1000, lambda _: None)
@@ -42,7 +35,7 @@ def _wait(cluster: SimCluster) -> None:
 
 def _fill(cluster: SimCluster) -> None:
     """Write records, each a batch, and wait until they are compacted."""
-    with _produce(cluster, linger_ms=0) as producer:
+    with cluster.producer({"linger.ms": 0}) as producer:
         for number, key in enumerate(KEYS):
             producer.send("t", b"%d" % number, key=key, partition=0).result()
     _wait(cluster)
@@ -84,7 +77,7 @@ def test_range_reader_ends_though_records_of_its_range_are_gone(cluster: SimClus
 
 def test_aborted_records_and_markers_that_are_cleaned_do_not_hold_read_committed_up(cluster: SimCluster) -> None:
     def body() -> None:
-        with _produce(cluster, transactional_id="tx") as producer:
+        with cluster.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions()
             for number in range(6):
                 producer.begin_transaction()
@@ -105,7 +98,7 @@ def test_aborted_records_and_markers_that_are_cleaned_do_not_hold_read_committed
 
 def test_record_without_a_key_fails_by_itself(cluster: SimCluster) -> None:
     def send() -> None:
-        with _produce(cluster) as producer:
+        with cluster.producer() as producer:
             producer.send("t", b"v", partition=0)
             producer.send("t", b"v", key=b"k", partition=1)
 
