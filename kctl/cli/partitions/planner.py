@@ -89,6 +89,10 @@ class _Layout:
         self._of_topic: Counter[tuple[int, str]] = Counter()
         self._on: dict[int, dict[str, dict[TopicPartition, None]]] = defaultdict(lambda: defaultdict(dict))
         self._topics: dict[int, deque[str]] = defaultdict(deque)
+        self._held: Counter[int] = Counter()
+        """By broker: its replicas, once brokers are made level."""
+        self._shut: Counter[tuple[int, str | None]] = Counter()
+        """By broker and another rack: those of its replicas that cannot go there, as their partition is in it already."""
 
     def placed(self) -> dict[TopicPartition, Replicas]:
         """Return the assignment."""
@@ -170,10 +174,13 @@ class _Layout:
                 if key.topic not in self._on[broker]:
                     self._topics[broker].append(key.topic)
                 self._on[broker][key.topic][key] = None
+            self._count_racks(key, 1)
         _level(self._load, _Moves(self._movable, self._fits, self._move))
 
     def _movable(self, source: int, target: int) -> TopicPartition | None:
         """Return a partition that can move from one broker to another, of a topic that the source has more of."""
+        if self._has_racks and self._shut[source, self._racks[target]] == self._held[source]:
+            return None
         topics = self._topics[source]
         best: tuple[int, str, TopicPartition] | None = None
         for looked in range(len(topics)):
@@ -231,12 +238,24 @@ class _Layout:
         self._load[broker] += by
         self._of_topic[broker, key.topic] += by
 
+    def _count_racks(self, key: TopicPartition, by: int) -> None:
+        """Count the replicas of a partition, and the racks to which each of them cannot go."""
+        racks = [self._racks[each] for each in self._replicas[key]]
+        for broker, rack in zip(self._replicas[key], racks, strict=True):
+            self._held[broker] += by
+            if racks.count(rack) == 1:
+                for other in set(racks) - {rack}:
+                    self._shut[broker, other] += by
+
     def _move(self, key: TopicPartition, source: int, target: int) -> None:
         places = self._replicas[key]
+        if self._on:
+            self._count_racks(key, -1)
         places[places.index(source)] = target
         self._count(key, source, -1)
         self._count(key, target)
         if self._on:
+            self._count_racks(key, 1)
             del self._on[source][key.topic][key]
             if not self._on[target][key.topic]:
                 self._topics[target].append(key.topic)
