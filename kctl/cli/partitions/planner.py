@@ -92,7 +92,7 @@ class _Layout:
         self._held: Counter[int] = Counter()
         """By broker: its replicas, once brokers are made level."""
         self._shut: Counter[tuple[int, str | None]] = Counter()
-        """By broker and another rack: those of its replicas that cannot go there, as their partition is in it already."""
+        """By broker and another rack: its replicas that cannot go there because their partition is in it already."""
 
     def placed(self) -> dict[TopicPartition, Replicas]:
         """Return the assignment."""
