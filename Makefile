@@ -12,7 +12,7 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 # The tiers that wait more than they compute, in an order in which two at a time end together.
-LONGEST_FIRST := broker installed conformance pipeline-jobs faultlab packages pipeline-source docs loopback
+LONGEST_FIRST := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback
 
 QUICK := sim unit types format lint layers generated
 # `make check` runs sim in two halves, so that two jobs end together.
@@ -70,7 +70,7 @@ again-%:
 	@if [ $$(cat build/failed-tests/$*/v/cache/lastfailed 2>/dev/null | grep -c "::") -gt $(MOST_AGAIN) ]; then \
 	echo "$*: more than $(MOST_AGAIN) tests failed, which is not chance: none is run again"; exit; fi; \
 	for time in second third; do \
-	if PYTEST_ADDOPTS="$(REMEMBER) -rA --last-failed --last-failed-no-failures none" $(MAKE) --no-print-directory $*; \
+	if PYTEST_ADDOPTS="$(REMEMBER) -rA --last-failed --last-failed-no-failures none" $(MAKE) --no-print-directory FOUR_PROCESSES= $*; \
 	then echo "$*: UNSTABLE: what failed beside another tier passed alone ($$time run)"; rm $(FAILED)/$*; break; fi; done
 
 check: $(READY)  ## what every commit passes, without the tests marked slow
@@ -95,7 +95,7 @@ generated: $(READY)  ## files that are made from others are up to date
 
 unit: $(READY)  ## no socket, no sleep
 	$(PYTEST) $(NOT_SLOW) tests/unit
-	KCTL_PURE=1 $(PYTEST) tests/unit/records
+	KCTL_PURE=1 $(PYTEST) $(NOT_SLOW) tests/unit/records
 
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) $(NOT_SLOW) tests/sim
@@ -114,11 +114,12 @@ sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tri
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
 	$(BIN)/python -m tests.sim run --producer --fresh 80 --jobs 2
 
-sim-long: $(READY)  ## 1,000 seeds, what they met, an hour of one group, and Ctrl-C at each boundary
+sim-long: $(READY)  ## 1,000 seeds, what they met, an hour of one group, Ctrl-C at each boundary, 200 healthy clusters
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim run --producer --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim memory
 	KCTL_EACH_BOUNDARY=1 $(PYTEST) tests/sim/consumer/test_interrupts.py tests/sim/producer/test_interrupts.py
+	KCTL_HEALTHY_CLUSTERS=200 $(PYTEST) tests/sim/why/test_healthy_clusters.py
 
 sim-mutants: $(READY)  ## each bug planted in the client is found by the corpus or within 300 seeds
 	$(BIN)/python -m tests.sim mutants --jobs 2

@@ -124,6 +124,13 @@ def test_fails_once():
 """
 
 
+def test_failed_tests_of_a_tier_of_four_processes_are_run_again_in_one(project: Path) -> None:
+    _, _, calls = make(project, "test", "nothing breaks", "tests/cli")
+    first, second = [call for call in calls if call.endswith("tests/cli")]
+    assert "-n 4" in first
+    assert "-n" not in second.split()
+
+
 def test_only_the_failed_tests_of_a_tier_are_run_again(project: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", project)
     (project / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -157,6 +164,6 @@ def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
 
 
 def test_make_check_still_fails_at_once(project: Path) -> None:
-    code, lines, _ = make(project, "check", "pytest -q tests/unit")
+    code, lines, _ = make(project, "check", "not slow tests/unit")
     assert code != 0
     assert not any("failed tiers" in line for line in lines)

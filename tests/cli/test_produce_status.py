@@ -25,7 +25,7 @@ def test_a_file(lines: str, columns: int) -> None:
             "produce", "t", lines, "-b", served.bootstrap, "--rate", "50/s", columns=columns, with_stderr=True
         ) as terminal,
     ):
-        shown = terminal.read_until(b"100% 3")
+        shown = terminal.read_until(b"100% ")
         shown += terminal.read_all()
         assert terminal.process.wait(30) == 0
     frames = shown.decode().split("\r")

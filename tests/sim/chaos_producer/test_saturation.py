@@ -22,6 +22,7 @@ def play(seed: int) -> list[Entry]:
         return world.history.entries
 
 
+@pytest.mark.slow
 def test_saturated_producer_learns_of_topics_and_leaders_in_every_story() -> None:
     stories = set()
     for seed in range(12):

@@ -6,6 +6,8 @@ Each cluster is played once for some boundaries of the call that is interrupted,
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
@@ -181,6 +183,7 @@ def test_interrupted_close_closes_when_called_again() -> None:
     assert play(body) > 100
 
 
+@pytest.mark.slow
 def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(cluster, interrupted, **MEMBER)
@@ -216,6 +219,7 @@ def test_interrupted_poll_that_commits_loses_no_callback() -> None:
     assert play(body) > 100
 
 
+@pytest.mark.slow
 def test_interrupted_poll_that_gives_a_partition_away_finishes_the_rebalance() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         first = Reader(cluster, interrupted, **MEMBER)

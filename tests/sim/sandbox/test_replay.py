@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.sim.sandbox.replay_run import trace_hash
 
 _ROOT = Path(__file__).parents[3]
@@ -21,6 +23,7 @@ def test_equal_in_other_processes() -> None:
     assert trace_hash(21) == _elsewhere(21, "1") == _elsewhere(21, "4242")
 
 
+@pytest.mark.slow
 def test_each_seed_is_another_run() -> None:
     hashes = [trace_hash(seed) for seed in range(5)]
     assert len(dict.fromkeys(hashes)) == 5

@@ -1,5 +1,7 @@
 """Incidents of groups on the sandbox, each with its healthy twin."""
 
+import pytest
+
 from kctl.client.consumer.consumer import Consumer
 from tests.sim.kit import settle
 from tests.sim.why.story import Story, run_story
@@ -188,6 +190,7 @@ def test_group_that_subscribes_to_no_topic() -> None:
     run_story(body)
 
 
+@pytest.mark.slow
 def test_idle_topic_is_a_note() -> None:
     def body(story: Story) -> None:
         story.produce(5)
@@ -206,7 +209,6 @@ def test_idle_topic_is_a_note() -> None:
 
 
 def test_unknown_group_is_an_error() -> None:
-    import pytest
 
     from kctl.client.broker_errors import ErrorCode
     from kctl.client.errors import BrokerError

@@ -45,6 +45,7 @@ def test_pages_have_no_date_and_no_path_of_this_machine() -> None:
     assert all_pages() == PAGES
 
 
+@pytest.mark.slow
 def test_manuals_and_completions_in_the_tree_are_up_to_date() -> None:
     check = [sys.executable, "tools/write_manuals.py", "--check"]
     done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=False)
