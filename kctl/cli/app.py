@@ -159,7 +159,7 @@ def main() -> int:
     try:
         interrupts.install()
         code = run(arguments, environment)
-    except Interrupted as e:  # before the command had begun, or when it had told how it ended
+    except Interrupted as e:  # before the command had begun, or when it had reported its end
         code = e.code
     interrupts.remove()
     _forget_closed_streams()
@@ -167,7 +167,7 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
-    """Run one command line and return its exit code; whatever happens, it is told in one line and a hint."""
+    """Run one command line and return its exit code; what failed is reported in one line and a hint."""
     arguments = rewrite(arguments)
     environment = environment._replace(program=program_of(arguments))
     environment.secrets.values = ()

@@ -33,7 +33,7 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
         if not key or not equals:
             raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint=where)
         if key in found:
-            raise click.BadParameter(f"{key!r} is there twice", param_hint=where)
+            raise click.BadParameter(f"{key!r} appears twice", param_hint=where)
         found[key] = value
     return found
 

@@ -13,7 +13,7 @@ FLUSH_BYTES = 64 * 1024
 
 
 class OutputClosed(Exception):
-    """Whoever read our stdout has left; there is nothing more to do, and nothing to say."""
+    """The reader of our stdout has left; there is nothing more to do or to print."""
 
 
 class RawStream(Protocol):

@@ -57,7 +57,7 @@ class WaitingInput(RawIOBase):
 
 
 class Secrets:
-    """The values of a run that nothing said on stderr and no trace may hold, whoever repeats them."""
+    """The values of a run that no message on stderr and no trace may contain, also where a broker repeats them."""
 
     def __init__(self) -> None:
         self.values: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Environment(NamedTuple):
     stderr_is_tty: bool = False
     columns: int = 80
     program: str = "kctl"
-    """How what is told on stderr begins: `kctl consume`, so that two in one pipe can be told apart."""
+    """How messages on stderr begin: `kctl consume`, so that two commands in one pipe can be distinguished."""
 
     @property
     def colour(self) -> bool:
@@ -126,7 +126,7 @@ class Environment(NamedTuple):
 
     @property
     def table_width(self) -> int | None:
-        """How wide a table may be: as the terminal; None where nobody looks at it."""
+        """How wide a table may be: as the terminal; None where no terminal shows it."""
         return self.size()[0] if self.stdout_is_tty else None
 
     def styled(self, text: str, style: str) -> str:
@@ -144,7 +144,7 @@ class Environment(NamedTuple):
             from kctl.cli.view.notices import coloured_notice  # rich: wanted on a terminal
 
             text = coloured_notice(text, is_error=is_error)
-        with suppress(OSError):  # nobody is there to read it
+        with suppress(OSError):  # stderr has no reader any more
             self.stderr.write(text + "\n")
             self.stderr.flush()
 

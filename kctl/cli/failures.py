@@ -100,7 +100,7 @@ SERDES_CODES: dict[type[BaseException], ExitCode] = {
 }
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What the system says to whoever writes where nothing can be written: mostly click, that of a help to stdout."""
+"""The system's errors where nothing can be written: mostly from click, which writes help to stdout."""
 
 JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.JobError: ExitCode.UNEXPECTED,

@@ -204,8 +204,8 @@ def _kafka_name(name: str) -> str:
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return the KCTL_* variables that mean nothing to kctl, in order.
 
-    They are told and not refused: a container platform makes such names itself (KCTL_SERVICE_HOST) where a service is
-    called kctl.
+    They are reported and not refused: a container platform makes such names itself (KCTL_SERVICE_HOST) where a service
+    is called kctl.
     """
     return sorted(
         name
@@ -225,7 +225,7 @@ def _of_login(jaas: str) -> list[str]:
 
     try:
         options = read_jaas(jaas).options
-    except ConfigError:  # told where the login is used; then no part of it is known
+    except ConfigError:  # reported where the login is used; then no part of it is known
         return []
     return [value for name, value in options.items() if is_secret(name)]
 

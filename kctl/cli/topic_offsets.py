@@ -38,7 +38,7 @@ class Trim(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets would be gone; at most so many records."""
+        """How many offsets would be gone; records at most."""
         return self.before - self.start
 
 

@@ -302,7 +302,7 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
 
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:
-    """Return the first key that is there twice, in words, or None."""
+    """Return the first key that appears twice, in words, or None."""
     if len(set(keys)) == len(keys):
         return None
     return one_line(f"{kind} {next(key for number, key in enumerate(keys) if key in keys[:number])}")

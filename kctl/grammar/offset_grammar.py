@@ -189,7 +189,7 @@ class _Parser:
         return max(0, (instant - _EPOCH) // _MILLISECOND)
 
     def _moved(self, match: re.Match[str], after: Position | None) -> int:
-        """Return the instant so long ago, or so long after the first bound."""
+        """Return the instant that lies a duration ago, or a duration after the first bound."""
         try:
             duration_ms = parse_duration_ms(match[2])
         except ValueError as e:

@@ -25,7 +25,7 @@ class Anchor(Enum):
 
 
 class Relative(NamedTuple):
-    """So many offsets after (or, negative, before) an anchor, in each partition."""
+    """A number of offsets after (or, negative, before) an anchor, in each partition."""
 
     anchor: Anchor
     shift: int = 0

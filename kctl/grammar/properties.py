@@ -16,7 +16,7 @@ _UNESCAPES = {written: "\\" + letter for letter, written in _ESCAPES.items()}
 
 
 def read_properties(source: str | bytes, name: str = "properties") -> dict[str, str]:
-    """Return the properties of a file's content, in its order; of a key that is there twice, the last value.
+    """Return the properties of a file's content, in its order; of a key that appears twice, the last value.
 
     Args:
         source: the content; bytes are UTF-8, or ISO 8859-1 where they are not valid UTF-8.

@@ -43,7 +43,7 @@ class TopicWords(NamedTuple):
 def parse_topics(words: Sequence[str]) -> TopicWords:
     """Return the topics that are meant.
 
-    Raises: ValueError: naming the word that is no topic, or the place at which its pattern is wrong.
+    Raises: ValueError: naming the word that is not a topic, or the place at which its pattern is wrong.
     """
     names, patterns = [], []
     for word in words:

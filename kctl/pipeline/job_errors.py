@@ -8,7 +8,7 @@ from kctl.client.errors import KafkaError
 
 
 class JobError(KafkaError):
-    """A job cannot go on; `hint` is one thing to try."""
+    """A job cannot continue; `hint` is one thing to try."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

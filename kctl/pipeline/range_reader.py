@@ -54,7 +54,7 @@ def read_range(
         properties: Kafka properties; default.api.timeout.ms is how long nothing may come, from the start or from the
             last data on, request.timeout.ms and socket.connection.setup.timeout.ms as everywhere.
         columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
-        fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading goes on with what is
+        fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading continues with what is
             there, and the range ends where the topic was deleted or recreated.
         pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
     Raises:
@@ -209,7 +209,7 @@ class RangeReader:
         return not self._fails and self._looks_without_topic > 0 and is_sure
 
     def _after_loss(self, position: int, timer: Timer) -> int:
-        """Go on at the first offset that is there; raise the error at hand where loss is one."""
+        """Continue at the first offset that is there; raise the error at hand where loss is one."""
         timer.update()
         first = self._consumer.beginning_offsets([self._tp], timer.remaining_ms / 1000)[self._tp]
         if self._fails:

@@ -54,7 +54,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets; at most so many records."""
+        """How many offsets; records at most."""
         return self.end_offset - self.start_offset
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Cut(NamedTuple):
     """How ranges are cut into smaller ones.
 
     Attributes:
-        min_partitions: at least so many ranges, by cutting the larger ones; 0: no more than there are.
+        min_partitions: the least number of ranges, by cutting the larger ones; 0: no more than there are.
         max_records: no range has more offsets; 0: no limit.
     """
 
@@ -288,7 +288,7 @@ def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
 
 
 def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
-    """Return the range in so many pieces; in fewer where it has fewer offsets."""
+    """Return the range in that number of pieces; in fewer where it has fewer offsets."""
     count = min(count, whole.size)
     bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
     return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]

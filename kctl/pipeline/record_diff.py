@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kctl.pipeline.fingerprints import Entry
 
 WINDOW = 30_000
-"""At worst 145 MB: all of both sides wait, and as many have waited in vain."""
+"""At worst 145 MB: all of both sides wait, and as many waited without a match."""
 MOST_SAMPLES = 10
 """Of each kind."""
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")

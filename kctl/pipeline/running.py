@@ -2,7 +2,7 @@
 
 `run_tasks` gives one Spark task to each item. What a task returns comes back as soon as it is done, and so does an
 error of the client: as data, because an error that is raised is tried again by Spark, and every attempt would spend the
-limits anew. Spark tries again only what its user cannot mean: a worker that died. Whatever waits here is a plain wait
+limits again. Spark tries again only what its user cannot mean: a worker that died. Whatever waits here is a plain wait
 of the main thread, so that a signal gets through; the calls into the JVM are made in daemon threads.
 Knows nothing of what tasks do. Shown by tests/pipeline/test_running.py.
 """
@@ -48,14 +48,14 @@ class Attempt(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a job is; told in the caller's thread.
+    """How far a job is; reported in the caller's thread.
 
     Attributes:
         phase: what is being done: `starting Spark`, `planning`, or the job's own word.
-        tasks_done, tasks_active, tasks: of this round; `tasks` is 0 while nobody knows.
+        tasks_done, tasks_active, tasks: of this round; `tasks` is 0 while it is unknown.
         lost_tasks: attempts that ended with their worker and were begun again.
         records: done so far, over all rounds.
-        lag: records between what is done and the end that was seen last; None where nobody knows.
+        lag: records between what is done and the end that was seen last; None where it is unknown.
     """
 
     phase: str
@@ -114,7 +114,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
     """A Spark of our own while the context lasts; on a cluster, its workers have been looked at.
 
     Its log is kept, and named in the error, only where something went wrong or a path was given.
-    Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises goes on.
+    Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises.
     """
     check_installed()
     check_reachable(options)
@@ -179,7 +179,7 @@ def watch(
     def run() -> None:
         try:
             outcome.append(action())
-        except BaseException as e:  # noqa: BLE001 - whatever it is, it is raised again by whoever waits
+        except BaseException as e:  # noqa: BLE001 - raised again in the thread that waits
             failure.append(e)
         finally:
             done.set()
@@ -226,7 +226,7 @@ def run_tasks(
         work: a function of a module that the workers can import.
         on_done, on_tick: called in this thread: with each result as it comes, and ten times a second.
     Raises:
-        SparkFailedError: Spark gave up: a worker died again and again, or the work raised what is a bug.
+        SparkFailedError: Spark failed the job: a worker died again and again, or the work raised what is a bug.
     """
     if not items:
         return RoundResult({}, [])
@@ -421,7 +421,7 @@ def _explained(error: Exception, log_path: Path | None) -> SparkFailedError:
     if python:
         return SparkFailedError(f"a task failed, which is a bug: {python[0][:500]}", where)
     return SparkFailedError(
-        f"Spark gave up: {last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]}", where
+        f"Spark failed the job: {last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]}", where
     )
 
 

@@ -113,7 +113,7 @@ def check_reachable(options: SessionOptions) -> None:
     python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
     if options.master.startswith("local"):
         if python and shutil.which(python) is None:
-            raise SparkSetUpError(f"the Python for tasks, {python}, is no program here", "--worker-python PATH")
+            raise SparkSetUpError(f"the Python for tasks, {python}, is not a program here", "--worker-python PATH")
         return
     refused = [_refusal(address) for address in options.master.removeprefix("spark://").split(",")]
     if all(refused):
@@ -124,7 +124,7 @@ def check_reachable(options: SessionOptions) -> None:
 
 
 def _refusal(address: str) -> str:
-    """Return why nobody can be talked to at host:port; empty when somebody can."""
+    """Return why no connection to host:port is possible; empty when one is."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), MASTER_S).close()

@@ -23,7 +23,7 @@ _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """A private folder for what a session needs on disk, gone afterwards; those that nobody has any more go first."""
+    """A private folder for what a session needs on disk, gone afterwards; those without an owner go first."""
     remove_abandoned(Path(tempfile.gettempdir()))
     folder, lock = _locked_folder()
     try:
@@ -36,7 +36,7 @@ def session_folder() -> Iterator[Path]:
 def log_beside(folder: Path) -> Path:
     """Return where the log of a session goes that is to be kept only if something goes wrong; made, for us alone.
 
-    It is told to the user, so it outlives its folder; while the folder is there it goes with it.
+    It is shown to the user, so it outlives its folder; while the folder is there it goes with it.
     """
     path = _log_of(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -82,7 +82,7 @@ def _locked_folder() -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another session's start removed it before it was locked
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            with suppress(OSError):  # no locks here: then nobody takes it for abandoned either
+            with suppress(OSError):  # no locks here: then it is never taken for abandoned either
                 fcntl.flock(lock, fcntl.LOCK_EX)
             if _is_there(folder, lock):
                 return folder, lock

@@ -1,7 +1,7 @@
 """The archive that a worker of Spark imports PySpark from: it costs every task a tenth of a second, unless forgotten.
 
 Before each task Spark has Python invalidate what its finders know. For every package that came out of an archive,
-Python up to 3.12 then reads the archive's whole directory anew; PySpark comes out of `pyspark.zip`, a dozen and more
+Python up to 3.12 then reads the archive's whole directory again; PySpark comes out of `pyspark.zip`, a dozen and more
 packages of it. Without those finders there is nothing to read, and imports make them again out of what is kept.
 Knows nothing of Kafka. Shown by tests/unit/pipeline/test_spark_archive.py.
 """

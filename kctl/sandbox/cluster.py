@@ -1,6 +1,6 @@
 """The cluster: nodes, topics, who leads what, groups, producer ids. State that all nodes share.
 
-It does no I/O; time comes from the scheduler that whoever runs it hands over. Shown by
+It does no I/O; time comes from the scheduler that its caller hands over. Shown by
 tests/unit/sandbox/test_topics.py.
 """
 
@@ -36,7 +36,7 @@ MAX_PARTITIONS = 10_000
 
 
 class TopicRefused(Exception):
-    """A topic is not created; `code` is what the client is told."""
+    """A topic is not created; `code` goes to the client."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -100,7 +100,7 @@ class Cluster:
         """Where time comes from.
 
         Raises:
-            IllegalStateError: nobody runs the cluster yet.
+            IllegalStateError: the cluster does not run yet.
         """
         if self._scheduler is None:
             raise IllegalStateError("the sandbox is neither served on sockets nor attached to a simulation")
@@ -315,6 +315,6 @@ class Cluster:
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 
     def new_producer_id(self) -> int:
-        """Return a producer id that nobody had before."""
+        """Return a producer id that was not used before."""
         self._next_producer_id += 1
         return self._next_producer_id - 1

@@ -1,4 +1,4 @@
-"""What a running sandbox can be told, as lines of words: one table of commands, each with its arguments.
+"""The commands of a running sandbox, as lines of words: one table of commands, each with its arguments.
 
 `carry_out` takes one line, wherever it came from (control_socket.py brings them in); it knows no socket.
 Shown by tests/unit/sandbox/test_commands.py.

@@ -215,7 +215,7 @@ class BrokerConnection:
         self._serve()
 
     def thaw(self) -> None:
-        """Go on with requests that waited for the node to move again."""
+        """Continue with requests that waited for the node to move again."""
         self._serve()
 
     # --- the end ----------------------------------------------------------------------------------------------------

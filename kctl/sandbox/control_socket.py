@@ -115,7 +115,7 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
     """Tell a sandbox a command and return why it was not carried out, or None.
 
     Raises:
-        OSError: nobody listens there, or no answer came within `patience_s`.
+        OSError: no sandbox listens there, or no answer came within `patience_s`.
         ValueError: the words do not fit into a line, or are no command.
     """
     if " ".join(words).encode().split() == [STATUS]:

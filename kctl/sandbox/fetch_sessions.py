@@ -1,6 +1,6 @@
 """What one node remembers of its fetchers, so that they name only what changed. Source: KIP-227.
 
-A session holds the partitions of a fetcher, what it asked for each, and what it was last told of each. Its epoch rises
+A session holds the partitions of a fetcher, what it asked for each, and what was last sent of each. Its epoch rises
 with every fetch; a fetch that names another epoch has lost an answer. It decides what is asked and what of the answer
 is left out; it reads no partition. Kafka keeps eight caches with an eighth of the slots each, here there is one.
 Shown by tests/unit/sandbox/test_fetch_sessions.py and tests/conformance/test_sandbox_fetch_against_kafka.py.
@@ -151,7 +151,7 @@ class _Incremental(FetchContext):
                 continue
             news.append((wanted, data))
             if data.records:
-                # What was served goes to the end, so that a small limit starves nobody.
+                # What was served goes to the end, so that a small limit starves no partition.
                 session.partitions[wanted.key] = session.partitions.pop(wanted.key)
         return Answered(session.session_id, news)
 
@@ -218,7 +218,7 @@ class FetchSessions:
         return _Incremental(session, name_of)
 
     def open(self, answers: list[Answer], uses_topic_ids: bool) -> _Session | None:
-        """Return a new session that knows what it was just told, or None where there is no slot for it."""
+        """Return a new session that knows what was just sent, or None where there is no slot for it."""
         if len(self._sessions) >= self._slots and not self._evict_for(len(answers)):
             return None
         session = _Session(self._new_id(), uses_topic_ids, self._now_ms())
@@ -231,7 +231,7 @@ class FetchSessions:
         return session
 
     def _evict_for(self, size: int) -> bool:
-        """Give up an idle session, or else a session that is old enough and smaller than the new one."""
+        """Evict an idle session, or else a session that is old enough and smaller than the new one."""
         if not self._sessions:
             return False
         idlest = min(self._sessions.values(), key=lambda session: session.used_at_ms)

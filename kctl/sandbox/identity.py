@@ -154,5 +154,5 @@ class Identity:
 
     @property
     def session_lifetime_ms(self) -> int:
-        """What the client is told about the session that has just begun; 0 where it does not end."""
+        """The lifetime that the client gets with the session that has just begun; 0 where it does not end."""
         return self._max_session_ms if self.is_authenticated else 0

@@ -163,7 +163,7 @@ class PartitionLog:
         self._base_offsets = [batch.header.base_offset for batch in batches]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Take note that a leader of `epoch` goes on from here."""
+        """Take note that a leader of `epoch` continues from here."""
         self.epochs.begin(epoch, self.end_offset)
 
     # --- cleanup ----------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class PartitionLog:
     def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
         """Return the aborted transactions that reach into a read of `read_bytes` from `offset` on.
 
-        Like Kafka, it goes by an index with an entry each 4 KiB: some that begin a little behind the read are told too.
+        Like Kafka, it goes by an index with an entry each 4 KiB: some that begin a little behind the read count too.
         """
         first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
         if first == len(self._aborted):

@@ -1,7 +1,7 @@
 """One partition: its log, who leads it, who follows, how far, and what counts as committed.
 
 One log, the leader's, serves all replicas: each follower sees it up to where it stands. What the replicas in sync all
-have is committed: the high watermark. A new leader goes on where it stood; what it lacks is lost. Time and protocol
+have is committed: the high watermark. A new leader continues where it stood; what it lacks is lost. Time and protocol
 are not known here: replication.py says when followers move.
 Shown by tests/unit/sandbox/test_partition.py and tests/unit/sandbox/test_replication.py.
 
@@ -22,7 +22,7 @@ class Stand:
         offset: where it stands.
         is_out: it is out of sync, whatever it has.
         is_overdue: it is out of sync as soon as it lacks anything (replica.lag.time.max.ms has passed).
-        is_logged, is_frozen: why it stands: it was told to, or its node stands still.
+        is_logged, is_frozen: why it stands still: by a command, or because its node does.
     """
 
     __slots__ = ("is_frozen", "is_logged", "is_out", "is_overdue", "offset")
@@ -113,7 +113,7 @@ class Partition:
         """Let a follower stand where it is, out of sync.
 
         Raises:
-            ValueError: the node is no follower.
+            ValueError: the node is not a follower.
         """
         stand = self.lag(node_id)
         if not stand.is_out:
@@ -124,10 +124,10 @@ class Partition:
         """Let a follower stand where it is, in sync until it is found to be overdue.
 
         Raises:
-            ValueError: the node is no follower.
+            ValueError: the node is not a follower.
         """
         if node_id not in self.replicas or node_id == self.leader_id:
-            raise ValueError(f"node {node_id} is no follower of {self.topic_name}-{self.index}")
+            raise ValueError(f"node {node_id} is not a follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
         stand.is_logged = True
         return stand
@@ -156,7 +156,7 @@ class Partition:
             self.log.wake()
 
     def release(self, node_id: int) -> None:
-        """Let a follower that was told to stand catch up."""
+        """Let a follower that stood still by a command catch up."""
         stand = self._stands.get(node_id)
         if stand is not None:
             stand.is_logged = False

@@ -61,7 +61,7 @@ class Producer:
         return last.base_offset + (last.last_sequence - last.base_sequence) % _SEQUENCES
 
     def enter(self, epoch: int) -> None:
-        """Go on in `epoch`; sequences start over in a new one."""
+        """Continue in `epoch`; sequences start over in a new one."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()

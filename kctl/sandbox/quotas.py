@@ -53,7 +53,7 @@ class Quotas:
         self._accounts: dict[Limit, _Account] = {}
 
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
-        """Let each client take so many bytes a second, or with None as many as it likes; all begin anew.
+        """Limit the bytes a second of each client, or with None do not; all counts start again.
 
         Raises:
             ValueError: the rate is not 1 to `MAX_RATE`.

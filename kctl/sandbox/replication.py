@@ -32,12 +32,12 @@ class Replication:
         """Let a follower copy nothing more; it is excused for replica.lag.time.max.ms.
 
         Raises:
-            ValueError: the node is no follower.
+            ValueError: the node is not a follower.
         """
         self._watch(partition, node_id, partition.lag(node_id))
 
     def look(self, partition: Partition) -> None:
-        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer go on.
+        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer continue.
 
         These wait for their leader, if that stands still.
         """
@@ -59,7 +59,7 @@ class Replication:
             for partition in topic.partitions.values():
                 if len(partition.replicas) > 1:
                     self.look(partition)
-                    partition.log.wake()  # a leader that goes on is copied from again
+                    partition.log.wake()  # a leader that continues is copied from again
 
 
 class _LateCopies:
@@ -87,7 +87,7 @@ class _LateCopies:
         if self._partition.leader_epoch != leader_epoch:
             return
         if self._is_leader_frozen:
-            self._ordered = (-1, -1)  # once more when it goes on
+            self._ordered = (-1, -1)  # once more when it continues
             return
         self._partition.copy(end_offset)
 

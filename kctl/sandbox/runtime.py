@@ -39,7 +39,7 @@ class Wire(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether the client leaves so much unread that nothing more should be written; `Endpoint.writable` ends it."""
+        """Whether the client has more unread than should be written before it reads; `Endpoint.writable` ends it."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -60,7 +60,7 @@ class Wire(Protocol):
 
 
 class Endpoint(Protocol):
-    """The broker's end of one connection, fed by whoever owns the socket."""
+    """The broker's end of one connection, fed by the owner of the socket."""
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the client, in order."""

@@ -1,4 +1,4 @@
-"""Sandbox: what its users hold. It is run on sockets (`serve`) or in virtual time (`attach`), and told what to do.
+"""Sandbox: what its users hold. It runs on sockets (`serve`) or in virtual time (`attach`); its methods control it.
 
     with Sandbox(nodes=3, topics={"t": 3}).serve() as served:      # sockets, one thread
         use(served.bootstrap)
@@ -6,7 +6,7 @@
 
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
 
-Everything here may be called from any thread: it is carried out by whoever runs the cluster.
+Everything here may be called from any thread: the thread that runs the cluster carries it out.
 Shown by tests/loopback/sandbox and tests/sim/sandbox.
 """
 
@@ -84,7 +84,7 @@ class Sandbox:
         Args:
             host: the address to listen on.
             port: node i listens on `port` + i - 1; 0 lets the system choose.
-            advertised_host: what clients are told to connect to; `host` by default.
+            advertised_host: the host in the metadata of clients; `host` by default.
         Raises:
             OSError: an address cannot be listened on.
         """
@@ -184,18 +184,18 @@ class Sandbox:
 
         Raises:
             KeyError: no such topic or partition.
-            ValueError: the node is no follower.
+            ValueError: the node is not a follower.
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].hold(node_id))
 
     def lag_follower(self, topic: str, partition: int, node_id: int) -> None:
         """Let a follower copy nothing more, and count as in sync for replica.lag.time.max.ms.
 
-        For so long acks=all waits for it. If it is made the leader meanwhile, what it lacks is lost, which was
+        Until then acks=all waits for it. If it is made the leader meanwhile, what it lacks is lost, which was
         acknowledged to acks=1 alone.
         Raises:
             KeyError: no such topic or partition.
-            ValueError: the node is no follower.
+            ValueError: the node is not a follower.
         """
         cluster = self.cluster
         self._do(lambda: cluster.replication.lag(cluster.topics[topic].partitions[partition], node_id))
@@ -271,7 +271,7 @@ class Sandbox:
         self._do(lambda: self.cluster.topics[topic].partitions[partition].log.producers.expire())
 
     def limit(self, quota: Quota, bytes_per_s: int | None, *, node_id: int | None = None) -> None:
-        """Limit what each client may produce or fetch a second; who takes more is told so and muted.
+        """Limit what each client may produce or fetch a second; a client above it is throttled and muted.
 
         Args:
             quota: what is limited.
@@ -352,7 +352,7 @@ class Sandbox:
 
 
 def failing_api(api: str) -> int:
-    """Return the key of an API that can be told to fail.
+    """Return the key of an API that can be made to fail.
 
     Raises:
         ValueError: the sandbox has no such API, or its answers have no error codes.

@@ -20,7 +20,7 @@ _REMEMBERED = 16_384
 
 
 class TelemetryRefused(Exception):
-    """A request is refused; `code` is what the client is told."""
+    """A request is refused; `code` goes to the client."""
 
     def __init__(self, code: ErrorCode, why: str) -> None:
         super().__init__(why)

@@ -63,7 +63,7 @@ class TlsEnd:
         self._flush()
 
     def close(self) -> None:
-        """Say goodbye in TLS, then close."""
+        """Send close_notify, then close."""
         self._channel.shutdown()
         self._flush()
         self._wire.close()

@@ -1,4 +1,4 @@
-"""Ids that are the same in each run: they must not depend on chance that nobody seeded.
+"""Ids that are the same in each run: they must not depend on unseeded random numbers.
 
 Shown by tests/unit/sandbox/test_topics.py.
 """

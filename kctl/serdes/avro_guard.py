@@ -15,7 +15,7 @@ MOST_DEPTH = 500
 MOST_LEVELS = 32
 """Of a schema that is not recursive; one with more has a guard."""
 MOST_VALUES, MOST_VALUES_A_BYTE = 100_000, 8
-"""In data of some length: so many, and so many more for each byte."""
+"""In data of some length: a base, and a number for each byte."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 

@@ -155,7 +155,7 @@ class ProtobufCodec:
         """Return a JSON value as a message. Raises: EncodeError: it does not fit."""
         descriptor = self._message or self.indexed((0,))
         if isinstance(value, list):  # taken for an empty message by the library
-            raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is no message")
+            raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is not a message")
         try:
             message = self._factory.GetMessageClass(descriptor)()
             self._json.ParseDict(value, message, descriptor_pool=self._pool, max_recursion_depth=MOST_DEPTH)

@@ -1,6 +1,6 @@
 """What kctl produces while leaders of three real brokers are killed and frozen, one at a time, with acks=all.
 
-Nothing that was acknowledged is missing, nothing is there twice, each partition keeps its order, and what is told as
+Nothing that was acknowledged is missing, nothing appears twice, each partition keeps its order, and what is told as
 certainly not written is not there; transactions are seen whole or not at all by Java's read_committed consumer. Five
 producers run at once under the same blows: two processes and a library that write numbers, one of the processes with so
 little time that it loses some; processes that write transactions; a program that copies a topic exactly once.

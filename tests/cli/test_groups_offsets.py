@@ -43,10 +43,10 @@ OUTSIDE_0, OUTSIDE_1 = "is outside of the log (0 to 10)", "is outside of the log
         (["--shift-by", "2"], [(0, 4, 6, None), (1, 3, 3, f"5 {OUTSIDE_1}")]),
         (["--shift-by", "-4"], [(0, 4, 0, None), (1, 3, 0, f"-1 {OUTSIDE_1}")]),
         (["--to-datetime", "2023-11-14T22:13:22Z"], [(0, 4, 2, None), (1, 3, 2, None)]),
-        (["--to-datetime", "1700000005000"], [(0, 4, 5, None), (1, 3, 3, "no record that late: the end")]),
+        (["--to-datetime", "1700000005000"], [(0, 4, 5, None), (1, 3, 3, "no record at or after that time: the end")]),
         (["--by-duration", "36500d"], [(0, 4, 0, None), (1, 3, 0, None)]),
-        (["--by-duration", "PT1H"], [(0, 4, 10, "no record that late: the end"),
-                                     (1, 3, 3, "no record that late: the end")]),
+        (["--by-duration", "PT1H"], [(0, 4, 10, "no record at or after that time: the end"),
+                                     (1, 3, 3, "no record at or after that time: the end")]),
     ],
 )  # fmt: skip
 def test_each_aim(bootstrap: str, topic: str, group: str, aim: list[str], expected: list[tuple[object, ...]]) -> None:

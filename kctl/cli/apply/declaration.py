@@ -85,7 +85,7 @@ def _declaration(root: Node) -> Declaration:
     for node in _items(fields["topics"], "topics") if "topics" in fields else ():
         topic = _topic(node)
         if topic.name in topics:
-            raise YamlRefused(node.line, f"topic {topic.name} is there twice")
+            raise YamlRefused(node.line, f"topic {topic.name} appears twice")
         topics[topic.name] = topic
     rules = None if "acls" not in fields else list(dict.fromkeys(map(_rule, _items(fields["acls"], "acls"))))
     return Declaration(topics if "topics" in fields else None, rules)

@@ -153,7 +153,7 @@ class _Reader:
             if not isinstance(key, Scalar):
                 raise YamlRefused(key.line, "a key is a list or mapping")
             if key.text in made.fields:
-                raise YamlRefused(key.line, f"{shown(key.text)} is there twice, first in line {made.lines[key.text]}")
+                raise YamlRefused(key.line, f"{shown(key.text)} appears twice, first in line {made.lines[key.text]}")
             made.lines[key.text] = key.line
             made.fields[key.text] = self._node(next(self._events))
         return made

@@ -58,7 +58,7 @@ Records = Annotated[
 
 
 class Load(NamedTuple):
-    """What every kind of measurement is told: the size of the records, and where they go."""
+    """What every kind of measurement needs: the size of the records, and where they go."""
 
     record_size: str
     topic: str | None

@@ -28,7 +28,7 @@ class Latencies:
         self.longest_us = max(self.longest_us, duration_us)
 
     def percentile_us(self, percent: float) -> int | None:
-        """Return the duration that so many percent do not exceed (nearest rank); None where there is none."""
+        """Return the duration that the given percentage does not exceed (nearest rank); None where there is none."""
         if not self.count:
             return None
         rank = max(1, -(-self.count * percent // 100))

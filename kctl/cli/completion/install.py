@@ -14,7 +14,7 @@ _HEAD_BYTES = 1000
 
 
 def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> None:
-    """Write a script; whoever reads it meanwhile has the old one or the new one.
+    """Write a script; a shell that reads it meanwhile has the old one or the new one.
 
     Args: mark: what a file that may be replaced has among its first lines; with `force` any may.
     Raises: CommandError: somebody else's file is there, or it cannot be written.

@@ -38,8 +38,8 @@ class ReadRequest(NamedTuple):
         partitions: only these; empty: all.
         group: whom to share with; None: alone.
         isolation: isolation.level, where it was given.
-        tail: the newest so many; None: by `specs`.
-        follow: go on after them.
+        tail: how many of the newest records; None: by `specs`.
+        follow: continue after them.
         records, idle_ms, prefetch_bytes: limits, where they were given.
         decodes: keys or values are decoded, so that a schema registry may be wanted.
     """

@@ -1,4 +1,4 @@
-"""What is told of a consumer's end: what was not committed or not left, why, and the exit code of that.
+"""The report on a consumer's end: what was not committed or not left, why, and the exit code of that.
 
 Shown by tests/unit/cli/consume/test_end.py and tests/cli/test_consume_ranges.py.
 """

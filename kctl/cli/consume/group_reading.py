@@ -81,7 +81,7 @@ class GroupReading(Reading, RebalanceListener):
         self._specs = specs
         self._exit_at_end = exit_at_end
         partitions = [TopicPartition(topic, 0) for topic in topics.names if partitions_of(self._consumer, topic)]
-        self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # is there a coordinator; are we let in
+        self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # no coordinator, or no right?
         self._consumer.subscribe(topics.as_pattern() if topics.patterns else topics.names, self)
 
     @property
@@ -252,7 +252,7 @@ class GroupReading(Reading, RebalanceListener):
         try:
             super()._write(chunk)
         except BaseException:
-            self._written_to.clear()  # some of it may never have left: whoever reads next gets it again
+            self._written_to.clear()  # some of it may never have left: the next member gets it again
             raise
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
@@ -280,8 +280,8 @@ class GroupReading(Reading, RebalanceListener):
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
         """Try what failed again with the next commit, unless a newer one is on its way or somebody else had it since.
 
-        A partition that was lost and came back goes on where the group had it committed, which may be further: what an
-        earlier commit says of it would take the group back.
+        A partition that was lost and came back continues where the group had it committed, which may be further: what
+        an earlier commit says of it would take the group back.
         """
         self.commit_error = error
         if error is not None:

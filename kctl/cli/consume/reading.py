@@ -27,14 +27,14 @@ from kctl.grammar.durations import show_duration
 IDLE_MS = 500
 """How often an idle consumer looks whether its reader has left."""
 TELL_AFTER_MS = 2000
-"""A rest is reported after so long, a fault after FAULT_AFTER_MS, and again after REPEAT_MS, twice that, and so on."""
+"""A rest is reported after this time, a fault after FAULT_AFTER_MS, again after REPEAT_MS, twice that, and so on."""
 FAULT_AFTER_MS = 1000
 CALM_MS = 2000
 """A fault that comes back within this has lasted all the time: what is tried again looks well between two attempts."""
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 WRITE_RECORDS = 2000
 BULK_BYTES = 512 * 1024
-"""After so much more is likely to come: memory that is freed is kept for it."""
+"""From here on more is likely to come: memory that is freed is kept for it."""
 FOREVER = 2**63 - 1
 
 
@@ -42,8 +42,8 @@ class Limits(NamedTuple):
     """What ends a reading, besides the ends of its partitions.
 
     Attributes:
-        records: so many were written.
-        idle_ms: so long nothing came.
+        records: stop after this number.
+        idle_ms: stop after this time without a record.
     """
 
     records: int = FOREVER
@@ -71,13 +71,13 @@ class Reading:
         self._is_bounded = False
         """Whether the reading ends with the last of them."""
         self._expected: dict[TopicPartition, int] = {}
-        """Where each partition goes on, unless its offsets are reset."""
+        """Where each partition continues, unless its offsets are reset."""
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._rate = Rate()
         self._rest = Timer(self._clock, FOREVER_MS)
         """Since something was fetched."""
         self._silence = Timer(self._clock, FOREVER_MS)
-        """Since something was written, or a reason not to was told."""
+        """Since something was written, or a reason not to was reported."""
         self._filtered = 0
         """Records left out since something was written."""
         self._told = ""
@@ -156,8 +156,8 @@ class Reading:
         """Write what comes until there is nothing more to write; flush whenever nothing is there at once.
 
         Raises:
-            OutputClosed: whoever read the output has left.
-            ApiTimeout: an end or a limit of records is not reached, and for so long nothing has come.
+            OutputClosed: the reader of the output has left.
+            ApiTimeout: an end or a limit of records is not reached, and nothing has come for that time.
         """
         try:
             self._rest = Timer(self._clock, FOREVER_MS)
@@ -220,7 +220,7 @@ class Reading:
         self._note_reset(tp, chunk.fetch_offset)
         end = self._ends.get(tp, FOREVER)
         reader = chunk.reader(end)
-        reader.count = already = self.written  # so that %i goes on counting
+        reader.count = already = self.written  # so that %i continues counting
         while not reader.exhausted and self.written < self._limits.records:
             self._out.write(self._output.read(reader, chunk, min(WRITE_RECORDS, self._limits.records - self.written)))
             self.written = max(already, reader.count)
@@ -270,7 +270,7 @@ class Reading:
             self._consumer.assign([each for each in self._consumer.assignment if each != tp])
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
-        """Tell when a partition does not go on where it was to: those offsets are gone."""
+        """Tell when a partition does not continue where it was to: those offsets are gone."""
         expected = self._expected.get(tp, offset)
         if offset == expected:
             return

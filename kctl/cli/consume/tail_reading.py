@@ -27,7 +27,7 @@ STRAGGLER_MS = 3000
 """How long partitions that do not respond are waited for."""
 TAIL = Range(START, END)
 _WIDEN = 4
-"""A window that holds too few records, for compaction or markers took the others, becomes so many times as wide."""
+"""A window with too few records, because compaction or markers took the others, becomes this many times as wide."""
 
 
 MOST_HELD_BYTES = 256 * 1024 * 1024
@@ -56,7 +56,7 @@ class TailReading(Reading):
 
         Args:
             count: how many records over all partitions, at most MOST_TAIL of `kctl consume`.
-            follows: go on with what comes after them.
+            follows: continue with what comes after them.
         """
         self._count = count
         self._follows = follows
@@ -70,7 +70,7 @@ class TailReading(Reading):
         """Why partitions were left out."""
 
     def follow(self) -> None:
-        """Read backwards in windows until each holds enough, write the newest, and go on after them where wanted."""
+        """Read backwards in windows until each holds enough, write the newest, and continue after them where wanted."""
         self._wait_for_bounds()
         width = self._count
         windows = self._windows(self._found_bounds, width)

@@ -9,7 +9,7 @@ from kctl.client.errors import ApiTimeout
 from kctl.grammar.topics import TopicWords
 
 LOOK_S = 1.0
-"""Limit of one look while reading: reading goes on beside it only as far as was fetched ahead."""
+"""Limit of one look while reading: reading continues beside it only as far as was fetched ahead."""
 LOOK_EVERY_MS = 30_000
 
 

@@ -157,9 +157,9 @@ CALL_FAULTS = (
     ),
     Fault(
         49,
-        "Limits that cannot both hold",
+        "Limits that contradict each other",
         ExitCode.USAGE,
-        "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# cannot both hold: ...",
+        "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# contradict each other: ...",
         "",
         "For example --connect-timeout above socket.connection.setup.timeout.max.ms. It is refused before anything is "
         "done, with both values. (A --connect-timeout above --api-timeout is cut by that instead.)",

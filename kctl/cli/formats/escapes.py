@@ -38,7 +38,7 @@ def parse_delimiter(text: str) -> bytes:
     """
     delimiter = parse_literal(text)
     if not delimiter:
-        raise ValueError("an empty text separates nothing")
+        raise ValueError("a separator has at least one character")
     return delimiter
 
 

@@ -21,7 +21,7 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
     Nothing without rows: neither a heading.
 
     Args: width: of the terminal it is for; where the table is wider, each row becomes a block of names and values.
-        None: nobody looks at it, and columns are counted in characters.
+        None: no terminal shows it, and columns are counted in characters.
     """
     if not rows:
         return
@@ -39,7 +39,7 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
 
 
 def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
-    """Yield `name  value` lines; what is too long for the width goes on below its beginning.
+    """Yield `name  value` lines; what is too long for the width continues below its beginning.
 
     Args: longest: characters of the longest name, where other blocks are to stand in line with this one.
     """

@@ -9,7 +9,7 @@ _SHOWN_AROUND = 30
 
 
 class LayoutError(ValueError):
-    """Something inside a template's brackets is not understood; whoever knows the whole template points at it."""
+    """Something inside a template's brackets is not understood; the caller, with the whole template, points at it."""
 
     def __init__(self, problem: str, position: int, length: int = 1) -> None:
         super().__init__(problem)

@@ -50,7 +50,7 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
 def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     """Return the offsets of a group in a file; lines of other groups are passed over.
 
-    Raises: CommandError: it cannot be read, or says something that is no offset; names the place.
+    Raises: CommandError: it cannot be read, or says something that is not an offset; names the place.
     """
     try:
         content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
@@ -115,7 +115,7 @@ def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
     for number, entry in enumerate(entries):
         place = f"{name} offsets[{number}]"
         if not isinstance(entry, dict):
-            raise _bad(place, "it is no object with topic, partition and offset")
+            raise _bad(place, "it is not an object with topic, partition and offset")
         if entry.get("group", group_id) == group_id:
             yield (place, entry.get("topic"), entry.get("partition"), entry.get("offset"))
 
@@ -124,16 +124,16 @@ def _checked(name: str, entries: Iterable[Entry]) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for place, topic, partition, offset in entries:
         if not isinstance(topic, str) or not topic:
-            raise _bad(place, f"{topic!r} is no topic")
+            raise _bad(place, f"{topic!r} is not a topic")
         if not _is_within(partition, LARGEST_PARTITION):
-            raise _bad(place, f"{partition!r} is no partition")
+            raise _bad(place, f"{partition!r} is not a partition")
         if not _is_within(offset, LARGEST_OFFSET):
-            raise _bad(place, f"{offset!r} is no offset")
+            raise _bad(place, f"{offset!r} is not an offset")
         assert isinstance(partition, int)
         assert isinstance(offset, int)
         key = TopicPartition(topic, partition)
         if found.get(key, offset) != offset:
-            raise _bad(place, f"{key} stands there twice, with {found[key]} and {offset}")
+            raise _bad(place, f"{key} appears twice, with {found[key]} and {offset}")
         found[key] = offset
         if len(found) > MOST_PARTITIONS:
             raise _bad(name, f"there are more than {MOST_PARTITIONS} partitions in it")

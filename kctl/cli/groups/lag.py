@@ -51,7 +51,7 @@ def partition_lags(
 ) -> dict[str, list[PartitionLag]]:
     """Return for each group the partitions that it has committed or that a member has.
 
-    Args: wanted: partition numbers by topic; only these are told of, and also those without a commit.
+    Args: wanted: partition numbers by topic; only these are reported, and also those without a commit.
     Raises: KafkaError: the offsets of a group cannot be had at all.
     """
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}

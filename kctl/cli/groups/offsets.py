@@ -27,7 +27,7 @@ def reset_offsets(
     common: Common,
     group: Group,
     topics: Topics = None,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record there is.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record.")] = False,
     to_latest: Annotated[
         bool, typer.Option("--to-latest", help="To the end: all records that exist are skipped.")
     ] = False,
@@ -43,7 +43,7 @@ def reset_offsets(
     ] = None,
     to_datetime: Annotated[
         str | None,
-        typer.Option("--to-datetime", metavar="TIME", help="To the first record at or after a time (UTC if unsaid)."),
+        typer.Option("--to-datetime", metavar="TIME", help="To the first record at or after a time (UTC)."),
     ] = None,
     by_duration: Annotated[
         str | None,

@@ -82,7 +82,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
 
     def aim(place: Place) -> tuple[int, str]:
         offset = found[place.partition].offset
-        return (offset, "") if offset >= 0 else (place.end, "no record that late: the end")
+        return (offset, "") if offset >= 0 else (place.end, "no record at or after that time: the end")
 
     return aim
 

@@ -19,7 +19,7 @@ NumberReader = Callable[[InputBytes, str], int]
 
 
 class TextReader(NamedTuple):
-    """How a text is read: how many bytes it has for so many bytes of data, and how it becomes them."""
+    """How a text is read: how many bytes it has for N bytes of data, and how it becomes them."""
 
     size: Callable[[int], int]
     decode: Callable[[bytes], bytes]

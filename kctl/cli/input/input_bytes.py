@@ -82,7 +82,7 @@ class InputBytes:
         return taken
 
     def read(self, size_bytes: int) -> bytes | None:
-        """Return so many bytes; None, and nothing passed, where the input is shorter. The caller bounds the size."""
+        """Return the next N bytes; None, and nothing passed, where the input is shorter. The caller bounds the size."""
         while len(self._buffer) - self._at < size_bytes:
             if not self._read():
                 return None

@@ -35,7 +35,7 @@ class Inputs:
 
     @property
     def total_bytes(self) -> int | None:
-        """How much there is to read; None where nobody knows."""
+        """How much there is to read; None where that is unknown."""
         total = 0
         for name in self._names:
             try:

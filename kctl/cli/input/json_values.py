@@ -17,7 +17,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 
 
 class JsonError(ValueError):
-    """Something is no JSON, or not what it should be; `at`: the byte of it."""
+    """Something is not valid JSON, or not what it should be; `at`: the byte of it."""
 
     def __init__(self, problem: str, at: int = 0) -> None:
         super().__init__(problem)
@@ -83,11 +83,11 @@ def parse_json(data: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
     except json.JSONDecodeError as e:
-        raise JsonError(f"no JSON: {e.msg[:1].lower()}{e.msg[1:]}", len(text[: e.pos].encode())) from None
+        raise JsonError(f"not valid JSON: {e.msg[:1].lower()}{e.msg[1:]}", len(text[: e.pos].encode())) from None
     except JsonError:
         raise
     except (ValueError, RecursionError) as e:
-        raise JsonError(f"JSON that is not taken: {e}") from None
+        raise JsonError(f"unsupported JSON: {e}") from None
 
 
 def bytes_of(value: Any) -> bytes | None:
@@ -101,12 +101,12 @@ def bytes_of(value: Any) -> bytes | None:
         try:
             return value.encode()
         except UnicodeEncodeError:
-            raise JsonError("half of a surrogate pair stands for no bytes: write them as base64") from None
+            raise JsonError("half of a surrogate pair is not text: write its bytes as base64") from None
     if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
         try:
             return b64decode(value["base64"], validate=True)
         except (binascii.Error, ValueError) as e:
-            raise JsonError(f"no base64: {e}") from None
+            raise JsonError(f"not valid base64: {e}") from None
     raise JsonError(f'wants text, null or {{"base64":"..."}}, not {show_json(value)}')
 
 
@@ -121,9 +121,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise JsonError(f"{json.dumps(twice)} is there twice")
+        raise JsonError(f"{json.dumps(twice)} appears twice")
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise JsonError(f"{name} is no JSON")
+    raise JsonError(f"{name} is not valid JSON")

@@ -24,7 +24,7 @@ FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers"
 OF_THE_UNDELIVERED = ("cause", "perhaps_written")
 """Further fields that `--undelivered` writes; they are not read."""
 ROOM = 8
-"""A line may be so many times max.request.size: base64 and escapes take more than bytes do."""
+"""A line may be this many times max.request.size: base64 and escapes take more than bytes do."""
 
 _MOST_PARTITION = 2**31 - 1
 _MOST_TIMESTAMP = 2**63 - 1

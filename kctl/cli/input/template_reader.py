@@ -21,7 +21,7 @@ from kctl.cli.input.json_values import JsonError, JsonScan, bytes_of, parse_json
 from kctl.client.records import Header
 
 ROOM = 8
-"""A text may be so many times max.request.size: hex, base64 and escapes take more than bytes do."""
+"""A text may be this many times max.request.size: hex, base64 and escapes take more than bytes do."""
 
 _LENGTHS = {Verb.TOPIC_BYTES: Verb.TOPIC, Verb.KEY_BYTES: Verb.KEY, Verb.VALUE_BYTES: Verb.VALUE}
 _TEXTS = {text: length for length, text in _LENGTHS.items()}
@@ -65,7 +65,7 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
     if field.verb is Verb.ATTRIBUTE or field.form in ("go", "strftime", "unpack"):
         return f"%{letter}{{{field.form or '...'}}} can be written, not read back"
     if _has(before, field.verb):
-        return f"%{letter} is there twice"
+        return f"%{letter} appears twice"
     text = _LENGTHS.get(field.verb)
     if text is not None and _has(before, text):
         return f"%{letter} must stand before %{text.value}, whose length it is"
@@ -271,7 +271,7 @@ def _decoded(stream: InputBytes, at: int, what: str, form: str, decode: Callable
     try:
         return decode(text)
     except ValueError as e:
-        raise stream.bad(f"{what} is no {form}: {e}", at) from None
+        raise stream.bad(f"{what} is not valid {form}: {e}", at) from None
 
 
 def _record(place: str, found: _Found) -> InputRecord:

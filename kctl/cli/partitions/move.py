@@ -58,7 +58,7 @@ class Wanted(NamedTuple):
     dry_run: bool
 
     def command(self, flag: str) -> str:
-        """Return the command line that goes on with the move, or cancels it."""
+        """Return the command line that continues with the move, or cancels it."""
         try:
             is_file = stat.S_ISREG(self.path.stat().st_mode)
         except OSError:

@@ -79,19 +79,19 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     for number, entry in enumerate(document["partitions"]):
         place = f"{name} partitions[{number}]"
         if not isinstance(entry, dict):
-            raise _bad(place, "it is no object with topic, partition and replicas")
+            raise _bad(place, "it is not an object with topic, partition and replicas")
         topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
         if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME or not topic.isprintable():
-            raise _bad(place, f"{_shown(topic)} is no topic")
+            raise _bad(place, f"{_shown(topic)} is not a topic")
         if not isinstance(partition, int) or not _is_number(partition):
-            raise _bad(place, f"{_shown(partition)} is no partition")
+            raise _bad(place, f"{_shown(partition)} is not a partition")
         if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
-            raise _bad(place, f"{_shown(replicas)} is no list of broker ids")
+            raise _bad(place, f"{_shown(replicas)} is not a list of broker ids")
         key = TopicPartition(topic, partition)
         if len(set(replicas)) < len(replicas):
             raise _bad(place, f"{key} has a broker twice: {_shown(replicas)}")
         if key in found:
-            raise _bad(place, f"{key} is there twice")
+            raise _bad(place, f"{key} appears twice")
         _check_log_dirs(place, key, entry.get("log_dirs") or [])
         found[key] = tuple(replicas)
     return found
@@ -99,7 +99,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
 
 def _check_log_dirs(place: str, key: TopicPartition, log_dirs: object) -> None:
     if not isinstance(log_dirs, list):
-        raise _bad(place, f"{_shown(log_dirs)} is no list of log_dirs")
+        raise _bad(place, f"{_shown(log_dirs)} is not a list of log_dirs")
     if any(each != ANY for each in log_dirs):
         raise _bad(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
 

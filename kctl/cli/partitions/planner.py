@@ -312,7 +312,7 @@ def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | Non
 def _path_from(
     start: int, others: Sequence[int], counts: Counter[int], find: Callable[[int, int], TopicPartition | None]
 ) -> tuple[Path, set[int]]:
-    """Return the moves, or none; and the brokers that can be reached, from which nobody emptier can be then."""
+    """Return the moves, or none; and the brokers that can be reached, none of which is emptier then."""
     reached: dict[int, Path] = {start: []}
     waiting = deque([start])
     while waiting:

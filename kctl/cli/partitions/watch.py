@@ -1,4 +1,4 @@
-"""Watch: which partitions of a plan have been moved, told by the controller and by the metadata of brokers together.
+"""Watch: which partitions of a plan have been moved, by the controller and the metadata of brokers together.
 
 The controller knows at once that a move is over, but not how it ended; brokers know the replicas, and may hear of them
 later. A partition whose move is over has been moved as soon as its replicas are those of the plan, and has not been

@@ -53,13 +53,13 @@ def export(
         ),
     ],
     file_format: Annotated[
-        str, typer.Option("--file-format", metavar="NAME", help="Of the files: parquet or json (lines), with zstd.")
+        str, typer.Option("--file-format", metavar="NAME", help="Format of files: parquet or json (lines), with zstd.")
     ] = "parquet",
     layout: Annotated[
         str,
-        typer.Option("--layout", metavar="NAME", help="Folders below a topic's: topic (none), date, or hour; in UTC."),
+        typer.Option("--layout", metavar="NAME", help="Subfolders of a topic: topic (none), date or hour, in UTC."),
     ] = "topic",
-    level: Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="How much zstd tries.")] = 1,
+    level: Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="Compression level of zstd.")] = 1,
     start: Annotated[
         str,
         typer.Option(

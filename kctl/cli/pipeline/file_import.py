@@ -36,14 +36,14 @@ def import_(
     ],
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="TOPIC", help="Only this of the exported topics; repeatable."),
+        typer.Option("--topic", metavar="TOPIC", help="Only this exported topic; repeatable."),
     ] = None,
     to_topic: ToTopicOption = None,
     keep_partitions: Annotated[
-        bool, typer.Option("--keep-partitions", help="To the partitions that records came from; else by key.")
+        bool, typer.Option("--keep-partitions", help="Keep the partitions of records; else by key.")
     ] = False,
     keep_timestamps: Annotated[
-        bool, typer.Option("--keep-timestamps", help="Records keep their timestamps; else they get today's.")
+        bool, typer.Option("--keep-timestamps", help="Keep the timestamps of records; else the time of the import.")
     ] = False,
     unordered: Annotated[
         bool, typer.Option("--unordered", help="Ranges of a partition at the same time: faster, in any order.")
@@ -54,7 +54,7 @@ def import_(
             "--progress",
             parser=files_text,
             metavar="LOCATION",
-            help="Where what is done is kept; else in the export.",
+            help="Folder for what is imported already; else in the export.",
         ),
     ] = None,
 ) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ContinuingOptions(NamedTuple):
-    """Whether and how often a job looks again, and whether it goes on over what is gone."""
+    """Whether and how often a job looks again, and whether it continues over what is gone."""
 
     continuous: bool
     interval_ms: int | None

@@ -21,7 +21,7 @@ class ProbeRequest(NamedTuple):
         strict: whether anything that is wrong changes the exit code.
         group: whose coordinator to find; None: no one's.
         idle_ms: how long to keep each connection silent.
-        cert_warn_ms: how long before its end a certificate is told of.
+        cert_warn_ms: how long before its end a certificate is a finding.
         resolve: host:port:ip texts. sni: what to ask TLS peers for.
         rounds: how many; None: until it is interrupted. interval_ms: from one to the next.
         template: of --write-out.

@@ -1,7 +1,7 @@
 """How many sockets the process may have open; for programs that probe or serve many addresses at once.
 
 A library never changes its process unasked, so no client calls this by itself: the command line does, for `probe`.
-Without it a client with too few descriptors reports "Too many open files" for the address concerned and goes on.
+Without it a client with too few descriptors reports "Too many open files" for the address concerned and continues.
 Shown by tests/unit/cli/probe/test_descriptors.py.
 """
 

@@ -37,9 +37,9 @@ TryProtocols = Annotated[
         help="Where a server seems to expect TLS, or none: try the other once, without credentials.",
     ),
 ]
-Watch = Annotated[bool, typer.Option("--watch", help="Repeat it, and keep statistics of each address.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Repeat the probe, with statistics of each address.")]
 Count = Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N rounds; implies --watch.")]
-Interval = Annotated[int | None, _duration("--interval", "From one round to the next (1s); implies --watch.")]
+Interval = Annotated[int | None, _duration("--interval", "Interval between rounds (1s); implies --watch.")]
 WriteOut = Annotated[
     str | None,
     typer.Option("--write-out", metavar="TEMPLATE", help="Print only this for each address: '%{host} %{outcome}\\n'."),

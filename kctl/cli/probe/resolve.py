@@ -29,7 +29,7 @@ def parse_resolve(texts: Iterable[str]) -> Resolved:
         try:
             ip = ipaddress.ip_address(match["ip"].strip("[]"))
         except ValueError:
-            raise ValueError(f"{text!r}: {match['ip']} is no IP address: {_FORM}") from None
+            raise ValueError(f"{text!r}: {match['ip']} is not an IP address: {_FORM}") from None
         address = Address(str(ip), port, is_ipv6=ip.version == 6)
         found.setdefault((match["host"].strip("[]"), port), []).append(address)
     return found

@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     """What to do.
 
     Attributes:
-        rounds: how many; None goes on until it is interrupted.
+        rounds: how many; None continues until it is interrupted.
         interval_ms: from the start of a round to the start of the next.
         cert_warn_ms: how long before its end a certificate is a finding.
         strict: whether anything that is wrong changes the exit code.

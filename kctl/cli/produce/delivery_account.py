@@ -21,7 +21,7 @@ def report_account(
     """Say what became of the records: what was delivered unless --quiet, what was not in any case.
 
     Args:
-        oldest_ms: how old the oldest was when it was given up.
+        oldest_ms: how old the oldest was when it failed.
         is_taken_back: all were in a transaction that is not committed.
     """
     if is_taken_back:

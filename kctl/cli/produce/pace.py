@@ -5,7 +5,7 @@ MOST_BEHIND_MS = 1000
 
 
 class Pace:
-    """A schedule of records, so many a second.
+    """A schedule of records at a rate.
 
     Args:
         per_second: above 0.

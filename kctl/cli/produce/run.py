@@ -1,7 +1,7 @@
 """A producing from its request to its exit code: read, send, wait for every record, and the account of all of them.
 
 Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are.
-Whatever ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are told.
+Whatever ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
 Shown by tests/unit/cli/produce/test_run.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
@@ -44,7 +44,7 @@ BATCH_BYTES = 1_000_000
 """batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
 
 BULK_BYTES = 512 * 1024
-"""After so much more is likely to come: memory that is freed is kept for it."""
+"""From here on more is likely to come: memory that is freed is kept for it."""
 
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""
@@ -257,7 +257,7 @@ class _Producing:
     # --- what became of it --------------------------------------------------------------------------------------------
 
     def _announce(self, partition: TopicPartition, error: KafkaError) -> None:
-        """Tell the first failure of a partition when it happens; what fails at the end is told by the account."""
+        """Report the first failure of a partition when it happens; the account reports what fails at the end."""
         if not self._is_closing and not self._common.quiet:
             self._status.say(f"kctl produce: {partition}: not delivered: {explain(error).message}")
 
@@ -294,7 +294,7 @@ class _Producing:
         return account_code(result)
 
     def _not_ended(self, result: CloseResult) -> Ending:
-        """Return how a transaction ends the command that nobody knows the end of, and tell of it."""
+        """Report a transaction with an unknown outcome and return the error that ends the command."""
         what = "may be committed" if result.transaction == "unknown" else "is still open"
         text = f"transaction {self._transactional_id} {what}"
         ending = self._ending

@@ -52,7 +52,7 @@ class UndeliveredFile:
         return self._error
 
     def write(self, record: UndeliveredRecord) -> None:
-        """Take one record; a file that takes no more is remembered in `error`, for others must still be told."""
+        """Take one record; a file that takes no more is remembered in `error`, because others are still to report."""
         if self._error:
             return
         try:

@@ -25,7 +25,7 @@ from kctl.client.wording import harmless_text
 
 
 class Login(NamedTuple):
-    """What create was told of a login: mechanism, user, and where the password is (`env:NAME`)."""
+    """The login that create was given: mechanism, user, and where the password is (`env:NAME`)."""
 
     mechanism: str | None
     user: str | None

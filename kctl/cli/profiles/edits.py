@@ -172,7 +172,7 @@ def _belongs(statements: Sequence[Statement], at: int, name: str) -> bool:
     """Whether a statement goes when the profile goes: its headers, its pairs, and the comments about them.
 
     A comment that touches the header below it belongs to that; one after a blank line at the end of a table is
-    nobody's, and stays.
+    of no profile, and stays.
     """
     if statements[at].path:
         return _is_of(statements[at], name)

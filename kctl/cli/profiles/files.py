@@ -100,7 +100,7 @@ def profile_names(environ: Mapping[str, str]) -> list[str]:
     for path in (user_file(environ), project_file(working_folder())):
         try:
             found = None if path is None else read_profile_file(path)
-        except ConfigError:  # whoever uses the profile is told; a completion has nowhere to say it
+        except ConfigError:  # commands that use the profile report it; a completion cannot
             continue
         if found is not None:
             names.update(found.content.profiles)
@@ -146,7 +146,7 @@ def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
     properties: dict[str, str] = {}
     for key, value in _leaves(table, f"{name}: profile {profile}"):
         if key in properties:
-            raise ConfigError(f"{name}: profile {profile}: {key} is there twice", key=key)
+            raise ConfigError(f"{name}: profile {profile}: {key} appears twice", key=key)
         properties[key] = _text(value, f"{name}: profile {profile}: {key}", key)
     return properties
 

@@ -1,4 +1,4 @@
-"""Writing a file so that whoever reads it, whenever the power goes, finds the old content or the new, whole.
+"""Writing a file so that a reader finds the old content or the new, whole, whenever the power fails.
 
 A new file beside the old one (0600), fsync, rename, fsync of the folder; writers take turns by a lock on the folder.
 Knows nothing of profiles. Shown by tests/unit/cli/profiles/test_writing.py and tests/cli/test_profile_crash.py, which
@@ -21,7 +21,7 @@ FOLDER_MODE = 0o700
 LOCK_LIMIT_MS = 5_000
 _LOOK_AGAIN_S = 0.02
 _NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What file systems without locks for folders answer; there two writers at once are not told apart."""
+"""What file systems without locks for folders answer; there two writers at once are not noticed."""
 
 
 def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
@@ -73,7 +73,7 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_left_overs(path: Path) -> None:
-    """Remove what writers left that were killed; whoever has the lock is the only one who has such a file."""
+    """Remove what writers left that were killed; only the holder of the lock has such a file."""
     for left in path.parent.glob(f"{_prefix(path)}????????"):
         left.unlink(missing_ok=True)
 

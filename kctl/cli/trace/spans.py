@@ -30,7 +30,7 @@ class End(Enum):
     FAILED = "x"
     EXPIRED = "T"
     DROPPED = "-"
-    """Given up by ourselves: lost a race, or closed."""
+    """Abandoned by the client: lost a race, or closed."""
 
 
 class Span:
@@ -91,7 +91,7 @@ class Spans:
         if event.phase is Phase.DNS:
             self._connecting[event.target] = self._start(f"connect {event.target}", event.at_ms, event.limit_ms)
             return
-        # The look-up's span goes on as that of the first address; further addresses have their own.
+        # The look-up's span continues as that of the first address; further addresses have their own.
         look_up = self._connecting.pop(event.target._replace(address=""), None)
         self._connecting[event.target] = look_up or self._start(f"connect {event.target}", event.at_ms, event.limit_ms)
 

@@ -1,7 +1,7 @@
 """The line about a `kctl produce` while it runs: how far it is, how fast, and what waits for a broker.
 
-Painted by a task of its own, so that it goes on while a send or a flush waits. Whatever else is said meanwhile goes
-through here, for it must not land within the line. Shown by tests/unit/cli/view/test_produce_status.py and, on
+Painted by a task of its own, so that it is painted while a send or a flush waits. Other messages go
+through here, because they must not land within the line. Shown by tests/unit/cli/view/test_produce_status.py and, on
 pseudo-terminals, tests/cli/test_produce_status.py.
 """
 

@@ -45,7 +45,7 @@ class BaseConfig:
             properties: values by Kafka property name, as str or as native bool, int or list; None = not given.
         Raises:
             ConfigError: an unknown name (with the nearest known one), a value of the wrong type or out of bounds,
-                or two values that cannot both hold.
+                or two values that contradict each other.
         """
         if isinstance(properties, cls):
             return properties
@@ -123,7 +123,7 @@ class BaseConfig:
         return "" if found is None else f": did you mean {found}?"
 
     def _settle(self) -> None:
-        """Derive the defaults that depend on other values and refuse values that cannot both hold."""
+        """Derive the defaults that depend on other values and refuse values that contradict each other."""
 
     def _default(self, declared: Property[Any], value: object) -> None:
         """Use `value` unless the property was given by hand."""
@@ -131,8 +131,8 @@ class BaseConfig:
             self.values[declared.name] = value
 
     def _refuse(self, first: Property[Any], second: Property[Any], why: str) -> None:
-        """Raise the error that two values cannot both hold."""
-        raise ConfigError(f"{self._pair(first)} and {self._pair(second)} cannot both hold: {why}", key=first.name)
+        """Raise the error that two values contradict each other."""
+        raise ConfigError(f"{self._pair(first)} and {self._pair(second)} contradict each other: {why}", key=first.name)
 
     def _pair(self, declared: Property[Any]) -> str:
         return f"{declared.name}={declared.show(self.values[declared.name])}"

@@ -209,7 +209,7 @@ class Consumer:
 
     @for_one_user
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
-        """Go on with the record at `offset`; takes effect with the next poll and does not block.
+        """Continue with the record at `offset`; takes effect with the next poll and does not block.
 
         Args: end_offset: fetch nothing from there on, until the next seek. The last batch that is fetched may hold
             records behind it, which are delivered like all others.
@@ -222,12 +222,12 @@ class Consumer:
 
     @for_one_user
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Go on with the first record of these partitions (None: all assigned); looked up by the next poll."""
+        """Continue with the first record of these partitions (None: all assigned); looked up by the next poll."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
     @for_one_user
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Go on with what is written after the next poll looks the end up."""
+        """Continue with what is written after the next poll looks the end up."""
         self._reset(topic_partitions, LATEST_TIMESTAMP)
 
     @for_one_user

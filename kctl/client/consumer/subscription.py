@@ -150,7 +150,7 @@ class Subscription:
         *,
         end_offset: int = MAX_OFFSET,
     ) -> None:
-        """Go on from `offset` up to and without `end_offset`; what was fetched before is out of date from now on.
+        """Continue from `offset` up to and without `end_offset`; what was fetched before is out of date from now on.
 
         An offset inside the damaged batch that was just raised, but not its first, is a wish to go past that batch.
         """

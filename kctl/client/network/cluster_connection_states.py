@@ -162,7 +162,7 @@ class ClusterConnectionStates:
             record.may_connect_at_ms = min(record.may_connect_at_ms, record.may_retry_refusal_at_ms)
 
     def released(self, node_id: int) -> None:
-        """Note that we closed the connection or gave up the attempt ourselves: no failure, no back-off."""
+        """Note that we closed the connection or abandoned the attempt ourselves: no failure, no back-off."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
 

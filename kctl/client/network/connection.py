@@ -209,7 +209,7 @@ class Connection:
     # --- what happens to it -------------------------------------------------------------------------------------------
 
     def on_connected(self, local: str, now_ms: int) -> None:
-        """Go on after TCP: to TLS, or at once to the first request."""
+        """Continue after TCP: to TLS, or at once to the first request."""
         self._phase_done(now_ms, local)
         self._outgoing.append(self._transport.start())
         if self._transport.is_secured:

@@ -106,7 +106,7 @@ class Dialer:
         self._advance(entry, entry.attempt, now_ms)
 
     def advance(self, now_ms: int) -> None:
-        """Go on with every attempt: look-ups that ended, addresses that are due."""
+        """Continue with every attempt: look-ups that ended, addresses that are due."""
         self._factory.advance(now_ms, self._selector.wakeup)
         for entry in list(self._attempting.values()):
             if entry.attempt is not None:
@@ -136,7 +136,7 @@ class Dialer:
         self._ended(entry, connection, error, now_ms)
 
     def expire(self, now_ms: int) -> None:
-        """Give up every connection that is not ready by its deadline."""
+        """Abandon every connection that is not ready by its deadline."""
         for channel in self._idle_expiry.evict_connecting(now_ms):
             found = self._channels.find(channel)
             if found is None:

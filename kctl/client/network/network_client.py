@@ -347,7 +347,7 @@ class NetworkClient:
             self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def _expire(self, now_ms: int) -> None:
-        """Give up everything whose time is up: connections not ready, requests not answered, idle connections."""
+        """Expire everything whose time is up: connections not ready, requests not answered, idle connections."""
         self._dialer.expire(now_ms)
         for over in self._channels.renew_sessions(now_ms):
             self._end(*over, now_ms)

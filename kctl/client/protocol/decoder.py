@@ -104,7 +104,7 @@ class _Decoder(Source):
             self.value(entry, target, nullable)
 
     def value(self, entry: Field, target: str, nullable: bool) -> None:
-        """One value that is no array and no struct that may be null."""
+        """One value that is not an array and no struct that may be null."""
         if isinstance(entry.kind, type):
             var = self.fresh("o")
             self.struct(entry.kind, var)

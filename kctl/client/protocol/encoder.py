@@ -72,7 +72,7 @@ class _Encoder(Source):
             self.value(entry, value, nullable)
 
     def value(self, entry: Field, value: str, nullable: bool) -> None:
-        """One value that is no array and no struct that may be null."""
+        """One value that is not an array and no struct that may be null."""
         if isinstance(entry.kind, type):
             var = value if value.isidentifier() else self.fresh("o")
             if var != value:

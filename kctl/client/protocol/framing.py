@@ -160,7 +160,7 @@ class FrameReader:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """Args: max_bytes: the largest frame, without its size prefix, that is let in."""
+        """Args: max_bytes: the largest frame, without its size prefix, that is accepted."""
         self.max_bytes = max_bytes
         self._head = b""  # the size prefix, as far as it came
         self._pieces: list[bytes | bytearray] = []

@@ -6,7 +6,7 @@ Shown by tests/unit/records/test_batch.py.
 from typing import Final
 
 _PIECE_BYTES: Final = 32 * 1024
-"""google-crc32c takes whole bytes objects only. A copy of so many stays in the core's nearest cache."""
+"""google-crc32c takes whole bytes objects only. A copy of this size stays in the core's nearest cache."""
 
 
 def crc32c(head: bytes, rest: bytes = b"") -> int:

@@ -63,7 +63,7 @@ def offsets_in(
             if part.error_code:
                 yield key, broker_error(part.error_code, what)
             elif part.offset < NOT_FOUND:
-                text = f"{what}: {part.offset} is no offset"
+                text = f"{what}: {part.offset} is not an offset"
                 yield key, RemoteProtocolError(text, api="ListOffsets", field="offset")
             else:
                 yield key, OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)

@@ -143,7 +143,7 @@ class ExportFolder:
             temporary.mkdir(exist_ok=True)
             for other in sorted(temporary.iterdir()):
                 gone = temporary / f".gone-{run_id}-{other.name}"[:200]
-                other.rename(gone)  # at once, whatever is in it: from here on nobody can rename out of it
+                other.rename(gone)  # at once, whatever is in it: from here on no other run can rename out of it
                 shutil.rmtree(gone)
             self._run = temporary / run_id
             self._run.mkdir()
@@ -216,7 +216,7 @@ class ExportFolder:
         """
         try:
             gone = round_folder.with_name(f".gone-{round_folder.name}")
-            round_folder.rename(gone)  # an attempt that was given up and still writes cannot replace a file any more
+            round_folder.rename(gone)  # an abandoned attempt that still writes cannot replace a file any more
             shutil.rmtree(gone)
             self._check_files(ranges)
             number = self.last_number + 1

@@ -74,7 +74,7 @@ def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatc
         try:
             rows.append(_row(json.loads(line)))
         except (ValueError, TypeError, KeyError, AttributeError) as e:
-            raise ExportDataError(f"{name}, line {number} is no record: {e}") from None
+            raise ExportDataError(f"{name}, line {number} is not a record: {e}") from None
         if len(rows) >= BATCH_ROWS:
             yield pa.RecordBatch.from_pylist(rows, SCHEMA)
             rows = []
@@ -100,7 +100,7 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
 
 def _number(given: Any, bits: int) -> int:
     if not isinstance(given, int) or not -(2**bits) <= given < 2**bits:
-        raise ValueError(f"{given!r} is no number of {bits + 1} bits")
+        raise ValueError(f"{given!r} is not a number of {bits + 1} bits")
     return given
 
 

@@ -140,7 +140,7 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
     """Return which rounds a manifest has, by its name. Raises: ExportDataError: it is no name of a manifest."""
     name = _NAME.fullmatch(path.name)
     if name is None:
-        raise ExportDataError(f"{path} is no manifest of an export, by its name")
+        raise ExportDataError(f"{path} is not a manifest of an export, by its name")
     first, number = int(name[1]), int(name[2] or name[1])
     return ManifestFile(path, first, number, size_bytes)
 
@@ -186,7 +186,7 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
     try:
         manifest = _of_json(json.loads(content))
     except (ValueError, TypeError, KeyError, AttributeError) as e:
-        raise ExportDataError(f"{file.path} is no manifest of an export: {type(e).__name__}: {e}") from None
+        raise ExportDataError(f"{file.path} is not a manifest of an export: {type(e).__name__}: {e}") from None
     if (manifest.first, manifest.number) != (file.first, file.number):
         stated = manifest_name(manifest.first, manifest.number)
         raise ExportDataError(f"{file.path.parent}: {stated} stands where {file.path.name} should")
@@ -320,5 +320,5 @@ def sync(folder: Path) -> None:
 
 
 def failed(path: Path, error: OSError) -> FolderError:
-    """Return what is told of a file system's error."""
+    """Return the text about a file system's error."""
     return FolderError(f"{error.filename or path}: {error.strerror or error}")

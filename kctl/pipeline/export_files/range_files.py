@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_OPEN = 16
 """Files that a range has open at once; with more days or hours in it, the one not written to for longest is closed."""
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
-"""Columns of few different values; of the others a dictionary would be made in vain."""
+"""Columns of few different values; of the others a dictionary saves nothing."""
 ROW_GROUP_ROWS = 512 * 1024
 ROW_GROUP_BYTES = 32 * 1024 * 1024
 """What a row group holds before it is written: this bounds the memory of a task."""

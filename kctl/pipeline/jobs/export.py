@@ -57,7 +57,7 @@ then a small part of it."""
 INTERVAL_MS = 10_000
 LEVELS = (1, 22)
 CLUSTER_TASKS = 8
-"""Ranges that are made at least where nobody knows yet how many tasks a cluster runs at once."""
+"""The least number of ranges while it is unknown how many tasks a cluster runs at once."""
 
 
 class ExportRequest(NamedTuple):
@@ -71,9 +71,9 @@ class ExportRequest(NamedTuple):
         format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a topic's.
         start: where partitions begin that have not been exported before.
         range_bytes: about how many bytes, as they lie in the log, one task reads.
-        min_tasks: at least so many ranges; 0 for as many as run at once.
+        min_tasks: the least number of ranges; 0 for as many as run at once.
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
-        allow_loss: go on where records were deleted before they were exported; otherwise that is an error.
+        allow_loss: continue where records were deleted before they were exported; otherwise that is an error.
         compression_level: of zstd.
         events: takes the events of the client that plans.
     """
@@ -103,7 +103,7 @@ class ExportPlan(NamedTuple):
     Attributes:
         ranges: one task each, in the order in which they are begun.
         topic_bytes: about how many bytes each topic's ranges have in the log.
-        resumed: partitions that go on where an earlier run has ended.
+        resumed: partitions that continue where an earlier run has ended.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -153,7 +153,7 @@ def export(
     Args:
         session: a running Spark, which stays as it is; None to start one for this job.
         options: how to start it.
-        on_progress: told in this thread what is done.
+        on_progress: called in this thread with what is done.
     Raises:
         ConfigError: something about the request. FolderError: the folder. ExportDataError: records that are gone.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.

@@ -50,7 +50,7 @@ class MirrorRequest(NamedTuple):
         topics: of the source. properties: of its cluster; secrets as references.
         target_properties: of the target's cluster.
         target_topic: where one topic goes; None for topics of the same names.
-        name: of this mirror; where it goes on is kept under it. None for one made of the source's cluster and topic.
+        name: of this mirror; where it continues is kept under it. None for one made of the source's cluster and topic.
         create: make topics that the target lacks, with as many partitions.
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
         allow_loss: continue where records were deleted before they were mirrored; otherwise that is an error.
@@ -363,7 +363,7 @@ class _Watch:
         )
 
     def _look(self) -> int:
-        """Return how many offsets are committed, or as many as before where nobody answers soon."""
+        """Return how many offsets are committed, or as many as before where no broker responds soon."""
         try:
             committed: dict[TopicPartition, int] = {}
             for topic, target in self._plan.targets.items():

@@ -214,7 +214,7 @@ def position_of(committed: OffsetAndMetadata) -> MirrorPosition:
 
 
 def is_position(committed: OffsetAndMetadata) -> bool:
-    """Whether an offset of a group is a position of a mirror; one of kctl 0.1 cannot be told from other offsets."""
+    """Whether an offset of a group is a position of a mirror; one of kctl 0.1 looks like other offsets."""
     return _parsed(committed.metadata, committed.offset) is not None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 TRANSACTION_MS = 120_000
-"""A transaction whose task is gone for good holds up readers of the target for so long; a next run ends it at once."""
+"""A transaction whose task is gone for good blocks readers of the target for this time; a next run ends it at once."""
 
 
 class MirrorTask(NamedTuple):

@@ -18,7 +18,7 @@ _DEEPEST_CAUSE: Final = 10
 
 
 class SourceError(KafkaError):
-    """A query cannot go on; the text is one line that starts with MARK and names the error's class."""
+    """A query cannot continue; the text is one line that starts with MARK and names the error's class."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""DescribeGroups: classic groups and their members; what was offered is told of stable groups only."""
+"""DescribeGroups: classic groups and their members; only stable groups have assignments."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_groups import (

@@ -40,7 +40,7 @@ class _Asked(NamedTuple):
     context: FetchContext
     present: list[Wanted]
     absent: list[Wanted]
-    """Partitions that did not exist when the fetch came: they are told last, and alone keep no fetch from waiting."""
+    """Partitions that did not exist when the fetch came: they come last, and alone keep no fetch from waiting."""
 
 
 class _Look(NamedTuple):

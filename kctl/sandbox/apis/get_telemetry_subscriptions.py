@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: no metrics are wanted, and the client is told who it is. Source: KIP-714."""
+"""GetTelemetrySubscriptions: no metrics are wanted, and the client gets its id. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.get_telemetry_subscriptions import (

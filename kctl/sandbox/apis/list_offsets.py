@@ -71,7 +71,7 @@ def _found(
 
 
 def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
-    """Return the leader epoch that is told with an offset: the present one with the end, else that of the record."""
+    """Return the leader epoch that goes with an offset: the present one with the end, else that of the record."""
     if offset < 0:
         return -1
     return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)

@@ -22,7 +22,7 @@ from kctl.sandbox.groups.subscriptions import subscribed_topics
 from kctl.sandbox.groups.surroundings import Surroundings
 
 NEW_MEMBER_MS = 300_000
-"""How long a JoinGroup of a new member may wait: its client may be gone, and nobody would notice."""
+"""How long a JoinGroup of a new member may wait: its client may be gone without notice."""
 _IDS_FIRST_FROM = 4
 _SKIPS_ASSIGNMENT_FROM = 9
 
@@ -71,7 +71,7 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is a member."""
+        """Whether the group has no members."""
         return not self.members
 
     # --- JoinGroup --------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class ClassicGroup:
         self._rebalance()
 
     def _take_over(self, asker: Asker, request: JoinGroupRequest, holder: ClassicMember, member_id: str) -> None:
-        """Let a new process take the place of a static member; the old one is fenced. Nobody else notices."""
+        """Let a new process take the place of a static member; the old one is fenced, unnoticed by the others."""
         self._turn_away(holder, ErrorCode.FENCED_INSTANCE_ID)
         member = holder.renamed(member_id)
         was_leader = self.leader_id == holder.member_id
@@ -160,7 +160,7 @@ class ClassicGroup:
             answer.members = self._described_members()
             answer.skip_assignment = True
         elif was_leader:
-            answer.leader = holder.member_id  # the new one must not hand out assignments nobody asked for
+            answer.leader = holder.member_id  # the new one must not hand out assignments without a request
         self._outbox.post(asker, answer)
 
     def _turn_away(self, member: ClassicMember, code: ErrorCode) -> None:
@@ -430,7 +430,7 @@ class ClassicGroup:
     # --- from and to the consumer protocol --------------------------------------------------------------------------
 
     def dissolve(self) -> None:
-        """Let all members who wait join again: the group goes on as a consumer group."""
+        """Let all members who wait join again: the group continues as a consumer group."""
         for member in self.members.values():
             self._turn_away(member, ErrorCode.REBALANCE_IN_PROGRESS)
 
@@ -472,7 +472,7 @@ class ClassicGroup:
             self._turn_away(member, ErrorCode.NOT_COORDINATOR)
 
     def load(self) -> None:
-        """Go on from the last generation that was completed, as a node does that takes the group over."""
+        """Continue from the last generation that was completed, as a node does that takes the group over."""
         self.generation, self.protocol_type, self.protocol, self.leader_id, members = self._stored
         self.members = ClassicMembers((member.member_id, member) for member in members)
         self.state = State.STABLE if members else State.EMPTY

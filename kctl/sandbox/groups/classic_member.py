@@ -91,7 +91,7 @@ class ClassicMembers(dict[str, ClassicMember]):
         """Return the member that a request comes from.
 
         Raises:
-            Refused: nobody has this id, or another id has taken over the static member. Source: KIP-345.
+            Refused: no member has this id, or another id has taken over the static member. Source: KIP-345.
         """
         if instance_id is not None:
             holder = self.static(instance_id)

@@ -57,7 +57,7 @@ class ConsumerGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is a member."""
+        """Whether the group has no members."""
         return not self.members
 
     @property
@@ -157,7 +157,7 @@ class ConsumerGroup:
         return self.replace(holder, member_id)
 
     def replace(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Return a static member that goes on where `holder` was, which is gone."""
+        """Return a static member that continues where `holder` was, which is gone."""
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
@@ -313,7 +313,7 @@ class ConsumerGroup:
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Go on with all that was known, as a node does that takes the group over; every limit starts over."""
+        """Continue with all that was known, as a node does that takes the group over; every limit starts over."""
         for member in self.members.values():
             self.expect_heartbeat(member)
             self._limit_revocation(member)

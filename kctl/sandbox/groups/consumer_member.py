@@ -89,7 +89,7 @@ class ConsumerMember:
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
         """Return when a heartbeat with this epoch is the member's own.
 
-        The epoch before is, too: the answer that told the new one may have been lost. So is 0: it joins again.
+        The epoch before is, too: the response with the new one may have been lost. So is 0: it joins again.
         Raises:
             Refused: the member must give everything up and join again.
         """

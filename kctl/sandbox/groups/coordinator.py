@@ -70,7 +70,7 @@ class Groups:
             KeyError: no such node.
         """
         node = self._cluster.nodes[node_id]
-        with self.outbox:  # nobody who is turned away comes back before the next coordinator is there
+        with self.outbox:  # no refused member comes back before the next coordinator is there
             self._unload(group_id)
             self._moved[group_id] = node.node_id
             self.topic.move(group_id, node_id)
@@ -84,7 +84,7 @@ class Groups:
         """
         if code is not None and code not in TROUBLES:
             raise ValueError(
-                f"{code.name} is no trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
+                f"{code.name} is not a trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
             )
         if code is None and group_id not in self._troubles:
             return

@@ -46,7 +46,7 @@ class HeartbeatGroup(Generic[M]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is a member."""
+        """Whether the group has no members."""
         return not self.members
 
     @property

@@ -1,7 +1,7 @@
 """Groups on their way from the classic to the consumer protocol and back, while members of both are in them.
 
 A classic group becomes a consumer group when the first member joins with the consumer protocol; its classic members
-go on with JoinGroup, SyncGroup and Heartbeat, which `ClassicSide` answers out of the consumer group. When the last
+continue with JoinGroup, SyncGroup and Heartbeat, which `ClassicSide` answers out of the consumer group. When the last
 member of the consumer protocol goes, what is left becomes a classic group again. Source: KIP-848, "Online migration";
 Kafka's group.consumer.migration.policy=bidirectional.
 Shown by tests/unit/sandbox/groups/test_migration.py and tests/conformance/test_sandbox_migration_against_kafka.py.
@@ -92,7 +92,7 @@ class ClassicSide:
     # --- JoinGroup --------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, request: JoinGroupRequest) -> None:
-        """Answer at once: the coordinator assigns, nobody is waited for."""
+        """Answer at once: the coordinator assigns, without waiting for members."""
         try:
             self._join(asker, request)
         except Refused as refusal:

@@ -12,7 +12,7 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class Refused(Exception):
-    """A request is refused and has changed nothing; `code` and `message` are what the client is told."""
+    """A request is refused and has changed nothing; `code` and `message` go to the client."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.text)

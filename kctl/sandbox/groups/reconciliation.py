@@ -1,6 +1,6 @@
 """How a member of a consumer group comes from what it has to what it shall have: one table, one step at a time.
 
-A member gives up first; it gets the group's epoch once it has. What another member still has is left out until that
+A member revokes first; it gets the group's epoch once it has. What another member still has is left out until that
 one has given it up, so no partition has two owners. Source: KIP-848, "Reconciliation".
 Shown by tests/unit/sandbox/groups/test_reconciliation.py.
 """
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 # fmt: off
 TABLE: dict[tuple[bool, bool], Outcome] = {
-    # has to give up, waits for others
+    # has to revoke, waits for others
     (True,  False): Outcome(MemberState.UNREVOKED,  takes_epoch=False),
     (True,  True):  Outcome(MemberState.UNREVOKED,  takes_epoch=False),
     (False, True):  Outcome(MemberState.UNRELEASED, takes_epoch=True),
@@ -51,10 +51,10 @@ class Progress(NamedTuple):
     epoch: int = 0
     assigned: tuple[Slot, ...] = ()
     revoking: tuple[Slot, ...] = ()
-    """What it was told to give up and may still read from."""
+    """What it has to revoke and may still read from."""
 
     def owns(self, slot: Slot) -> bool:
-        """Return whether nobody else may have the partition."""
+        """Return whether no other member may have the partition."""
         return slot in self.assigned or slot in self.revoking
 
 
@@ -72,7 +72,7 @@ def next_step(
         target_epoch: the epoch of the target assignment.
         target: what the member shall have in the end.
         owned: what it says it has; None when it did not say.
-        is_free: whether nobody has a partition.
+        is_free: whether a partition has no owner.
     """
     if now.state is MemberState.STABLE and now.epoch == target_epoch:
         return now

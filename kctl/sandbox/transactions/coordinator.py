@@ -1,6 +1,6 @@
 """All transactions of a cluster: which node coordinates each, how long one may take, and its end in the logs.
 
-What is known of a transactional id outlives its coordinator; another node goes on with it, markers included.
+What is known of a transactional id outlives its coordinator; another node continues with it, markers included.
 Shown by tests/unit/sandbox/transactions/test_coordinator.py and
 tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
@@ -79,7 +79,7 @@ class Transactions:
         """
         if code is not None and code not in TROUBLES:
             raise ValueError(
-                f"{code.name} is no trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
+                f"{code.name} is not a trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
             )
         self._unload(transactional_id)
         if code is None:

@@ -93,7 +93,7 @@ class Markers:
         return False
 
     def _write_one(self, partition: Partition) -> "_Written | None":
-        """Write one marker and return where, or None where nobody can take it."""
+        """Write one marker and return where, or None where no leader can take it."""
         leader_id = partition.leader_id
         if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
             return None
@@ -120,7 +120,7 @@ class Markers:
         self.write()
 
     def stop(self) -> None:
-        """Write nothing more: another coordinator goes on."""
+        """Write nothing more: another coordinator continues."""
         self._is_stopped = True
         self._stop_watching()
 

@@ -1,7 +1,7 @@
 """One transactional id: which producer holds it, in which epoch, and how far its transaction is.
 
 Every change is decided here and nothing else happens: who writes markers, keeps timers and answers is not known.
-Source: KIP-98, KIP-360 (epochs that go on), KIP-890 (an epoch for each transaction).
+Source: KIP-98, KIP-360 (epochs that continue), KIP-890 (an epoch for each transaction).
 Shown by tests/unit/sandbox/transactions/test_transaction.py and
 tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
@@ -83,7 +83,7 @@ class Transaction:
         """Give the transactional id to a producer in a new epoch, which fences the one before.
 
         Args:
-            expected: who a producer believes to be that goes on after an error; None for one that starts.
+            expected: who a producer believes to be that continues after an error; None for one that starts.
             timeout_ms: transaction.timeout.ms.
             new_producer_id: makes an id, for when this one has no epochs left.
         Raises:
@@ -129,7 +129,7 @@ class Transaction:
             raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def add(self, claimed: ProducerIdentity, partitions: Iterable[TopicPartition], wall_ms: int) -> bool:
-        """Let partitions take part; the first ones begin a transaction, which is told by True.
+        """Let partitions take part; returns True where they begin a transaction.
 
         Raises:
             Refused: not by this producer, or the transaction before has not ended yet.
@@ -220,7 +220,7 @@ class Transaction:
         return is_repeated or has_new_id
 
     def fence(self, *, has_own_epoch: bool) -> None:
-        """Abort what is ongoing in a new epoch, so that its producer can write no more; nobody is told that epoch."""
+        """Abort what is ongoing in a new epoch, so that its producer can write no more; no client gets that epoch."""
         if not has_own_epoch:
             self.epoch, self.last_epoch = self.epoch + 1, NO_EPOCH
         self._prepare(State.PREPARE_ABORT, has_own_epoch=has_own_epoch)

@@ -15,7 +15,7 @@ from kctl.why.looking import STABLE, Looks, member_name, named
 from kctl.why.table import FINDINGS
 
 STORM_EPOCHS = 3
-"""So many changes of the membership between two looks are no restart of a member any more."""
+"""This many changes of the membership between two looks are no restart of a member any more."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 

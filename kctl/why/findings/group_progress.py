@@ -24,7 +24,7 @@ from kctl.why.looking import (
 from kctl.why.table import FINDINGS
 
 LARGE_BYTES, LARGE_FACTOR = 100_000, 10
-"""A record is large when it has so many bytes, and so many times as many as those before it."""
+"""A record is large when it has at least the first many bytes, and the second many times as many as those before it."""
 SLOW_SHARE = 2
 """A group that commits less than this part of what arrives is too slow..."""
 SLOW_LAG_MS = 30_000

@@ -13,7 +13,7 @@ from kctl.why.table import FINDINGS
 LONG_MS = 60_000
 """Transactions last for seconds; the default of transaction.timeout.ms is one minute."""
 LOOP_EPOCHS = 3
-"""So many new epochs between two looks are no restart."""
+"""This many new epochs between two looks are no restart."""
 _FEATURE, _EPOCH_EACH = "transaction.version", 2
 """From this level on, each transaction has an epoch of its own."""
 

@@ -3,7 +3,7 @@
 | id | rule |
 |---|---|
 | P1 lost-write | what is acknowledged is in the log; acks=1 may lose what only the old leader had, acks=0 anything |
-| P2 duplicate | with idempotence nothing is there twice |
+| P2 duplicate | with idempotence nothing appears twice |
 | P3 inconsistent-offsets | it is at the offset that was told, and every reader has seen it there |
 | P4 nonmonotonic-send | records of one producer to one partition are in the order of send |
 | P6 failed-is-read | what is told as failed is in no log |

@@ -70,7 +70,7 @@ def test_the_new_protocol_leaves_some_to_the_broker() -> None:
 
 
 def test_a_heartbeat_comes_before_the_session_ends() -> None:
-    refused("heartbeat.interval.ms=3000 and session.timeout.ms=3000 cannot both hold", session_timeout_ms=3000)
+    refused("heartbeat.interval.ms=3000 and session.timeout.ms=3000 contradict each other", session_timeout_ms=3000)
     assert parse(session_timeout_ms=3001).session_timeout_ms == 3001
 
 

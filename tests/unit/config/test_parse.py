@@ -178,7 +178,7 @@ def test_a_first_limit_and_its_ceiling(name: str) -> None:
     assert (config.values[first], config.values[ceiling]) == (50_000, 50_000)
     config = ClientConfig.parse({**HERE, ceiling: 10})
     assert (config.values[first], config.values[ceiling]) == (10, 10)
-    with pytest.raises(ConfigError, match=f"{first}=11 and {ceiling}=10 cannot both hold"):
+    with pytest.raises(ConfigError, match=f"{first}=11 and {ceiling}=10 contradict each other"):
         ClientConfig.parse({**HERE, first: 11, ceiling: 10})
 
 

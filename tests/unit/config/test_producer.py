@@ -28,7 +28,7 @@ def test_bad_acks(raw: object) -> None:
 
 def test_delivery_covers_a_batch_and_one_request() -> None:
     refused(
-        r"delivery.timeout.ms=1000 and request.timeout.ms=1000 cannot both hold: "
+        r"delivery.timeout.ms=1000 and request.timeout.ms=1000 contradict each other: "
         r"it must cover linger.ms \+ request.timeout.ms = 1005",
         delivery_timeout_ms=1000,
         request_timeout_ms=1000,

@@ -113,5 +113,5 @@ def test_with_and_without_a_fast_way(values: list[bytes | None], chunk: int) -> 
 
 
 def test_an_unknown_subject_is_named() -> None:
-    with pytest.raises(LocalProtocolError, match="'colour' is no subject of a condition: key_or_value, key"):
+    with pytest.raises(LocalProtocolError, match="'colour' is not a subject of a condition: key_or_value, key"):
         Condition("colour", re.compile(b"").search)

@@ -13,7 +13,7 @@ from kctl.cli.probe.view.objects import SCHEMA_VERSION
 Summary = Mapping[str, Any]
 
 SLOWER = 2
-"""How many times as long a phase has to take to be told."""
+"""How many times as long a phase has to take to be reported."""
 SLOWER_BY_MS = 5
 """A phase that took less than that more is noise, however many times as long it is."""
 _LISTED = ("addresses", "brokers", "findings")

@@ -154,7 +154,7 @@ def _words(report: AddressReport) -> str:
         words = f"{report.works_with} works here: {words}"
     if report.idle is not None:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
-        words += f", lived through {seconds} idle" if report.idle.error is None else f", lost after {seconds} idle"
+        words += f", survived {seconds} idle" if report.idle.error is None else f", lost after {seconds} idle"
     elif report.is_ready and not report.is_done:
         words += ", not done yet"
     return words

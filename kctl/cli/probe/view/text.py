@@ -139,7 +139,7 @@ def _tls(result: ProbeResult) -> Iterable[str]:
         lines.append(f"tls {_places(places)}: {agreed}, client certificate {asked}")
         for certificate in tls.chain:
             days = (certificate.not_after_ms - result.wall_ms) // DAY_MS
-            until = f"until {certificate.not_after} ({days} days)" if days >= 0 else f"ended {certificate.not_after}"
+            until = f"until {certificate.not_after} ({days} days)" if days >= 0 else f"expired {certificate.not_after}"
             names = f", for {', '.join(certificate.names)}" if certificate.names else ""
             lines.append(f"  certificate {certificate.subject}, issuer {certificate.issuer}, {until}{names}")
     yield from _first(lines, "lines on TLS")

@@ -1,4 +1,4 @@
-"""`--write-out TEMPLATE`: a line of one's own for each address, as curl has it. Pure.
+"""`--write-out TEMPLATE`: a custom line for each address, as curl has it. Pure.
 
 %{name} is a field, %% a percent sign, \\n \\t \\r \\\\ are escapes; nothing is added, not even a line feed.
 Shown by tests/unit/cli/probe/view/test_write_out.py; listed in docs/probe.md, which a test holds to `FIELDS`.
@@ -94,7 +94,7 @@ def parse_template(text: str) -> Template:
             pieces.append(_field(name))
         elif escape is not None:
             if escape not in _ESCAPES:
-                raise ValueError(f"\\{escape} is no escape: there are \\n, \\t, \\r and \\\\")
+                raise ValueError(f"\\{escape} is not an escape: there are \\n, \\t, \\r and \\\\")
             pieces.append(_ESCAPES[escape])
         elif percent == "%":
             pieces.append("%")

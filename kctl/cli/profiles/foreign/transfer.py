@@ -37,7 +37,7 @@ class Item(NamedTuple):
     Attributes:
         value: with its references fetched, or None where that would tell a secret.
         file: the file that its value comes from, whole.
-        user: of a login that may not be told, the user's name where that is no secret.
+        user: of a login that is left out, the user's name where that is no secret.
     """
 
     value: str | None

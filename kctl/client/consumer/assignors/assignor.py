@@ -16,7 +16,7 @@ class MemberSubscription(NamedTuple):
     """What one member sent to the group when it joined.
 
     Attributes:
-        owned: the partitions it holds; empty where it gave up everything before joining.
+        owned: the partitions it holds; empty where it revoked everything before joining.
         generation: in which it got them, or NO_GENERATION.
         rack: client.rack, carried for other assignors; ours do not look at it.
         user_data: what its assignor added by `subscription_user_data`.

@@ -21,7 +21,7 @@ eighth and a few batches more than what came before makes it expect."""
 LEADER_ONLY_MS = 5_000
 """How long a partition is read from its leader after a follower failed: the leader would send us back at once."""
 PREFETCH_DEPTH = 3
-"""With room for so many responses' worth of every partition, one is on the wire while the application has another."""
+"""With room for this many responses of every partition, one is on the wire while the application has another."""
 QUIET_MS = 500
 """How long a partition that brought nothing is not fetched again where its node has full ones: a slow application keeps
 those full, and fetches of SHORT_WAIT_MS each would follow one another. A fetch of any other partition includes it."""

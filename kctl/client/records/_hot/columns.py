@@ -23,7 +23,7 @@ class Columns:
 
     Args:
         keys, values, timestamps, headers: whether that column is wanted.
-        room_bytes: the columns are full once keys, values and headers have so many bytes together.
+        room_bytes: the columns are full once keys, values and headers have this many bytes together.
 
     Attributes:
         count: records in the columns.

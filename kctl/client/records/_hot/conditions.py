@@ -50,7 +50,7 @@ class Condition:
         self, subject: str, search: Callable[[bytes], object], negated: bool = False, header_name: str = ""
     ) -> None:
         if subject not in _SUBJECTS:
-            raise LocalProtocolError(f"{subject!r} is no subject of a condition: {', '.join(SUBJECT_NAMES)}")
+            raise LocalProtocolError(f"{subject!r} is not a subject of a condition: {', '.join(SUBJECT_NAMES)}")
         self.code: i64 = _SUBJECTS[subject]
         self.search = search
         self.negated = negated

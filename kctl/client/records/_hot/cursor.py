@@ -125,7 +125,7 @@ class RecordCursor:
 
     @property
     def next_offset(self) -> int:
-        """Where to go on after the last record given or left out; meaningful once one was."""
+        """Where to continue after the last record given or left out; meaningful once one was."""
         return self.offset + 1
 
     @property

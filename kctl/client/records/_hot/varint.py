@@ -14,11 +14,11 @@ from kctl.client.records._hot.native_types import i64
 
 
 class FieldError(ValueError):
-    """A field cannot be what it says; whoever knows the batch makes a CorruptBatchError of it."""
+    """A field is malformed; the caller, which knows the batch, makes a CorruptBatchError of it."""
 
 
 def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """The unsigned 32-bit number that starts with `first` and goes on at `pos`, and the position after it.
+    """The unsigned 32-bit number that starts with `first` and continues at `pos`, and the position after it.
 
     It is still zigzag: an odd number is negative. Raises FieldError beyond 32 bits.
     """
@@ -37,7 +37,7 @@ def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 
 
 def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """The signed 64-bit number that starts with `first` and goes on at `pos`, and the position after it.
+    """The signed 64-bit number that starts with `first` and continues at `pos`, and the position after it.
 
     The 64th bit is kept apart, so that nothing here exceeds a signed 64-bit integer. Raises FieldError beyond 64 bits.
     """

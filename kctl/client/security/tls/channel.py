@@ -70,7 +70,7 @@ class TlsChannel:
     # --- bytes of the application -------------------------------------------------------------------------------------
 
     def handshake(self) -> bool:
-        """Go on with the handshake as far as the received bytes allow; return whether it is done.
+        """Continue with the handshake as far as the received bytes allow; return whether it is done.
 
         Raises: TlsError, TlsClosed: a class for each cause; the channel is of no further use.
         """

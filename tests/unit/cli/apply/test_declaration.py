@@ -53,7 +53,7 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
         ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic has no 'replicas'"),
         ("topics:\n  - name: a\n    configs: [x]", "stdin, line 3: configs is a list, not a mapping"),
         ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k is a list, not one value"),
-        ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a is there twice"),
+        ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a appears twice"),
         ("acls:\n  - operation: read", "stdin, line 2: an ACL without principal"),
         (
             "acls:\n  - {principal: ann, operation: read, resource_type: topic, name: t}",

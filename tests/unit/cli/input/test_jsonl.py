@@ -67,19 +67,19 @@ def test_field_left_out_is_none() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "no JSON: expecting property name"),
+        ("{", "not valid JSON: expecting property name"),
         ('{"value":1}', '"value": wants text, null or {"base64":"..."}, not 1'),
         ('{"value":"\\ud800"}', "half of a surrogate pair"),
-        ('{"value":{"base64":"x"}}', "no base64"),
+        ('{"value":{"base64":"x"}}', "not valid base64"),
         ('{"value":{"base64":"eA==","x":1}}', "wants text"),
         ('{"vaule":"x"}', 'unknown field "vaule"; did you mean value?'),
         ('{"key":"x"}', '"value" is missing: null is a tombstone'),
-        ('{"value":"x","value":"y"}', '"value" is there twice'),
+        ('{"value":"x","value":"y"}', '"value" appears twice'),
         ('{"value":"x","partition":-1}', '"partition" wants a number from 0 to 2147483647'),
         ('{"value":"x","partition":true}', '"partition" wants'),
         ('{"value":"x","partition":2147483648}', '"partition" wants'),
         ('{"value":"x","timestamp":1.5}', '"timestamp" wants'),
-        ('{"value":"x","timestamp":NaN}', "NaN is no JSON"),
+        ('{"value":"x","timestamp":NaN}', "NaN is not valid JSON"),
         ('{"value":"x","timestamp":' + "9" * 5000 + "}", "JSON that is not taken"),
         ('{"value":"x","topic":""}', '"topic" wants a name'),
         ('{"value":"x","headers":{}}', '"headers" wants [[name, value], ...]'),
@@ -101,7 +101,7 @@ def test_the_caret_points_at_the_byte() -> None:
     with pytest.raises(CommandError) as e:
         read('{"value":"é", oops}'.encode())
     first, shown, caret = str(e.value).split("\n")
-    assert first.startswith("x line 1 (byte 0), column 16: no JSON")
+    assert first.startswith("x line 1 (byte 0), column 16: not valid JSON")
     assert shown[caret.index("^") :] == "oops}"
     with pytest.raises(CommandError, match="column 11: not UTF-8"):
         read(b'{"value":"\xff"}')

@@ -132,7 +132,7 @@ def test_numbers(form: str, number: int) -> None:
         ("%k%v", "where %k ends is unknown: put its length %K before it, or something between it and %v", 2),
         ("%p%v", "where %p ends is unknown: give it a size", 2),
         ("%v %V", "%V must stand before %v", 3),
-        ("%v %v", "%v is there twice", 3),
+        ("%v %v", "%v appears twice", 3),
         ("%d{go[2006]} %v", "%d{go} can be written, not read back", 0),
         ("%v{unpack[b]}", "%v{unpack} can be written", 0),
         ("%a{compression} %v", "can be written, not read back", 0),
@@ -163,7 +163,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%V %v", b"1 a-1 b", "-1 bytes", 6),
         ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends within the 4 bytes of %V", 5),
         ("%v{hex}\\n", b"00\nzz\n", "%v is no hex", 3),
-        ("%v{base64}\\n", b"AA==\nA\n", "%v is no base64", 5),
+        ("%v{base64}\\n", b"AA==\nA\n", "%v is not valid base64", 5),
         ("%p %v\\n", b"0 a\nx b\n", "%p wants a number here", 4),
         ("%p{hex8}%v", b"zz", "wants 2 hexadecimal digits", 0),
         ("%p{bool}%v", b"maybe", "wants true or false", 0),
@@ -171,9 +171,9 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%d %v\\n", b"99999999999999999999 b\n", "from 0 to", None),
         ("%p|%v", b"1" * 50 + b"|", "%p wants a number", 0),
         ("<%v>", b"<a>x", "'<' must come here", 3),
-        ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: no base64", 4),
+        ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: not valid base64", 4),
         ("%v{json}", b'"a', "ends within the JSON", 0),
-        ("%v{json}", b"oops", "no JSON", 0),
+        ("%v{json}", b"oops", "not valid JSON", 0),
         ("%H %h{%k;}%v", b"9999999999 ", "%H is 9999999999 headers", 11),
     ],
 )
@@ -201,7 +201,7 @@ def test_a_text_without_end_is_refused_and_not_gathered() -> None:
 
     source = Endless()
     for template in ("%v\\n", "%v", "%v{json}"):
-        with pytest.raises(CommandError, match=r"max\.request\.size|no JSON"):
+        with pytest.raises(CommandError, match=r"max\.request\.size|not valid JSON"):
             list(TemplateReader(parse_input_template(template), 100_000).read(source, "x"))
     assert source.given < 3 * 10 * 100_000
 

@@ -38,20 +38,20 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
         ("[]", 'it has no list "partitions"'),
         ('{"partitions": 3}', 'it has no list "partitions"'),
         ('{"version": 2, "partitions": []}', "its version is 2, and only 1 is known"),
-        ('{"partitions": [1]}', "partitions[0]: it is no object"),
-        ({"topic": 1}, "partitions[0]: 1 is no topic"),
-        ({"topic": "x" * 250}, "is no topic"),
-        ({"partition": -1}, "-1 is no partition"),
-        ({"partition": True}, "True is no partition"),
-        ({"partition": "0"}, "'0' is no partition"),
-        ({"partition": 2**31}, "is no partition"),
-        ({"replicas": []}, "[] is no list of broker ids"),
-        ({"replicas": [1, None]}, "[1, None] is no list of broker ids"),
+        ('{"partitions": [1]}', "partitions[0]: it is not an object"),
+        ({"topic": 1}, "partitions[0]: 1 is not a topic"),
+        ({"topic": "x" * 250}, "is not a topic"),
+        ({"partition": -1}, "-1 is not a partition"),
+        ({"partition": True}, "True is not a partition"),
+        ({"partition": "0"}, "'0' is not a partition"),
+        ({"partition": 2**31}, "is not a partition"),
+        ({"replicas": []}, "[] is not a list of broker ids"),
+        ({"replicas": [1, None]}, "[1, None] is not a list of broker ids"),
         ({"replicas": [1, 1]}, "t-0 has a broker twice"),
         ({"log_dirs": ["/d", "any"]}, "t-0 names log_dirs"),
-        ({"log_dirs": 5}, "partitions[0]: 5 is no list of log_dirs"),
-        ({"topic": "\ud800"}, "partitions[0]: '\\ud800' is no topic"),
-        ({"topic": "a\x1b[31m"}, "partitions[0]: 'a\\x1b[31m' is no topic"),
+        ({"log_dirs": 5}, "partitions[0]: 5 is not a list of log_dirs"),
+        ({"topic": "\ud800"}, "partitions[0]: '\\ud800' is not a topic"),
+        ({"topic": "a\x1b[31m"}, "partitions[0]: 'a\\x1b[31m' is not a topic"),
         (f'{{"version": "{"x" * 100}", "partitions": []}}', f"its version is '{'x' * 79}, and only 1 is known"),
     ],
 )
@@ -67,7 +67,7 @@ def test_mistake_is_named_with_its_place(text: object, says: str, tmp_path: Path
 
 def test_partition_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan").write_text(json.dumps({"partitions": [ENTRY, {**ENTRY, "replicas": [3]}]}))
-    with pytest.raises(CommandError, match="t-0 is there twice"):
+    with pytest.raises(CommandError, match="t-0 appears twice"):
         read(tmp_path / "plan")
 
 

@@ -21,7 +21,7 @@ def test_addresses_of_both_families_and_several_of_one_name() -> None:
         ("a.example", "write host:port:ip"),
         ("a.example:9092", "write host:port:ip"),
         ("a.example:9092:fd00::1", "in brackets"),
-        ("a.example:9092:b.example", "b.example is no IP address"),
+        ("a.example:9092:b.example", "b.example is not an IP address"),
         ("a.example:0:10.0.0.1", "no port 0"),
         ("a.example:70000:10.0.0.1", "no port 70000"),
         ("a.example:x:10.0.0.1", "write host:port:ip"),

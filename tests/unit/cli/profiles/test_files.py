@@ -34,7 +34,7 @@ def test_kinds_of_values() -> None:
         (b'[profiles.a]\nx = """open', "f line 2, column 12: "),
         (b"a\n\n  \xff", "f line 3, column 3: not UTF-8"),
         (b"[profiles.a]\nx = 1\nx = 2\n", "f line 3, column 6: "),
-        (b'[profiles.a]\n"x.y" = "1"\nx.y = "2"\n', "f: profile a: x.y is there twice"),
+        (b'[profiles.a]\n"x.y" = "1"\nx.y = "2"\n', "f: profile a: x.y appears twice"),
         (b"x = " + b"[" * 100_000, "f: nested too deeply"),
         (b"[profiles.a]\n" + b"a." * 100_000 + b"a = 1", f"f line 2: more than {MOST_DOTS} dots in a line"),
         (b"[profiles.a" + b".a" * 490 + b"]\n" + b"a." * 490 + b"a = 1", "f: profile a: nested too deeply"),

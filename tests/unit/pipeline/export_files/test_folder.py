@@ -188,11 +188,11 @@ def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda text: text[:-5], "is no manifest"),
+        (lambda text: text[:-5], "is not a manifest"),
         (lambda text: text.replace("t/t-0", "../t-0"), "leads out of the folder"),
         (lambda text: text.replace('"v": 1', '"v": 3'), "version 3"),
         (lambda text: text.replace('"number": 1', '"number": 3'), "stands where 00000001.json should"),
-        (lambda _: "[]", "is no manifest"),
+        (lambda _: "[]", "is not a manifest"),
     ],
 )
 def test_a_damaged_manifest_is_told(tmp_path: Path, damage: object, words: str) -> None:
