@@ -77,12 +77,11 @@ def list_(
 ) -> int:
     """List users with their SCRAM mechanisms and iterations."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.nearest_names import suggest_users
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         results = admin.describe_user_scram_credentials(names or None)
-        suggest_users(admin, results.failed)
+        _suggest_users(admin, results)
     rows: list[Row] = [
         {"user": user, "mechanism": mechanism, "iterations": iterations}
         for user, found in results.done.items()
@@ -141,7 +140,6 @@ def delete(
     They are shown, and deleted with --execute, or after a yes on a terminal. Who is connected stays so.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.nearest_names import suggest_users
     from kctl.client.admin import ScramRemoval
     from kctl.client.wording import counted, one_line
 
@@ -149,7 +147,7 @@ def delete(
     execute = execute or yes
     with admin_of(common) as admin:
         found = admin.describe_user_scram_credentials(names)
-        suggest_users(admin, found.failed)
+        _suggest_users(admin, found)
         if found.failed:
             common.say(f"{common.environment.program}: nothing was deleted")
             return report_failures(common, None, list(found.failed.values()))
@@ -198,8 +196,6 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
 
     Raises: CommandError: a new user exists already, or another one does not.
     """
-    from kctl.cli.nearest_names import suggest_users  # the client: not wanted for --help
-
     found = admin.describe_user_scram_credentials([name])
     error = found.failed.get(name)
     if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":
@@ -209,10 +205,18 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
             ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter gives it another password"
         )
     if not is_new and error is not None:
-        suggest_users(admin, found.failed)
+        _suggest_users(admin, found)
         hint = getattr(error, "hint", "") or "kctl users list shows who has one"
         raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
+
+
+def _suggest_users(admin: "Admin", results: "Results[str, dict[str, int]]") -> None:
+    """Set the hints of users that have no credentials."""
+    if results.failed:
+        from kctl.cli.nearest_names import suggest_users  # wanted for mistakes alone
+
+        suggest_users(admin, results.failed)
 
 
 def _write(

@@ -177,7 +177,7 @@ def test_watch_repaints_the_table_on_a_terminal(own: ServedSandbox, columns: int
     lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
     assert max(map(len, lines)) <= columns
     assert len(lines) == 3, lines
-    assert "1 group, 1 partition" in lines[0]
+    assert "UTC  lag 6, " in lines[0]
     assert lines[1].startswith("GROUP")
     assert lines[2].startswith("g ")
     assert shown.endswith(b"\x1b[?25h")

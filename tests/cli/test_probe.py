@@ -215,7 +215,7 @@ def test_a_repeated_probe_that_is_interrupted_still_shows_its_statistics(bootstr
     assert all(line.startswith(b"round 1  ") for line in first)
     assert ended.code == ExitCode.SIGINT
     lines = ended.stdout.decode().splitlines()
-    assert lines[0].split()[:3] == ["address", "sent", "ok"]
+    assert lines[0].split()[:3] == ["ADDRESS", "SENT", "OK"]
     assert [line.split()[1:4] for line in lines[1:]] == [["1", "1", "0%"]] * 3
 
 

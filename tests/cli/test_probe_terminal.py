@@ -135,6 +135,6 @@ def test_a_repeated_probe_shows_its_statistics(bootstrap: str, refused: str) -> 
         shown = terminal.read_all()
         assert terminal.process.wait(BOUND_S) == 0
     lines = _screen(shown)
-    assert lines[0].split() == ["address", "sent", "ok", "loss", "last", "avg", "best", "worst", "p99"]
+    assert lines[0].split() == ["ADDRESS", "SENT", "OK", "LOSS", "LAST", "AVG", "BEST", "WORST", "P99"]
     assert lines[4].split() == [refused, "2", "0", "100%", "failed", "-", "-", "-", "-"]
     assert lines[-1] == "round 2: 3 of 4 addresses ready, 1 failed"

@@ -163,7 +163,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t", "-o", "strat"), HELP["consume"]),
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
-    (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
+    (("probe",), HELP["probe"] | NETWORK | {"kctl.cli.trace", "kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime", "kctl.cli.topic_rows"}),
     (("configs", "show", "topic", "t"), HELP["configs"] | ADMIN | NEAREST),
     (

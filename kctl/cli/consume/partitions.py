@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.nearest_names import suggest_topics
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer import Consumer
 from kctl.client.errors import BrokerError
@@ -60,5 +59,7 @@ def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
     try:
         return consumer.partitions_for(topic)
     except BrokerError as e:
+        from kctl.cli.nearest_names import suggest_topics  # wanted for mistakes alone
+
         suggest_topics(consumer, {topic: e})
         raise
