@@ -185,7 +185,7 @@ def test_addresses_by_hand(bootstrap: str) -> None:
     assert ended.code == 0
     assert f"{name} [127.0.0.1]  connected after" in ended.stdout.decode()
     assert f"{name} [127.0.0.1] is broker 1, advertised as 127.0.0.1:{port}" in ended.stdout.decode()
-    assert "note: --resolve of unused:1 was not wanted" in ended.stderr
+    assert "note: --resolve of unused:1 is unused: no broker has that address" in ended.stderr
 
 
 def test_a_connection_that_is_kept_silent(bootstrap: str) -> None:

@@ -101,7 +101,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("produce", "t", "--acks", "2", "-b", "a:1"), "--acks: acks takes one of all, -1, 0, 1"),
         (("produce", "t", "--compression", "zip", "-b", "a:1"), "--compression: compression.type takes one of"),
         (("produce", "t", "--delivery-timeout", "5"), "5s for seconds"),
-        (("produce", "t", "-K", ""), "separates nothing"),
+        (("produce", "t", "-K", ""), "at least one character"),
         (("produce", "t", "-K", "\\q"), "unknown escape"),
         (("produce", "t", "--output", "json"), "prints no data"),
         (("probe", "--diff", "a", "b", "--output", "json"), "this command offers table"),

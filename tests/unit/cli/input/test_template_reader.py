@@ -162,7 +162,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "4294967295 bytes: at most 1000 (max.request.size)", 9),
         ("%V %v", b"1 a-1 b", "-1 bytes", 6),
         ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends within the 4 bytes of %V", 5),
-        ("%v{hex}\\n", b"00\nzz\n", "%v is no hex", 3),
+        ("%v{hex}\\n", b"00\nzz\n", "%v is not valid hex", 3),
         ("%v{base64}\\n", b"AA==\nA\n", "%v is not valid base64", 5),
         ("%p %v\\n", b"0 a\nx b\n", "%p wants a number here", 4),
         ("%p{hex8}%v", b"zz", "wants 2 hexadecimal digits", 0),

@@ -51,7 +51,7 @@ def test_no_rates(text: str, words: str) -> None:
 
 def test_delimiters() -> None:
     assert parse_delimiter("\\r\\n") == b"\r\n"
-    with pytest.raises(ValueError, match="separates nothing"):
+    with pytest.raises(ValueError, match="at least one character"):
         parse_delimiter("")
 
 
@@ -90,7 +90,7 @@ def test_a_stall_does_not_end_in_a_burst() -> None:
         (("t", "-f", "%v", "--file-per-message"), "--format and --file-per-message cannot be combined"),
         (("t", "-f", "%v", "-K", ":"), "--key-separator is for lines"),
         (("t", "-i", "jsonl", "-D", ";"), "--delimiter is for lines"),
-        (("t", "-D", ""), "separates nothing"),
+        (("t", "-D", ""), "at least one character"),
         (("t", "-H", "a:b"), "write a=b"),
         (("t", "--null", "N"), "requires --format"),
         (("--topic-from-record",), "needs records that name one"),

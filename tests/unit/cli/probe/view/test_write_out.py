@@ -53,7 +53,7 @@ def test_every_field_can_be_asked_of_every_address(name: str) -> None:
         ("%{}", "there are: host, port"),
         ("%h", "not %h"),
         ("50%", "a percent sign %%"),
-        ("\\q", "no escape"),
+        ("\\q", "not an escape"),
         ("x" * 20_000, "too long"),
     ],
 )
