@@ -52,7 +52,7 @@ def continuing_options(
 
 
 def path(text: str | Path) -> Path:
-    """Return the path of a local file; the `parser` of an option. Raises: click.BadParameter: it is another location."""
+    """Return the path of a local file; the `parser` of an option. Raises: click.BadParameter: another location."""
     found = parse_location(target_text(str(text)))
     if not isinstance(found, Path):
         raise click.BadParameter(f"{str(text)[:80]!r} is no file here: use a path such as /data/orders.html")
