@@ -35,7 +35,7 @@ _CODECS = 5
 
 
 class BatchRefused(Exception):
-    """A produced batch is not appended; `code` is what the client is told, `keyless` are the records without a key."""
+    """A produced batch is not appended; `code` goes to the client, `keyless` are the records without a key."""
 
     def __init__(self, code: ErrorCode, message: str, keyless: tuple[int, ...] = ()) -> None:
         super().__init__(message)

@@ -48,7 +48,7 @@ SERVERS = "bootstrap.servers"
 PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file")
 """Properties that name files of secrets."""
 PUBLIC = ("ssl.keystore.certificate.chain", "ssl.truststore.certificates")
-"""Properties that are never printed, though whoever reads them learns nothing."""
+"""Properties that are never printed, though they would reveal nothing."""
 QUIET = ("env", "file")
 """References that can be fetched without running or asking anything."""
 UNKNOWN_LOGIN = "unknown.UnknownLoginModule required;"
@@ -78,7 +78,7 @@ class ProfileFinding(NamedTuple):
 
 
 def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[ProfileFinding]:
-    """Return what is wrong with a profile, the worst first; commands are not run, and nobody is asked for anything.
+    """Return what is wrong with a profile, the worst first; commands are not run, and there are no questions.
 
     Args: opens: also look at what it refers to on this machine: variables, programs, files of keys.
     """

@@ -24,6 +24,6 @@ class Surroundings(NamedTuple):
     timers: GroupTimers
     outbox: Outbox
     new_uuid: Callable[[], bytes]
-    """16 bytes that nobody had before, the same in each run."""
+    """16 bytes that were not used before, the same in each run."""
     store: Callable[[GroupMetadataValue], None]
     """Writes down what a classic group has come to."""
