@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from kctl.cli.formats.texts import JsonForm
-from kctl.client.records import Condition
+from kctl.client.records import Condition, QuotedText
 
 
 class DecodedSide(Protocol):
@@ -61,14 +61,15 @@ class DecodedForm(JsonForm):
 
     def __init__(self, sides: Sides, *, is_ascii: bool) -> None:
         super().__init__(is_ascii=is_ascii)
-        self._key = _json_or(sides.key, self.text)
-        self._value = _json_or(sides.value, self.text)
+        self.key = _json_or_null(sides.key, self.text)
+        self.value = _json_or_null(sides.value, self.text)
 
-    def key(self, data: bytes | None) -> bytes:
-        return self.text(None) if data is None else self._key(data)
 
-    def value(self, data: bytes | None) -> bytes:
-        return self.text(None) if data is None else self._value(data)
+def _json_or_null(side: DecodedSide | None, text: QuotedText) -> Callable[[bytes | None], bytes]:
+    if side is None:
+        return text
+    convert = _json_or(side, text.of)
+    return lambda data: text(None) if data is None else convert(data)
 
 
 def decoded_or(side: DecodedSide, write: Callable[[bytes], bytes] | None) -> Callable[[bytes], bytes]:

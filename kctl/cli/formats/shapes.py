@@ -59,7 +59,7 @@ def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]
         b',"value":',
         OutputField("value", form.value, b"null"),
         b',"headers":',
-        OutputField("headers", form.headers),
+        OutputField("headers", form.headers, b"[]"),
         *schemas,
         b"}\n",
     ]

@@ -8,7 +8,7 @@ from binascii import hexlify
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring, encode_basestring_ascii
 
-from kctl.client.records import Header
+from kctl.client.records import Header, QuotedText
 
 TextForm = Callable[[bytes], bytes]
 
@@ -31,24 +31,18 @@ class JsonForm:
 
     def __init__(self, *, is_ascii: bool) -> None:
         self._quote = encode_basestring_ascii if is_ascii else encode_basestring
+        self.text = QuotedText(self._escaped)
+        """Writes bytes that are a text, such as a header's."""
+        self.key: Callable[[bytes | None], bytes] = self.text
+        """Writes a record's key; `value` its value."""
+        self.value: Callable[[bytes | None], bytes] = self.text
 
-    def text(self, data: bytes | None) -> bytes:
-        """Return bytes that are a text, such as a header's."""
-        if data is None:
-            return b"null"
+    def _escaped(self, data: bytes) -> bytes:
         try:
             quoted: str = self._quote(data.decode())
         except UnicodeDecodeError:
             return b'{"base64":"%b"}' % b64encode(data)
         return quoted.encode()
-
-    def key(self, data: bytes | None) -> bytes:
-        """Return a record's key."""
-        return self.text(data)
-
-    def value(self, data: bytes | None) -> bytes:
-        """Return a record's value."""
-        return self.text(data)
 
     def headers(self, headers: Sequence[Header]) -> bytes:
         """Return all headers as an array of arrays of two."""

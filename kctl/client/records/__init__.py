@@ -33,7 +33,7 @@ from kctl.client.records._hot import is_compiled
 from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
-from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
+from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan, QuotedText
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
@@ -67,6 +67,7 @@ __all__ = [
     "Header",
     "OutputField",
     "OutputPlan",
+    "QuotedText",
     "Record",
     "RecordBatchBuilder",
     "Rows",

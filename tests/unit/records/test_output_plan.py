@@ -1,11 +1,13 @@
 """Output bytes by a plan: every field, null, converters, and that the fast way equals the general one."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.client.errors import LocalProtocolError
-from kctl.client.records import FIELD_NAMES, BatchReader, OutputField, OutputPlan
+from kctl.client.errors import CorruptBatchError, LocalProtocolError
+from kctl.client.records import FIELD_NAMES, BatchReader, OutputField, OutputPlan, QuotedText
 from tests.unit.records.handmade import batch, record
 
 DATA = batch(
@@ -114,6 +116,75 @@ def test_the_fast_way_equals_the_general_one(
     assert general.value_separator is None
     if content:
         assert output(fast, data, chunk) == output(general, data, chunk)
+
+
+Pairs = list[tuple[bytes, bytes | None]]
+Row = tuple[bytes | None, bytes | None, Pairs, int]
+data_bytes = st.none() | st.binary(max_size=6) | st.text(max_size=6).map(str.encode) | st.just(b"x" * 300)
+pairs = st.lists(st.tuples(st.binary(max_size=3), data_bytes), max_size=2)
+rows = st.lists(st.tuples(data_bytes, data_bytes, pairs, st.integers(-2, 3_000)), min_size=1, max_size=200)
+plain_fields = st.sampled_from([name for name in FIELD_NAMES if name != "topic_size"])
+
+
+def _shown(name: str, at: int, base: int, row: Row, null: bytes) -> bytes:
+    """One field of a record, written without any of the code under test."""
+    key, value, headers, delta = row
+    of_record = {
+        "key": null if key is None else key,
+        "value": null if value is None else value,
+        "headers": b",".join(name + b"=" + (null if data is None else data) for name, data in headers),
+        "offset": b"%d" % (base + at),
+        "timestamp": b"%d" % (1_000 + delta),
+        "key_size": b"%d" % len(key or b""),
+        "value_size": b"%d" % len(value or b""),
+        "header_count": b"%d" % len(headers),
+        "count": b"%d" % (at + 1),
+    }
+    of_batch = {"topic": "tö".encode(), "partition": b"3", "leader_epoch": b"5", "timestamp_type": b"create_time"}
+    rest = {"compression": b"none", "producer_id": b"-1", "producer_epoch": b"-1", "is_transactional": b"0"}
+    return (of_record | of_batch | rest)[name]
+
+
+@given(
+    rows,
+    st.lists(plain_fields.map(OutputField) | st.binary(max_size=3), max_size=7),
+    st.integers(1, 130),
+    st.sampled_from([b"", b"NULL"]),
+    st.sampled_from([0, 990, 999_999_000, (1 << 62)]),
+)
+def test_any_plan_equals_field_after_field(
+    content: list[Row], parts: list[bytes | OutputField], chunk: int, null: bytes, base: int
+) -> None:
+    records = [record(at, key, value, pairs, delta) for at, (key, value, pairs, delta) in enumerate(content)]
+    expected = b"".join(
+        part if isinstance(part, bytes) else _shown(part.name, at, base, row, null)
+        for at, row in enumerate(content)
+        for part in parts
+    )
+    assert output(OutputPlan(parts, null=null), batch(*records, base_offset=base), chunk) == expected
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
+def test_quoted_text_escapes_all_that_needs_an_escape(data: bytes) -> None:
+    assert QuotedText(lambda given: b"escaped " + given)(data) in (
+        b"escaped " + data,
+        json.dumps(data.decode("utf-8", "replace")).encode(),
+    )
+
+
+def test_quoted_text_of_each_byte_is_json_or_left_to_the_escape() -> None:
+    quoted = QuotedText(lambda _: b"escaped")
+    for code in range(256):
+        assert quoted(bytes([code])) == (json.dumps(chr(code)).encode() if 0x20 <= code < 0x7F else b"escaped")
+
+
+def test_what_came_before_damage_is_written_to_its_end() -> None:
+    data = batch(*[record(at, None, b"v") for at in range(70)], record(70, tail=b"\x02"))
+    plan = OutputPlan([b"<", OutputField("value"), OutputField("header_count"), b">"])
+    reader = BatchReader(data, topic="t", partition=3)
+    assert reader.output(plan) == b"<v0>" * 70
+    with pytest.raises(CorruptBatchError):
+        reader.output(plan)
 
 
 def test_an_unknown_field_is_named() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.formats.shapes import CSV_HEAD, base64_parts, csv_parts, hex_parts, jsonl_parts, raw_parts
+from kctl.cli.formats.texts import JsonForm
 from kctl.client.records import Header
 from tests.unit.cli.formats.running import TIMESTAMP_MS, Content, Data, chunk_of, written
 
@@ -65,6 +66,23 @@ def test_jsonl_on_a_terminal_is_ascii() -> None:
     assert output.isascii()
     assert b"\x1b" not in output
     assert json.loads(output)["key"] == "\x9b31m"
+
+
+@pytest.mark.parametrize("for_terminal", [False, True])
+@given(
+    data=st.binary(max_size=30)
+    | st.text(max_size=20).map(str.encode)
+    | st.sampled_from(["\x7f", '"', "\\"]).map(str.encode)
+)
+def test_json_text_equals_that_of_the_json_module(data: bytes, for_terminal: bool) -> None:
+    try:
+        text: object = data.decode()
+    except UnicodeDecodeError:
+        text = {"base64": base64.b64encode(data).decode()}
+    written_text = JsonForm(is_ascii=for_terminal).text(data)
+    assert json.loads(written_text) == text
+    expected = json.dumps(text, ensure_ascii=for_terminal, separators=(",", ":")).encode()
+    assert written_text == (expected.replace(b"\x7f", b"\\u007f") if for_terminal else expected)
 
 
 def _bytes_of(value: object) -> Data:
