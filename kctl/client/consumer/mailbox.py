@@ -54,6 +54,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_closing = False
         self._is_woken = False
         self._is_unannounced = False
+        self._is_unannounced_until_wait = False
 
     # --- to the network -----------------------------------------------------------------------------------------------
 
@@ -65,8 +66,11 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         for event in events:
             self.post_quietly(event)
         if self._is_unannounced:
-            self._wakeup()
-            self._is_unannounced = False
+            self._announce()
+
+    def _announce(self) -> None:
+        self._wakeup()
+        self._is_unannounced = self._is_unannounced_until_wait = False
 
     def post_each(self, events: deque[ToNetwork]) -> None:
         """Hand over the events of a queue; each leaves it when the network has it, so it may be handed over twice."""
@@ -78,6 +82,11 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def post_quietly(self, event: ToNetwork | Call | CallInterrupted) -> None:
         """Hand over an event that can wait for the next `post` or for the loop's next turn."""
         self._is_unannounced = True
+        self._events.append(event)
+
+    def post_until_wait(self, event: ToNetwork) -> None:
+        """Hand over an event that can wait for a `wait`, besides: a poll that has its records at once wakes no loop."""
+        self._is_unannounced_until_wait = True
         self._events.append(event)
 
     def may_sleep(self) -> bool:
@@ -121,6 +130,8 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         timer.update()
         if timer.is_expired:
             return False
+        if self._is_unannounced_until_wait:
+            self._announce()
         self.driver.wait(self.waiter, min(timer.deadline_at_ms, until_ms))
         return True
 

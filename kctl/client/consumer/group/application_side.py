@@ -184,13 +184,13 @@ class GroupSide:
         if self.subscribed is None:
             return
         if self._subscription.assignment:
-            self._mailbox.post_quietly(PollBegan())
+            self._mailbox.post_until_wait(PollBegan())
         else:
             self._mailbox.post(PollBegan())
 
     def poll_ended(self) -> None:
         if self.subscribed is not None:
-            self._mailbox.post_quietly(PollEnded(self._clock.start_ms()))
+            self._mailbox.post_until_wait(PollEnded(self._clock.start_ms()))
 
     def advance(self) -> None:
         """Do what waits for a poll: changes of the assignment, callbacks, an automatic commit that is due.
