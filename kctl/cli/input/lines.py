@@ -10,10 +10,13 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import LINE_FEED, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress, Source, bad_input
-from kctl.client.records import sizes_of, split_at
+from kctl.client.records import sizes_of, split_all, split_at
 
-BLOCK_BYTES = 16 * READ_BYTES
-"""The most that is asked for at a time. What is there is taken: a pipe gives less."""
+BLOCK_BYTES = 13 * READ_BYTES
+"""The most that is asked for at a time: lines from 70 bytes on fill nearly one batch of `kctl produce`, and not two.
+
+What is there is taken: a pipe gives less.
+"""
 
 
 class LineBlock(NamedTuple):
@@ -119,11 +122,16 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Progr
     searched = 0
     while data := source.read1(BLOCK_BYTES):
         progress.read_bytes += len(data)
-        rest += data
-        if rest.find(delimiter, searched) >= 0:
-            *contents, last = bytes(rest).split(delimiter)
+        if delimiter in data and not (rest and len(delimiter) > 1):
+            contents = split_all(data, delimiter)
+            if rest:
+                contents[0] = bytes(rest) + contents[0]
+        else:  # the delimiter may lie across the border
+            rest += data
+            contents = split_all(bytes(rest), delimiter) if rest.find(delimiter, searched) >= 0 else []
+        if contents:
+            rest = bytearray(contents.pop())
             yield contents
-            rest = bytearray(last)
         searched = max(0, len(rest) - len(delimiter) + 1)
         if len(rest) > longest_bytes:
             break

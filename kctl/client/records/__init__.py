@@ -42,6 +42,7 @@ from kctl.client.records._hot.rows import (
     check_contents,
     checked_timestamps,
     sizes_of,
+    split_all,
     split_at,
 )
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
@@ -80,6 +81,7 @@ __all__ = [
     "partitions_of_keys",
     "renumber_batch",
     "sizes_of",
+    "split_all",
     "split_at",
     "split_batches",
     "stamp_batch",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
-from kctl.client.records._hot.rows import Rows, check_contents, checked_timestamps, split_at
+from kctl.client.records._hot.rows import Rows, check_contents, checked_timestamps, split_all, split_at
 
 contents = st.none() | st.binary(max_size=30)
 columns = st.lists(st.tuples(contents, contents, st.integers(0, 20)), max_size=30)
@@ -101,6 +101,12 @@ def test_rows_by_key_are_those_that_each_key_chooses(
 def test_rows_with_headers_or_times_are_not_divided_by_key() -> None:
     assert Rows([b"", b""], [b"", b""], [(), ()], [0, 0]).by_key(0, 2, 1, 9) is None
     assert Rows([b"", b""], [b"", b""], None, None, [1, 2]).by_key(0, 2, 1, 9) is None
+
+
+@given(st.lists(st.binary(max_size=4) | st.just(b"x" * 400), max_size=12), st.sampled_from([b"\n", b"\r\n", b"ab"]))
+def test_all_contents_are_those_of_split(given_contents: list[bytes], delimiter: bytes) -> None:
+    data = delimiter.join(given_contents)
+    assert split_all(data, delimiter) == data.split(delimiter)
 
 
 @given(

@@ -17,6 +17,9 @@ TIMESTAMP_END_MS: Final = (1 << 63) - 1
 """Timestamps are less: then the distance of any two of them, -1 included, has 64 bits."""
 
 _SHORT_KEY_BYTES: Final = 24
+_SAMPLE: Final = 4
+_LONG_BYTES: Final = 300
+"""From this size of the first _SAMPLE on, a search for each costs less than a look at each byte."""
 
 
 @final
@@ -162,6 +165,22 @@ class Rows:
         if count > run_first:
             cuts.append((count, run_bytes))
         return cuts, largest_bytes
+
+
+def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
+    """Return what stands between delimiters, as `bytes.split` does; that looks at each byte, slow for long contents."""
+    found: list[bytes] = []
+    at: i64 = 0
+    size: i64 = len(delimiter)
+    while True:
+        end: i64 = data.find(delimiter, at)
+        if end < 0:
+            found.append(data[at:])
+            return found
+        found.append(data[at:end])
+        at = end + size
+        if len(found) == _SAMPLE and at < _SAMPLE * _LONG_BYTES:
+            return data.split(delimiter)
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
