@@ -178,7 +178,7 @@ def test_quoted_text_of_each_byte_is_json_or_left_to_the_escape() -> None:
         assert quoted(bytes([code])) == (json.dumps(chr(code)).encode() if 0x20 <= code < 0x7F else b"escaped")
 
 
-def test_what_came_before_damage_is_written_to_its_end() -> None:
+def test_records_before_damage_are_written_to_their_end() -> None:
     data = batch(*[record(at, None, b"v") for at in range(70)], record(70, tail=b"\x02"))
     plan = OutputPlan([b"<", OutputField("value"), OutputField("header_count"), b">"])
     reader = BatchReader(data, topic="t", partition=3)
