@@ -57,7 +57,8 @@ def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> Err
             by_epoch=marker.coordinator_epoch,
         )
     except BatchRefused as refusal:
-        return refusal.code
+        is_fenced = refusal.code is ErrorCode.INVALID_PRODUCER_EPOCH  # for which Kafka has no answer to a coordinator
+        return ErrorCode.UNKNOWN_SERVER_ERROR if is_fenced else refusal.code
     return ErrorCode.NONE
 
 
