@@ -104,6 +104,7 @@ def _leads(plan: Plan, runtime: Runtime, prober: Prober, timer: Timer) -> Mappin
 
 
 def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:
+    draw(prober, timer)  # people see at once what is tried
     while not prober.is_done and timer.not_expired:
         prober.poll(min(timer.now_ms + LOOK_MS, timer.deadline_at_ms))
         timer.update()

@@ -19,7 +19,6 @@ from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import COLUMNS, Statistics, statistics_rows
 from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
 from kctl.cli.view.painter import Painter, text_of
-from kctl.cli.view.tables import fitting_table
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
 from kctl.client.probe import Prober
@@ -113,6 +112,8 @@ class WatchReport(Painted):
         self._show(f"round {result.number}: {summary(result.reports)}")
 
     def _show(self, last_line: str) -> None:
+        from kctl.cli.view.tables import fitting_table  # rich.table: wanted for a repeated probe alone
+
         columns, height = self._environment.size()
         room = max(1, height - 3 - len(self._events))  # the heading, the last line, and the cursor below
         rows, hidden = statistics_rows(self._statistics)

@@ -1,16 +1,21 @@
-"""Results of a probe on stdout hold no secret, whatever a broker repeats."""
+"""A probe on stdout: its first frame comes before any wait, and results hold no secret that a broker repeats."""
 
 import io
 
 import pytest
 
+from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.options import Output
+from kctl.cli.probe.run import Plan, run_rounds
 from kctl.cli.probe.session import MaskedOut
 from kctl.cli.probe.view.report import LinesReport, ObjectsReport
-from kctl.client.clock import ManualClock
+from kctl.client.clock import ManualClock, Timer
+from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthenticationError
 from kctl.client.events import Failed, Phase, Target
+from kctl.client.network.system import system_runtime
+from kctl.client.probe import ProbeOptions, Prober
 
 SECRET = 'hunter"2'
 
@@ -35,3 +40,21 @@ def test_error_that_repeats_a_secret_is_masked(output: Output | None) -> None:
     text = _written(output)
     assert "no user with ***" in text
     assert "hunter" not in text
+
+
+def test_first_frame_is_drawn_before_anything_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    class Drawing(LinesReport):
+        def draw(self, prober: Prober, timer: Timer) -> None:
+            done.append(f"frame of {len(prober.reports)}")
+
+    def poll(prober: Prober, _until_ms: int) -> None:
+        done.append("poll")
+        prober.reports.clear()
+
+    monkeypatch.setattr(Prober, "poll", poll)
+    monkeypatch.setattr(Prober, "is_done", property(lambda _: "poll" in done))
+    plan = Plan(AdminConfig.parse({"bootstrap.servers": "h:1"}), ProbeOptions(), 0, strict=False)
+    run_rounds(plan, system_runtime(), Drawing(DataOut(io.BytesIO()), 0, verbose=False), {})
+    assert done[:2] == ["frame of 1", "poll"]
