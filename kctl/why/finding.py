@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
 
-OPTIONAL = frozenset({"load", "more", "rate", "who"})
+OPTIONAL = frozenset({"load", "cause", "more", "rate", "who"})
 """Fields that may be empty; they bring their own punctuation."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kctl.client.admin import (
     CONFIG_SOURCES,
+    EpochEnd,
     GroupDescription,
     LogDir,
     MemberDescription,
@@ -87,6 +88,13 @@ class Expiring(NamedTuple):
     retention_ms: int
 
 
+class Glimpse(NamedTuple):
+    """Groups as they were for a moment between two looks."""
+
+    wall_ms: int
+    groups: Mapping[str, GroupDescription]
+
+
 class Look(NamedTuple):
     """One look.
 
@@ -96,6 +104,8 @@ class Look(NamedTuple):
         missing_topics: topics of the groups that cannot be described, with the reason.
         starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
         newest: the record with the largest timestamp; offset -1 where there is none.
+        epoch_ends: by partition and leader epoch, where that epoch ends in the log of the present leader: of epochs
+            that are over, in which a group has read or which led in the first look.
         expiring: of partitions that a group has not read to the end, what retention deletes next.
         next_times: the timestamps of the next record of a group, where retention is near.
         shapes, shapes_before: of partitions on which a group stands still: the next record, or why it cannot be read;
@@ -122,6 +132,7 @@ class Look(NamedTuple):
     ends: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
     stable_ends: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
     newest: Mapping[TopicPartition, OffsetAndTimestamp] = MappingProxyType({})
+    epoch_ends: Mapping[tuple[TopicPartition, int], EpochEnd] = MappingProxyType({})
     expiring: Mapping[TopicPartition, Expiring] = MappingProxyType({})
     next_times: Mapping[TopicPartition, int] = MappingProxyType({})
     shapes: Mapping[TopicPartition, RecordShape | KafkaError] = MappingProxyType({})

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from kctl.client.admin import CONFIG_SOURCES, MemberDescription
+from kctl.client.admin import CONFIG_SOURCES, GroupDescription, MemberDescription
 from kctl.client.clock import duration_text
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Value
-from kctl.why.look import ConfigValue, GroupLook, Look
+from kctl.why.look import ConfigValue, Glimpse, GroupLook, Look
 
 MOST_EVIDENCE = 10
 """Partitions of which the evidence has the values; further ones are counted in the sentence."""
@@ -27,10 +27,11 @@ _SOURCES = {
 
 
 class Looks(NamedTuple):
-    """The present look and, with --watch, an earlier one."""
+    """The present look and, with --watch, an earlier one, and glimpses at the groups between them."""
 
     now: Look
     before: Look | None = None
+    between: tuple[Glimpse, ...] = ()
 
     @property
     def apart_ms(self) -> int:
@@ -57,6 +58,14 @@ class Looks(NamedTuple):
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
+
+    def history(self, group_id: str) -> list[GroupDescription]:
+        """Return a group each time that it was seen, the first first."""
+        both = self.both(group_id)
+        if both is None:
+            return []
+        between = [each.groups[group_id] for each in self.between if group_id in each.groups]
+        return [both[0].description, *between, both[1].description]
 
 
 def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:

@@ -27,6 +27,7 @@ REQUEST_RIGHTS: dict[str, str] = {
     "ListTransactions": "Describe on the transactional.ids",
     "Metadata": "Describe on the topic",
     "OffsetFetch": "Describe on the group and its topics",
+    "OffsetForLeaderEpoch": "Describe on the topic",
 }
 """By request, the right of Kafka that it needs."""
 

@@ -84,7 +84,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("DescribeGroups",),
         subject="group {group}",
-        sentence="{group} does not settle: {changes} within {seconds}{who}",
+        sentence="{group} does not settle: {changes} within {seconds}{who}{cause}",
         leads_to="While a group rebalances its members read little or nothing, and records are processed twice.",
         show="kctl groups members {group}",
         cure="look at the logs of the members: one that exceeds max.poll.interval.ms needs smaller batches "
@@ -151,14 +151,13 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         title="The group has read records that the log no longer has",
         scopes=_GROUP,
         looks=1,
-        requests=("OffsetFetch", "ListOffsets"),
+        requests=("OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="group {group}",
-        sentence="{group} has committed offset {offset} of {partition}, but its log ends at {end}: {lost} records that "
-        "it read are gone (an unclean leader election, or the topic was deleted and recreated){more}",
-        leads_to="Its consumers fail with OFFSET_OUT_OF_RANGE and continue as auto.offset.reset decides: twice, or not "
-        "at all.",
+        sentence="{group} has committed offset {offset} of {partition}, but {where}: {lost} records that it read are "
+        "gone (an unclean leader election, or the topic was deleted and recreated){more}",
+        leads_to="Its consumers continue as auto.offset.reset decides, or behind records that they have not read.",
         show="kctl topics offsets {topic}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-latest --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute",
     ),
     FindingKind(
         id="will-lose-data",

@@ -88,6 +88,21 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         cure="kctl configs set topic {topic} message.timestamp.after.max.ms=3600000",
     ),
     FindingKind(
+        id="records-lost",
+        severity=Severity.ERROR,
+        title="An election has lost acknowledged records",
+        scopes=_ALL,
+        looks=2,
+        requests=("Metadata", "ListOffsets", "OffsetForLeaderEpoch"),
+        subject="topic {topic}",
+        sentence="{partition} lost {lost} acknowledged records within {seconds}: it ended at offset {before} while "
+        "broker {old} led it (epoch {epoch}), and broker {leader}, elected {how}, has only {end} of that{more}",
+        leads_to="Consumers that have read them skip or repeat others; those that have not never see them.",
+        show="kctl topics describe {topic}",
+        cure="send the lost records again; against the next time unclean.leader.election.enable=false and "
+        "min.insync.replicas of at least 2",
+    ),
+    FindingKind(
         id="unclean-election",
         severity=Severity.WARNING,
         title="A replica that lacks records may become leader",

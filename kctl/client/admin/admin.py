@@ -24,6 +24,7 @@ from kctl.client.acls import (
 from kctl.client.admin import (
     api_request,
     cluster_description,
+    epoch_ends,
     group_descriptions,
     group_list,
     group_offsets,
@@ -43,6 +44,7 @@ from kctl.client.admin.configs import (
     ResourceType,
 )
 from kctl.client.admin.elections import ElectionType
+from kctl.client.admin.epoch_ends import EpochEnd
 from kctl.client.admin.features import Feature
 from kctl.client.admin.group_values import (
     GroupDescription,
@@ -116,6 +118,7 @@ __all__ = [
     "Credential",
     "EffectiveQuota",
     "ElectionType",
+    "EpochEnd",
     "Feature",
     "GroupDescription",
     "GroupList",
@@ -340,6 +343,15 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
             if spec < offsets.MAX_TIMESTAMP:
                 raise ValueError(f"{key.topic}-{key.partition}: {spec} is neither a time nor one of the named places")
         return offsets.find_offsets(self._call("listing offsets", timeout), specs, isolation_level)
+
+    def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, EpochEnd]:
+        """Return where a leader epoch of each partition ends in the log of its present leader (KIP-320).
+
+        An end in front of an offset that was read in that epoch: an election has lost the records between.
+        """
+        return epoch_ends.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
     # --- groups -------------------------------------------------------------------------------------------------------
 

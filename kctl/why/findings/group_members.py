@@ -3,9 +3,10 @@
 Shown by tests/sim/why/test_group_stories.py and tests/unit/why/test_group_members.py.
 """
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
-from kctl.client.admin import MemberDescription
+from kctl.client.admin import GroupDescription, MemberDescription
 from kctl.client.admin.group_values import CLASSIC, CONSUMER
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
@@ -28,28 +29,86 @@ def group_members(looks: Looks) -> Iterator[Finding]:
 
 
 def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
-    both = looks.both(group_id)
-    if both is None:
+    history = looks.history(group_id)
+    if not history:
         return
-    before, now = (each.description for each in both)
-    replaced = _replaced(before.members, now.members)
+    before, now = history[0], history[-1]
+    steps = list(itertools.pairwise(history))
+    replaced = [member for old, new in steps for member in _replaced(old.members, new.members)]
+    unsettled = sum(each.state in _UNSETTLED for each in history)
+    rebalances = sum(_ids(old) != _ids(new) or _begins(old, new) for old, new in steps)
     changes = ""
     if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
         changes = f"its epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
-    elif len(replaced) >= max(2, len(now.members) / 2):
+    elif rebalances >= STORM_EPOCHS:
+        changes = f"it rebalanced at least {rebalances} times, seen {len(history)} times"
+    elif len({member.member_id for member in replaced}) >= max(2, len(now.members) / 2):
         changes = f"{len(replaced)} of {counted(len(now.members), 'member')} joined again under new ids"
-    elif before.state in _UNSETTLED and now.state in _UNSETTLED:
+    elif before.state in _UNSETTLED and now.state in _UNSETTLED and 2 * unsettled > len(history):
         changes = f"it was {before.state} and is {now.state}"
     if not changes:
         return
-    who = f"; new member ids: {', '.join(f'{member_name(each)} ({each.host})' for each in replaced[:3])}"
+    names = dict.fromkeys(f"{member_name(each)} ({each.host})" for each in replaced)
     yield FINDINGS["rebalance-storm"].found(
-        {"group": group_id, "changes": changes, "seconds": looks.apart, "who": who if replaced else ""},
+        {
+            "group": group_id,
+            "changes": changes,
+            "seconds": looks.apart,
+            "who": f"; new member ids: {', '.join(list(names)[:3])}" if names else "",
+            "cause": _cause(steps, is_waiting=2 * unsettled > len(history)),
+        },
         [
             Evidence("DescribeGroups", "first look", {"state": before.state, "epoch": before.epoch}),
+            *(
+                Evidence("DescribeGroups", "between", {"state": each.state, "members": len(each.members)})
+                for each in history[1:-1]
+            ),
             Evidence("DescribeGroups", "second look", {"state": now.state, "epoch": now.epoch}),
         ],
     )
+
+
+def _ids(description: GroupDescription) -> set[str]:
+    return {member.member_id for member in description.members}
+
+
+def _begins(old: GroupDescription, new: GroupDescription) -> bool:
+    return new.state in _UNSETTLED and old.state not in _UNSETTLED
+
+
+def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
+    """Return which timeout explains it: whether an old id is still there when its process has a new one."""
+    left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
+    beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
+    if beside > left:
+        return (
+            "; the old ids stay beside the new until session.timeout.ms: these processes end without leaving the "
+            "group (killed, crashed), and start again"
+        )
+    if left:
+        return (
+            "; the old ids leave as the new ones join: more than max.poll.interval.ms passes between two calls of "
+            "poll(), or the processes are restarted"
+        )
+    if is_waiting:
+        return "; it waits for members that do not join again, up to their max.poll.interval.ms"
+    return ""
+
+
+def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
+    """Return the members with a new id of whose client and host an older id is still in the group, dynamic ones alone.
+
+    Not where a process has several members: there are as many before."""
+    known = {member.member_id for member in before}
+    found = []
+    for member in now:
+        if member.member_id in known or member.group_instance_id is not None:
+            continue
+        of_process = [(each.client_id, each.host) for each in before].count((member.client_id, member.host))
+        present = [(each.client_id, each.host) for each in now].count((member.client_id, member.host))
+        if of_process and present > of_process:
+            found.append(member)
+    return found
 
 
 def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:

@@ -20,7 +20,7 @@ def group_offsets(looks: Looks) -> Iterator[Finding]:
     for group_id, group in looks.now.groups.items():
         committed = {tp: each.offset for tp, each in group.committed.items() if each is not None}
         yield from _lost(looks, group_id, committed)
-        yield from _truncated(looks, group_id, committed)
+        yield from _truncated(looks, group_id, group)
         yield from _will_lose(looks, group_id, group, committed)
         yield from _nothing_committed(looks, group_id)
         yield from _uncommitted(looks, group_id, group, committed)
@@ -53,23 +53,44 @@ def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
         )
 
 
-def _truncated(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
-    ends = looks.now.ends
-    cut = {tp: committed[tp] - end.offset for tp, end in ends.items() if committed.get(tp, 0) > end.offset}
+def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    cut: dict[TopicPartition, int] = {}
+    ends: dict[TopicPartition, int] = {}
+    epochs: dict[TopicPartition, int] = {}
+    """Of the partitions that have other records by now where the group has read."""
+    for tp, committed in group.committed.items():
+        end = looks.now.ends.get(tp)
+        if committed is None or end is None:
+            continue
+        of_epoch = looks.now.epoch_ends.get((tp, committed.leader_epoch))
+        ends[tp] = end.offset
+        if of_epoch is not None and 0 <= of_epoch.end_offset < min(end.offset, committed.offset):
+            ends[tp], epochs[tp] = of_epoch.end_offset, committed.leader_epoch
+        if committed.offset > ends[tp]:
+            cut[tp] = committed.offset - ends[tp]
     if cut:
         worst = max(cut, key=lambda tp: cut[tp])
+        where = f"its log ends at {ends[worst]:,}"
+        if worst in epochs:
+            where = f"leader epoch {epochs[worst]}, in which it read, ends at {ends[worst]:,} in the log"
+        committed_at = {tp: each.offset for tp, each in group.committed.items() if each is not None and tp in cut}
         yield FINDINGS["log-truncated"].found(
             {
                 "group": group_id,
                 "lost": cut[worst],
-                "offset": committed[worst],
-                "end": ends[worst].offset,
+                "offset": committed_at[worst],
+                "where": where,
+                "end": ends[worst],
                 "more": more_text(len(cut) - 1),
                 **place(worst),
             },
             [
-                Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in cut})),
-                Evidence("ListOffsets", "log ends", by_partition({tp: ends[tp].offset for tp in cut})),
+                Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at)),
+                Evidence(
+                    "OffsetForLeaderEpoch" if worst in epochs else "ListOffsets",
+                    "ends of the epochs" if worst in epochs else "log ends",
+                    by_partition({tp: ends[tp] for tp in cut}),
+                ),
             ],
         )
 

@@ -38,12 +38,55 @@ _OLD = {
 def partitions(looks: Looks) -> Iterator[Finding]:
     """Yield what is wrong with topics."""
     look = looks.now
+    yield from _records_lost(looks)
     for topic, infos in look.topics.items():
         configs = look.topic_configs.get(topic, {})
         yield from _no_leader(look, infos.values())
         yield from _min_isr(topic, list(infos.values()), configs.get(_MIN_ISR))
         yield from _future(look, topic)
         yield from _settings(topic, list(infos.values()), configs)
+
+
+def _records_lost(looks: Looks) -> Iterator[Finding]:
+    """What was below the high watermark of the first look is in every log of its in-sync replicas."""
+    if looks.before is None:
+        return
+    leaders, by_topic = looks.now.partitions, dict[str, dict[TopicPartition, tuple[int, int]]]()
+    for tp, info in looks.before.partitions.items():
+        end, now = looks.before.ends.get(tp), looks.now.epoch_ends.get((tp, info.leader_epoch))
+        if end is not None and now is not None and 0 <= now.end_offset < end.offset:
+            by_topic.setdefault(tp.topic, {})[tp] = (end.offset, now.end_offset)
+    for lost in by_topic.values():
+        worst = max(lost, key=lambda tp: lost[tp][0] - lost[tp][1])
+        info, (had, has) = looks.before.partitions[worst], lost[worst]
+        is_unclean = leaders[worst].leader_id not in info.isr
+        yield FINDINGS["records-lost"].found(
+            {
+                "lost": had - has,
+                "seconds": looks.apart,
+                "epoch": info.leader_epoch,
+                "old": info.leader_id,
+                "before": f"{had:,}",
+                "leader": leaders[worst].leader_id,
+                "how": "though it was not in sync" if is_unclean else "from the replicas in sync",
+                "end": f"the first {has:,}" if has else "none",
+                "more": more_text(len(lost) - 1),
+                **place(worst),
+            },
+            [
+                Evidence(
+                    "Metadata",
+                    f"{worst} in the first look",
+                    {"leader": info.leader_id, "leader_epoch": info.leader_epoch, "isr": _ids(info.isr)},
+                ),
+                Evidence("ListOffsets", "log ends in the first look", by_partition({tp: lost[tp][0] for tp in lost})),
+                Evidence(
+                    "OffsetForLeaderEpoch",
+                    f"end of epoch {info.leader_epoch} in the log of broker {leaders[worst].leader_id}",
+                    by_partition({tp: lost[tp][1] for tp in lost}),
+                ),
+            ],
+        )
 
 
 def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:

@@ -84,6 +84,15 @@ class Asker:
             self.gap(request, of, error)
             return None
 
+    def quietly(self, call: Callable[[], V]) -> V | None:
+        """Return the result of a call that nothing depends on, or None."""
+        if not self.admin.has_requests_left:
+            return None
+        try:
+            return call()
+        except KafkaError:
+            return None
+
     def each(
         self, request: str, of: str, call: Callable[[float], Results[K, V]], selected: Container[K] = ()
     ) -> dict[K, V]:

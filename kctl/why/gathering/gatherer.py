@@ -9,6 +9,8 @@ from kctl.client.clock import Timer
 from kctl.client.runtime import Runtime
 from kctl.why.gathering.asker import Asker
 from kctl.why.gathering.brokers import probe_brokers, with_brokers
+from kctl.why.gathering.epochs import with_epoch_ends
+from kctl.why.gathering.glimpses import Glimpses
 from kctl.why.gathering.groups import read_groups
 from kctl.why.gathering.offsets import with_expiring, with_offsets, with_records
 from kctl.why.gathering.selection import Selection
@@ -71,6 +73,7 @@ class Gatherer:
         look = with_topics(asker, look, selection)
         look = with_configs(asker, look, selection, before)
         look = with_offsets(asker, look)
+        look = with_epoch_ends(asker, look, before)
         look = with_expiring(asker, look, selection)
         look = with_records(asker, look, before)
         look = with_open_transactions(asker, look)
@@ -80,6 +83,10 @@ class Gatherer:
             gaps=tuple(asker.gaps),
             requests=self._admin.requests_sent - sent_before,
         )
+
+    def glimpses(self, look: Look, apart_ms: int) -> Glimpses:
+        """Return what takes glimpses at the groups of a look until the next."""
+        return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, look: Look, *, is_first: bool) -> int:
         """Return how many requests of the budget are kept for what follows the groups, and for a second look."""
@@ -104,5 +111,10 @@ def take_looks(
     first = gatherer.look()
     if not watch_ms:
         return Looks(first)
-    runtime.driver.wait(runtime.driver.waiter(), min(next_at_ms, timer.deadline_at_ms))
-    return Looks(gatherer.look(first), first)
+    next_at_ms = min(next_at_ms, timer.deadline_at_ms)
+    glimpses, waiter, clock = gatherer.glimpses(first, watch_ms), runtime.driver.waiter(), runtime.clock
+    while not glimpses.is_done and clock.now_ms() + 2 * glimpses.apart_ms <= next_at_ms:
+        runtime.driver.wait(waiter, clock.now_ms() + glimpses.apart_ms)
+        glimpses.take(next_at_ms)
+    runtime.driver.wait(waiter, next_at_ms)
+    return Looks(gatherer.look(first), first, tuple(glimpses.taken))
