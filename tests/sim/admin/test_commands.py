@@ -56,26 +56,26 @@ Run = Callable[..., Ended]
 def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with a group `g` that has committed for all of `t`, and a function that runs a command line."""
 
-    def app(world: SimCluster, admin: Admin) -> None:
+    def app(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
-        with world.producer({"transactional.id": "tx"}) as producer:
+        with cluster.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions(timeout=10)
         for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch"):
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
+            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
 
         def run(command: str) -> Ended:
-            line = (*command.split(), "-b", world.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
-            return run_in_process(*line, clock=world.clock)
+            line = (*command.split(), "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
+            return run_in_process(*line, clock=cluster.clock)
 
-        use(world, run)
+        use(cluster, run)
 
     run_with_admin(app)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_with_healthy_brokers_succeeds(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, run: Run) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
         ended = run(command)
         assert (ended.code, ended.stderr.count("\n")) in ((0, 0), (0, 1)), ended
 
@@ -87,12 +87,12 @@ def test_command_with_healthy_brokers_succeeds(command: str, monkeypatch: pytest
 def test_command_with_silent_brokers_ends_at_its_timeout(
     command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def use(world: SimCluster, run: Run) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, fault)
-        before_ms = world.clock.now_ms()
+            cluster.sandbox.start_fault(node_id, fault)
+        before_ms = cluster.clock.now_ms()
         ended = run(command)
-        assert world.clock.now_ms() - before_ms == TIMEOUT_MS
+        assert cluster.clock.now_ms() - before_ms == TIMEOUT_MS
         assert re.search(rf"timed out after {duration_text(TIMEOUT_MS)} \(--api-timeout\) while", ended.stderr), (
             ended.stderr
         )
@@ -105,14 +105,14 @@ def test_command_with_silent_brokers_ends_at_its_timeout(
 def test_command_with_one_silent_coordinator_shows_the_other_groups(
     command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def use(world: SimCluster, run: Run) -> None:
-        silent = next(f"h{n}" for n in range(9) if world.coordinator(f"h{n}") != world.coordinator("g"))
-        world.commit(silent, {("t", 0): 0})
-        world.sandbox.start_fault(world.coordinator(silent), fault)
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, run: Run) -> None:
+        silent = next(f"h{n}" for n in range(9) if cluster.coordinator(f"h{n}") != cluster.coordinator("g"))
+        cluster.commit(silent, {("t", 0): 0})
+        cluster.sandbox.start_fault(cluster.coordinator(silent), fault)
+        before_ms = cluster.clock.now_ms()
         name, *options = command.split()
         ended = run(" ".join(["groups", name, "g", silent, *options]))
-        took_ms = world.clock.now_ms() - before_ms
+        took_ms = cluster.clock.now_ms() - before_ms
         assert f"kctl groups: no response in time about {silent}\n" in ended.stderr, ended
         if name == "delete":
             assert (took_ms, ended.code, ended.stdout) == (TIMEOUT_MS // 2, CONNECT_TIMEOUT, b"")
@@ -131,12 +131,12 @@ def test_command_with_slow_brokers_ends_by_one_timeout(
 ) -> None:
     """Every response comes in time for its own call: only all of them together take too long."""
 
-    def use(world: SimCluster, run: Run) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.DELAY, ms=delay_ms)
-        before_ms = world.clock.now_ms()
+            cluster.sandbox.start_fault(node_id, Fault.DELAY, ms=delay_ms)
+        before_ms = cluster.clock.now_ms()
         ended = run(command)
-        took_ms = world.clock.now_ms() - before_ms
+        took_ms = cluster.clock.now_ms() - before_ms
         if ended.code == 0:
             assert took_ms <= TIMEOUT_MS
         else:

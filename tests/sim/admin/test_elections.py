@@ -15,10 +15,10 @@ def codes(failed: dict[TopicPartition, Exception]) -> dict[TopicPartition, int]:
 
 
 def test_preferred_leader_is_elected_once() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.create_topic("r", replication_factor=2)
-        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
-        world.sandbox.move_leader("r", 0, other)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = cluster.sandbox.cluster.topics["r"].partitions[0].replicas
+        cluster.sandbox.move_leader("r", 0, other)
         missing = TopicPartition("r", 9)
         results = admin.elect_leaders(ElectionType.PREFERRED, [T0, missing])
         assert results.done == {T0: True}
@@ -30,27 +30,27 @@ def test_preferred_leader_is_elected_once() -> None:
 
 
 def test_election_whose_response_was_lost_was_held() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.create_topic("r", replication_factor=2)
-        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
-        world.sandbox.move_leader("r", 0, other)
-        controller = world.sandbox.cluster.controller_id
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = cluster.sandbox.cluster.topics["r"].partitions[0].replicas
+        cluster.sandbox.move_leader("r", 0, other)
+        controller = cluster.sandbox.cluster.controller_id
         admin.describe_cluster()
-        world.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
-        world.at(40_000, world.sandbox.heal)
+        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
+        cluster.at(40_000, cluster.sandbox.heal)
         assert admin.elect_leaders(ElectionType.PREFERRED, [T0], timeout=90).done == {T0: True}
-        assert world.sandbox.cluster.topics["r"].partitions[0].leader_id == preferred
+        assert cluster.sandbox.cluster.topics["r"].partitions[0].leader_id == preferred
         assert admin.elect_leaders(ElectionType.PREFERRED, [T0]).done == {T0: False}
 
     run_with_admin(use)
 
 
 def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.create_topic("r", replication_factor=2)
-        preferred, other = world.sandbox.cluster.topics["r"].partitions[0].replicas
-        world.sandbox.move_leader("r", 0, other)
-        world.sandbox.hold_follower("r", 0, preferred)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.create_topic("r", replication_factor=2)
+        preferred, other = cluster.sandbox.cluster.topics["r"].partitions[0].replicas
+        cluster.sandbox.move_leader("r", 0, other)
+        cluster.sandbox.hold_follower("r", 0, preferred)
         failed = admin.elect_leaders(ElectionType.PREFERRED, [T0]).failed
         assert codes(failed) == {T0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}  # type: ignore[arg-type]
 
@@ -58,17 +58,17 @@ def test_preferred_leader_that_is_down_or_behind_is_not_elected() -> None:
 
 
 def test_unclean_election_is_for_partitions_without_a_leader() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.create_topic("r", replication_factor=2)
-        partition = world.sandbox.cluster.topics["r"].partitions[0]
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.create_topic("r", replication_factor=2)
+        partition = cluster.sandbox.cluster.topics["r"].partitions[0]
         first, second = partition.replicas
         assert admin.elect_leaders(ElectionType.UNCLEAN, [T0]).done == {T0: False}
         partition.elect(-1)
         for node_id in (first, second):
-            if node_id != world.sandbox.cluster.controller_id:
-                world.sandbox.start_fault(node_id, Fault.REFUSE)
+            if node_id != cluster.sandbox.cluster.controller_id:
+                cluster.sandbox.start_fault(node_id, Fault.REFUSE)
         results = admin.elect_leaders(ElectionType.UNCLEAN, [T0])
-        up = [each for each in (first, second) if each == world.sandbox.cluster.controller_id]
+        up = [each for each in (first, second) if each == cluster.sandbox.cluster.controller_id]
         if up:
             assert (results.done, partition.leader_id) == ({T0: True}, up[0])
         else:

@@ -27,10 +27,10 @@ CALLS: dict[str, Asking] = {
 OF_THE_COORDINATOR = [name for name in CALLS if name != "list"]
 
 
-def elapsed_ms(world: SimCluster, call: Callable[[], object]) -> int:
-    before_ms = world.clock.now_ms()
+def elapsed_ms(cluster: SimCluster, call: Callable[[], object]) -> int:
+    before_ms = cluster.clock.now_ms()
     call()
-    return world.clock.now_ms() - before_ms
+    return cluster.clock.now_ms() - before_ms
 
 
 HELD = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST]
@@ -42,16 +42,16 @@ HELD = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST]
     ("fault", "is_connected"), [*((fault, False) for fault in FAULTS), *((fault, True) for fault in HELD)]
 )
 def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: bool) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         if is_connected:
             admin.alter_group_offsets("g", {T0: 1})
             admin.list_groups()
-        world.break_all(fault)
+        cluster.break_all(fault)
         for timeout_ms in (0, 100, 1000, 70_000):
-            before_ms = world.clock.now_ms()
+            before_ms = cluster.clock.now_ms()
             with pytest.raises(ApiTimeout) as caught:
                 CALLS[name](admin, timeout_ms / 1000)
-            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert cluster.clock.now_ms() - before_ms == timeout_ms
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
             assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
@@ -59,18 +59,18 @@ def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: 
 
 
 def test_look_up_of_coordinator_at_frozen_broker_is_sent_to_another() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
-            world.commit(name, {("t", 0): 1})
+            cluster.commit(name, {("t", 0): 1})
         took_ms = []
         for node_id in (1, 2, 3):
-            elsewhere = [name for name in names if world.coordinator(name) != node_id]
-            world.sandbox.start_fault(node_id, Fault.FREEZE)
-            before_ms = world.clock.now_ms()
+            elsewhere = [name for name in names if cluster.coordinator(name) != node_id]
+            cluster.sandbox.start_fault(node_id, Fault.FREEZE)
+            before_ms = cluster.clock.now_ms()
             admin.describe_groups(elsewhere).raise_first()
-            took_ms.append(world.clock.now_ms() - before_ms)
-            world.sandbox.heal()
+            took_ms.append(cluster.clock.now_ms() - before_ms)
+            cluster.sandbox.heal()
         assert SILENCE_MS <= max(took_ms) <= SILENCE_MS + 100, took_ms
 
     run_with_admin(use)
@@ -79,15 +79,17 @@ def test_look_up_of_coordinator_at_frozen_broker_is_sent_to_another() -> None:
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 @pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE])
 def test_a_coordinator_that_stands_still_is_waited_for_until_the_deadline(name: str, fault: Fault) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
-        world.sandbox.start_fault(world.coordinator("g"), fault)
+        cluster.sandbox.start_fault(cluster.coordinator("g"), fault)
         for timeout_ms in (1, 500, 45_000):
-            before_ms = world.clock.now_ms()
-            asked = "10.0.0." if timeout_ms == 1 else f"10.0.0.{world.coordinator('g')}:9092"  # a look-up takes longer
+            before_ms = cluster.clock.now_ms()
+            asked = (
+                "10.0.0." if timeout_ms == 1 else f"10.0.0.{cluster.coordinator('g')}:9092"
+            )  # a look-up takes longer
             with pytest.raises(ApiTimeout, match=asked) as caught:
                 CALLS[name](admin, timeout_ms / 1000)
-            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert cluster.clock.now_ms() - before_ms == timeout_ms
             assert caught.value.elapsed_ms == timeout_ms
 
     run_with_admin(use)
@@ -95,11 +97,11 @@ def test_a_coordinator_that_stands_still_is_waited_for_until_the_deadline(name: 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_slow_brokers_are_waited_for(name: str) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         for node_id in (1, 2, 3):
-            world.sandbox.start_fault(node_id, Fault.DELAY, ms=700)
-        took_ms = elapsed_ms(world, lambda: CALLS[name](admin, 30))
+            cluster.sandbox.start_fault(node_id, Fault.DELAY, ms=700)
+        took_ms = elapsed_ms(cluster, lambda: CALLS[name](admin, 30))
         assert 700 <= took_ms < 5000
 
     run_with_admin(use)
@@ -107,16 +109,16 @@ def test_slow_brokers_are_waited_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 def test_a_coordinator_that_moves_is_followed(name: str) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
-        world.sandbox.trouble_coordinator("g", ErrorCode.NOT_COORDINATOR)
+        cluster.sandbox.trouble_coordinator("g", ErrorCode.NOT_COORDINATOR)
 
         def move() -> None:
-            world.sandbox.move_coordinator("g", world.elsewhere("g"))
-            world.sandbox.trouble_coordinator("g", None)
+            cluster.sandbox.move_coordinator("g", cluster.elsewhere("g"))
+            cluster.sandbox.trouble_coordinator("g", None)
 
-        world.at(400, move)
-        assert 400 <= elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 2000
+        cluster.at(400, move)
+        assert 400 <= elapsed_ms(cluster, lambda: CALLS[name](admin, 30)) < 2000
 
     run_with_admin(use)
 
@@ -124,24 +126,24 @@ def test_a_coordinator_that_moves_is_followed(name: str) -> None:
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 @pytest.mark.parametrize("name", OF_THE_COORDINATOR)
 def test_a_coordinator_in_trouble_is_asked_again(name: str, code: ErrorCode) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
-        world.sandbox.trouble_coordinator("g", code)
-        before_ms = world.clock.now_ms()
+        cluster.sandbox.trouble_coordinator("g", code)
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(ApiTimeout, match=code.name):
             CALLS[name](admin, 3)
-        assert world.clock.now_ms() - before_ms == 3000
-        world.at(500, lambda: world.sandbox.trouble_coordinator("g", None))
-        assert elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 3000
+        assert cluster.clock.now_ms() - before_ms == 3000
+        cluster.at(500, lambda: cluster.sandbox.trouble_coordinator("g", None))
+        assert elapsed_ms(cluster, lambda: CALLS[name](admin, 30)) < 3000
 
     run_with_admin(use)
 
 
 def test_a_group_in_trouble_does_not_hold_back_the_answers_of_others() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for name in ("a", "b"):
             admin.alter_group_offsets(name, {T0: 1})
-        world.sandbox.trouble_coordinator("b", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        cluster.sandbox.trouble_coordinator("b", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         results = admin.describe_groups(["a", "b"], timeout=2)
         assert list(results.done) == ["a"]
         assert isinstance(results.failed["b"], ApiTimeout)
@@ -151,41 +153,41 @@ def test_a_group_in_trouble_does_not_hold_back_the_answers_of_others() -> None:
 
 
 def test_groups_of_a_frozen_coordinator_fail_and_the_others_are_told() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
             admin.alter_group_offsets(name, {T0: 1})
-        frozen = world.coordinator("g0")
-        world.sandbox.start_fault(frozen, Fault.FREEZE)
-        before_ms = world.clock.now_ms()
+        frozen = cluster.coordinator("g0")
+        cluster.sandbox.start_fault(frozen, Fault.FREEZE)
+        before_ms = cluster.clock.now_ms()
         results = admin.describe_groups(names, timeout=5)
-        assert world.clock.now_ms() - before_ms == 5000
-        assert set(results.failed) == {name for name in names if world.coordinator(name) == frozen}
-        assert set(results.done) == {name for name in names if world.coordinator(name) != frozen}
+        assert cluster.clock.now_ms() - before_ms == 5000
+        assert set(results.failed) == {name for name in names if cluster.coordinator(name) == frozen}
+        assert set(results.done) == {name for name in names if cluster.coordinator(name) != frozen}
         assert results.done
 
     run_with_admin(use)
 
 
 def test_partial_timeout_holds_once_a_group_was_described() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(6)]
         for name in names:
             admin.alter_group_offsets(name, {T0: 1})
-        silent = world.coordinator("g0")
-        of_silent = [name for name in names if world.coordinator(name) == silent]
-        world.sandbox.start_fault(silent, Fault.FREEZE)
-        before_ms = world.clock.now_ms()
+        silent = cluster.coordinator("g0")
+        of_silent = [name for name in names if cluster.coordinator(name) == silent]
+        cluster.sandbox.start_fault(silent, Fault.FREEZE)
+        before_ms = cluster.clock.now_ms()
         results = admin.describe_groups(names, timeout=5, partial_timeout=2)
-        assert world.clock.now_ms() - before_ms == 2000
+        assert cluster.clock.now_ms() - before_ms == 2000
         assert list(results.failed) == of_silent
         error = results.failed["g0"]
         assert isinstance(error, ApiTimeout)
         assert (error.elapsed_ms, error.timeout_ms) == (2000, 5000)
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         with pytest.raises(ApiTimeout):
             admin.describe_groups(of_silent, timeout=5, partial_timeout=2)
-        assert world.clock.now_ms() - before_ms == 5000
+        assert cluster.clock.now_ms() - before_ms == 5000
 
     run_with_admin(use)
 
@@ -202,14 +204,14 @@ def test_partial_timeout_holds_once_a_group_was_described() -> None:
 def test_a_dead_broker_makes_the_list_partial_and_is_named(
     fault: Fault, kind: type[Exception], at_most_ms: int
 ) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for number in range(6):
-            world.commit(f"g{number}", {("t", 0): 0})
-        expected = {f"g{n}" for n in range(6) if world.coordinator(f"g{n}") != 2}
-        world.sandbox.start_fault(2, fault)
-        before_ms = world.clock.now_ms()
+            cluster.commit(f"g{number}", {("t", 0): 0})
+        expected = {f"g{n}" for n in range(6) if cluster.coordinator(f"g{n}") != 2}
+        cluster.sandbox.start_fault(2, fault)
+        before_ms = cluster.clock.now_ms()
         listed = admin.list_groups()
-        assert world.clock.now_ms() - before_ms <= at_most_ms
+        assert cluster.clock.now_ms() - before_ms <= at_most_ms
         assert set(listed.groups) == expected
         assert [node.node_id for node in listed.failed] == [2]
         error = next(iter(listed.failed.values()))
@@ -219,8 +221,8 @@ def test_a_dead_broker_makes_the_list_partial_and_is_named(
 
 
 def test_timeout_names_only_the_brokers_that_have_not_responded() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.sandbox.start_fault(2, Fault.FREEZE)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.start_fault(2, Fault.FREEZE)
         [error] = admin.list_groups(timeout=3).failed.values()
         assert isinstance(error, ApiTimeout)
         assert [number for number in (1, 2, 3) if f"(id {number})" in error.summary.split(";")[0]] == [2]
@@ -228,32 +230,32 @@ def test_timeout_names_only_the_brokers_that_have_not_responded() -> None:
     run_with_admin(use)
 
 
-def freeze_while_listing(world: SimCluster, admin: Admin) -> None:
+def freeze_while_listing(cluster: SimCluster, admin: Admin) -> None:
     """Let node 2 stand still from the moment on when it has been asked for its groups."""
     admin.list_groups()
-    world.hub.sleep_ms(1000)  # metadata may be asked for at once again
-    world.at(2, lambda: world.sandbox.start_fault(2, Fault.FREEZE))
+    cluster.hub.sleep_ms(1000)  # metadata may be asked for at once again
+    cluster.at(2, lambda: cluster.sandbox.start_fault(2, Fault.FREEZE))
 
 
 def test_a_broker_that_stops_responding_for_a_while_is_asked_again() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        freeze_while_listing(world, admin)
-        world.at(3200, world.sandbox.heal)
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        freeze_while_listing(cluster, admin)
+        cluster.at(3200, cluster.sandbox.heal)
+        before_ms = cluster.clock.now_ms()
         listed = admin.list_groups(timeout=10)
         assert listed.failed == {}
-        assert 3200 <= world.clock.now_ms() - before_ms < 4000
+        assert 3200 <= cluster.clock.now_ms() - before_ms < 4000
 
     run_with_admin(use, request_timeout_ms=1500)
 
 
 @pytest.mark.parametrize("request_ms", [1500, 30_000])
 def test_a_broker_that_stops_responding_for_good_is_asked_until_the_timeout(request_ms: int) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        freeze_while_listing(world, admin)
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        freeze_while_listing(cluster, admin)
+        before_ms = cluster.clock.now_ms()
         listed = admin.list_groups(timeout=25)
-        assert world.clock.now_ms() - before_ms == 25_000
+        assert cluster.clock.now_ms() - before_ms == 25_000
         [(node, error)] = listed.failed.items()
         assert node.node_id == 2
         assert isinstance(error, ApiTimeout)
@@ -262,10 +264,10 @@ def test_a_broker_that_stops_responding_for_good_is_asked_until_the_timeout(requ
 
 
 def test_where_no_broker_responds_the_timeout_of_the_call_is_the_one_that_passed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.list_groups()
-        world.hub.sleep_ms(1000)
-        world.at(2, lambda: world.break_all(Fault.FREEZE))
+        cluster.hub.sleep_ms(1000)
+        cluster.at(2, lambda: cluster.break_all(Fault.FREEZE))
         for timeout_ms in (1000, 4000):
             with pytest.raises(ApiTimeout):
                 admin.list_groups(timeout=timeout_ms / 1000)
@@ -274,45 +276,45 @@ def test_where_no_broker_responds_the_timeout_of_the_call_is_the_one_that_passed
 
 
 def test_a_list_that_ends_at_its_deadline_has_what_came() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         admin.list_groups()
-        world.sandbox.start_fault(world.elsewhere("g"), Fault.FREEZE)
-        before_ms = world.clock.now_ms()
+        cluster.sandbox.start_fault(cluster.elsewhere("g"), Fault.FREEZE)
+        before_ms = cluster.clock.now_ms()
         listed = admin.list_groups(timeout=3)
-        assert world.clock.now_ms() - before_ms == 3000
+        assert cluster.clock.now_ms() - before_ms == 3000
         assert list(listed.groups) == ["g"]
-        assert [node.node_id for node in listed.failed] == [world.elsewhere("g")]
+        assert [node.node_id for node in listed.failed] == [cluster.elsewhere("g")]
 
     run_with_admin(use)
 
 
 @pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.SILENCE])
 def test_offsets_of_leaders_that_answer_are_told_where_one_does_not(fault: Fault) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        dead = world.leader(0)
-        world.sandbox.start_fault(dead, fault)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        dead = cluster.leader(0)
+        cluster.sandbox.start_fault(dead, fault)
         keys = [TopicPartition("t", index) for index in range(4)]
-        before_ms = world.clock.now_ms()
+        before_ms = cluster.clock.now_ms()
         results = admin.list_offsets(dict.fromkeys(keys, -1), timeout=3)
-        assert world.clock.now_ms() - before_ms == 3000
-        assert set(results.done) == {key for key in keys if world.leader(key.partition, key.topic) != dead}
+        assert cluster.clock.now_ms() - before_ms == 3000
+        assert set(results.done) == {key for key in keys if cluster.leader(key.partition, key.topic) != dead}
         assert all(isinstance(error, ApiTimeout) for error in results.failed.values())
 
     run_with_admin(use)
 
 
 def test_a_deletion_whose_answer_was_lost_is_done() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         admin.describe_groups(["g"])
-        groups = world.sandbox.cluster.groups
+        groups = cluster.sandbox.cluster.groups
         deleting = groups.delete
 
         def delete_and_die(group_id: str) -> None:
             deleting(group_id)
-            world.sandbox.start_fault(world.coordinator("g"), Fault.SILENCE)
-            world.at(3500, world.sandbox.heal)
+            cluster.sandbox.start_fault(cluster.coordinator("g"), Fault.SILENCE)
+            cluster.at(3500, cluster.sandbox.heal)
 
         groups.delete = delete_and_die  # type: ignore[method-assign]  # a deletion that kills its node
         assert list(admin.delete_groups(["g"]).done) == ["g"]
@@ -322,13 +324,13 @@ def test_a_deletion_whose_answer_was_lost_is_done() -> None:
 
 
 def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
-        dead = world.elsewhere("g")
+        dead = cluster.elsewhere("g")
         for fault in (Fault.BLACKHOLE, Fault.RESET_ON_REQUEST):  # open connections are lost, too
-            world.sandbox.start_fault(dead, fault)
+            cluster.sandbox.start_fault(dead, fault)
         assert [node.node_id for node in admin.list_groups().failed] == [dead]
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         assert admin.list_groups().failed == {}
 
     run_with_admin(use)

@@ -15,19 +15,19 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 
 def test_offsets_are_set_and_listed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.alter_group_offsets("g", {T0: 7, U0: OffsetAndMetadata(3, "why", 2)})
         assert (list(results.done), results.failed) == ([T0, U0], {})
         assert admin.list_group_offsets("g").done == {T0: (7, "", -1), U0: (3, "why", 2)}
         assert admin.list_group_offsets("g", [T1, T0]).done == {T1: None, T0: (7, "", -1)}
-        with world.consumer(group_id="g") as consumer:
+        with cluster.consumer(group_id="g") as consumer:
             assert consumer.committed([T0])[T0] == (7, "", -1)
 
     run_with_admin(use)
 
 
 def test_an_unknown_group_has_committed_nothing() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         assert admin.list_group_offsets("nowhere").done == {}
         assert admin.list_group_offsets("nowhere", [T0]).done == {T0: None}
 
@@ -35,12 +35,12 @@ def test_an_unknown_group_has_committed_nothing() -> None:
 
 
 def test_each_partition_has_its_fate() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        before_ms = world.clock.now_ms()
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        before_ms = cluster.clock.now_ms()
         results = admin.alter_group_offsets("g", {T0: 1, TopicPartition("t", 9): 1, TopicPartition("no", 0): 1})
         assert list(results.done) == [T0]
         assert [type(error) for error in results.failed.values()] == [error_class(3)] * 2
-        assert world.clock.now_ms() - before_ms < 1000
+        assert cluster.clock.now_ms() - before_ms < 1000
         deleted = admin.delete_group_offsets("g", [T0, TopicPartition("no", 0)])
         assert list(deleted.done) == [T0]
         assert isinstance(deleted.failed[TopicPartition("no", 0)], error_class(3))
@@ -50,9 +50,9 @@ def test_each_partition_has_its_fate() -> None:
 
 
 def test_a_group_with_members_is_not_changed() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        world.commit("g", {("t", 0): 0, ("u", 0): 1})
-        settle(world.enter(world.classic_member("g", enable_auto_commit=False)))
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.commit("g", {("t", 0): 0, ("u", 0): 1})
+        settle(cluster.enter(cluster.classic_member("g", enable_auto_commit=False)))
         results = admin.alter_group_offsets("g", {T0: 5})
         assert isinstance(results.failed[T0], error_class(ErrorCode.UNKNOWN_MEMBER_ID))
         deleted = admin.delete_group_offsets("g", [T0, U0])
@@ -64,7 +64,7 @@ def test_a_group_with_members_is_not_changed() -> None:
 
 
 def test_offsets_of_an_unknown_group_are_not_deleted() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         results = admin.delete_group_offsets("nowhere", [T0, U0])
         assert [type(error) for error in results.failed.values()] == [error_class(ErrorCode.GROUP_ID_NOT_FOUND)] * 2
 
@@ -72,7 +72,7 @@ def test_offsets_of_an_unknown_group_are_not_deleted() -> None:
 
 
 def test_an_offset_is_not_negative() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         with pytest.raises(ValueError, match=r"t-0: an offset is an integer from 0 to .*, not -1"):
             admin.alter_group_offsets("g", {T0: -1})
 
@@ -80,7 +80,7 @@ def test_an_offset_is_not_negative() -> None:
 
 
 def test_offsets_of_several_groups_take_one_request_a_coordinator() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         names = [f"g{number}" for number in range(20)]
         for number, name in enumerate(names):
             admin.alter_group_offsets(name, {T0: number, T1: number + 1}).raise_first()
@@ -100,10 +100,10 @@ def test_offsets_of_several_groups_are_asked_one_by_one_of_old_coordinators(monk
     offered = next(each for each in api_versions.response().api_keys if each.api_key == OffsetFetchRequest.API_KEY)
     monkeypatch.setattr(offered, "max_version", FIRST_VERSION_WITH_GROUPS - 1)
 
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for number in range(4):
             admin.alter_group_offsets(f"g{number}", {T0: number}).raise_first()
-        world.sandbox.trouble_coordinator("g3", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        cluster.sandbox.trouble_coordinator("g3", ErrorCode.COORDINATOR_NOT_AVAILABLE)
         found = admin.list_offsets_of_groups([f"g{number}" for number in range(4)], timeout=2)
         assert {name: of.done for name, of in found.done.items()} == {f"g{n}": {T0: (n, "", -1)} for n in (0, 1, 2)}
         assert [type(error) for error in found.failed.values()] == [ApiTimeout]
@@ -112,10 +112,10 @@ def test_offsets_of_several_groups_are_asked_one_by_one_of_old_coordinators(monk
 
 
 def test_one_of_several_groups_without_a_coordinator_leaves_the_others() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for name in ("a", "b"):
             admin.alter_group_offsets(name, {T0: 1}).raise_first()
-        world.sandbox.trouble_coordinator("a", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        cluster.sandbox.trouble_coordinator("a", ErrorCode.COORDINATOR_NOT_AVAILABLE)
         found = admin.list_offsets_of_groups(["a", "b"], timeout=2)
         assert (list(found.done), list(found.failed)) == (["b"], ["a"])
 

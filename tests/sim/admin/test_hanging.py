@@ -16,20 +16,20 @@ from tests.sim.kit import SimCluster, run, run_with_admin
 T0 = PARTITIONS[0]
 
 
-def hang(world: SimCluster, transactional_id: str, *partitions: int) -> None:
+def hang(cluster: SimCluster, transactional_id: str, *partitions: int) -> None:
     """Leave a transaction behind that its coordinator takes for complete."""
-    world.sandbox.lose_markers(transactional_id)
-    with begin(world, transactional_id, *partitions) as producer:
+    cluster.sandbox.lose_markers(transactional_id)
+    with begin(cluster, transactional_id, *partitions) as producer:
         producer.commit_transaction(timeout=10)
 
 
-def stable_end(world: SimCluster, partition: int) -> int:
-    return world.sandbox.cluster.topics["t"].partitions[partition].log.last_stable_offset
+def stable_end(cluster: SimCluster, partition: int) -> int:
+    return cluster.sandbox.cluster.topics["t"].partitions[partition].log.last_stable_offset
 
 
 def test_running_transaction_is_not_hanging() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        producer = begin(world, "alpha", 0, 1)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        producer = begin(cluster, "alpha", 0, 1)
         found = admin.open_transactions(PARTITIONS)
         assert [(each.partition, each.verdict, each.transactional_id) for each in found.transactions] == [
             (PARTITIONS[0], Verdict.RUNNING, "alpha"),
@@ -44,18 +44,18 @@ def test_running_transaction_is_not_hanging() -> None:
 
 
 def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        hang(world, "alpha", 0)
-        with world.producer() as plain:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
+        with cluster.producer() as plain:
             plain.send("t", b"behind", partition=0)
-        assert stable_end(world, 0) == 0
+        assert stable_end(cluster, 0) == 0
         [found] = admin.open_transactions(PARTITIONS).transactions
         assert (found.partition, found.verdict, found.start_offset, found.transactional_id) == (
             T0, Verdict.HANGING, 0, "alpha",
         )  # fmt: skip
         assert "CompleteCommit without this partition" in found.reason
         assert admin.abort_transaction(T0, 0).producer_id == found.producer.producer_id
-        assert stable_end(world, 0) == 3
+        assert stable_end(cluster, 0) == 3
         assert admin.open_transactions(PARTITIONS).transactions == ()
         with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
             admin.abort_transaction(T0, 0)
@@ -64,9 +64,9 @@ def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> No
 
 
 def test_producer_that_no_coordinator_knows_is_hanging() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        hang(world, "alpha", 0)
-        del world.sandbox.cluster.transactions._by_id["alpha"]
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
+        del cluster.sandbox.cluster.transactions._by_id["alpha"]
         [found] = admin.open_transactions([T0]).transactions
         assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
         assert found.reason == "no coordinator knows its producer"
@@ -75,17 +75,17 @@ def test_producer_that_no_coordinator_knows_is_hanging() -> None:
 
 
 def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        producer = begin(world, "alpha", 0)
-        down = coordinator(world, "alpha")
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        producer = begin(cluster, "alpha", 0)
+        down = coordinator(cluster, "alpha")
         for index in range(3):
-            if world.leader(index) == down:
-                world.sandbox.move_leader("t", index, 1 + down % 3)
-        world.sandbox.start_fault(down, Fault.REFUSE)
+            if cluster.leader(index) == down:
+                cluster.sandbox.move_leader("t", index, 1 + down % 3)
+        cluster.sandbox.start_fault(down, Fault.REFUSE)
         found = admin.open_transactions([T0], timeout=10)
         assert [each.verdict for each in found.transactions] == [Verdict.UNDECIDED]
         assert [name.endswith(f"(id {down})") for name in found.missing] == [True]
-        world.sandbox.heal()
+        cluster.sandbox.heal()
         assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
         producer.close(0)
 
@@ -95,10 +95,10 @@ def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() 
 def test_transaction_that_ends_during_the_look_is_none() -> None:
     """The coordinator has completed it when it is asked; the second look at the partition shows that it is over."""
 
-    def use(world: SimCluster, admin: Admin) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
         for delay_ms in range(12):
-            producer = begin(world, "alpha", 0)
-            world.at(delay_ms, lambda: _end(world))
+            producer = begin(cluster, "alpha", 0)
+            cluster.at(delay_ms, lambda: _end(cluster))
             found = admin.open_transactions([T0])
             assert [each for each in found.transactions if each.verdict is not Verdict.RUNNING] == [], delay_ms
             producer.close(0)
@@ -106,18 +106,18 @@ def test_transaction_that_ends_during_the_look_is_none() -> None:
     run_with_admin(use, topics={"t": 3})
 
 
-def _end(world: SimCluster) -> None:
-    transactions = world.sandbox.cluster.transactions
+def _end(cluster: SimCluster) -> None:
+    transactions = cluster.sandbox.cluster.transactions
     found = transactions.get("alpha")
     assert found is not None
     transactions.end("alpha", found.identity, commit=True, has_own_epoch=False)
 
 
 def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None:
-    def app(world: SimCluster) -> None:
-        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
-            producer = begin(world, "alpha", 0)
-            found = world.sandbox.cluster.transactions.get("alpha")
+    def app(cluster: SimCluster) -> None:
+        with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
+            producer = begin(cluster, "alpha", 0)
+            found = cluster.sandbox.cluster.transactions.get("alpha")
             assert found is not None
             found.started_at_ms -= found.timeout_ms + 59_000
             assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
@@ -133,9 +133,9 @@ def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None
 def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would end the next transaction of the same producer."""
 
-    def use(world: SimCluster, admin: Admin) -> None:
-        hang(world, "alpha", 0)
-        log = world.sandbox.cluster.topics["t"].partitions[0].log
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
+        log = cluster.sandbox.cluster.topics["t"].partitions[0].log
         append = log.append_marker
         written: list[int] = []
 
@@ -143,8 +143,8 @@ def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monke
             append(producer_id, *rest, commit=commit, by_epoch=by_epoch)
             written.append(producer_id)
             if len(written) == 1:
-                world.sandbox.start_fault(world.leader(0), fault)
-                world.at(500, world.sandbox.heal)
+                cluster.sandbox.start_fault(cluster.leader(0), fault)
+                cluster.at(500, cluster.sandbox.heal)
 
         monkeypatch.setattr(log, "append_marker", append_and_lose_the_response)
         assert admin.abort_transaction(T0, 0, timeout=60).producer_id == written[0]
@@ -154,8 +154,8 @@ def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monke
 
 
 def test_transaction_that_ended_before_any_marker_was_sent_was_not_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        producer = begin(world, "alpha", 0)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        producer = begin(cluster, "alpha", 0)
 
         def fail_to_connect(*_: object, **__: object) -> Results[TopicPartition, None]:
             producer.commit_transaction(timeout=10)
@@ -175,15 +175,15 @@ def test_transaction_that_ended_after_a_broker_refused_the_marker_was_not_aborte
 ) -> None:
     """The broker no longer leads, and while the new leader is found the transaction is committed."""
 
-    def use(world: SimCluster, admin: Admin) -> None:
-        producer = begin(world, "alpha", 0)
-        world.sandbox.fail_requests("WriteTxnMarkers", ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        producer = begin(cluster, "alpha", 0)
+        cluster.sandbox.fail_requests("WriteTxnMarkers", ErrorCode.NOT_LEADER_OR_FOLLOWER)
         pop_error = NodeFaults.pop_error
 
         def refuse_and_end(faults: NodeFaults, api_key: int) -> ErrorCode | None:
             code = pop_error(faults, api_key)
             if code is not None:
-                _end(world)
+                _end(cluster)
             return code
 
         monkeypatch.setattr(NodeFaults, "pop_error", refuse_and_end)
@@ -195,20 +195,20 @@ def test_transaction_that_ended_after_a_broker_refused_the_marker_was_not_aborte
 
 
 def test_leader_that_has_moved_gets_the_marker() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        hang(world, "alpha", 0)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
         admin.describe_producers([T0])
-        world.sandbox.move_leader("t", 0, 1 + world.leader(0) % 3)
+        cluster.sandbox.move_leader("t", 0, 1 + cluster.leader(0) % 3)
         admin.abort_transaction(T0, 0)
-        assert stable_end(world, 0) == 2
+        assert stable_end(cluster, 0) == 2
 
     run_with_admin(use, topics={"t": 3})
 
 
 def test_several_transactions_of_a_partition_have_a_verdict_each() -> None:
-    def use(world: SimCluster, admin: Admin) -> None:
-        hang(world, "alpha", 0)
-        running: Producer = begin(world, "beta", 0)
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
+        running: Producer = begin(cluster, "beta", 0)
         found = admin.open_transactions([T0, TopicPartition("t", 9)])
         assert sorted((each.start_offset, each.verdict.value) for each in found.transactions) == [
             (0, "hanging"),

@@ -24,14 +24,14 @@ from tests.sim.virtual import Hub, SimResolver
 
 def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.1")
-        round_.listen("10.0.0.2", Fault.BLACKHOLE)
-        round_.listen("10.0.0.4", Fault.SILENCE)
-        round_.resolver.add("three.example", ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
-        prober = round_.run("three.example", "10.0.0.4", "none.example")
-        assert [(e.target.address, e.at_ms) for e in round_.events if isinstance(e, Ready)] == [("10.0.0.1:9092", 4)]
-        expired = [(e.target.address, e.phase, e.at_ms) for e in round_.events if isinstance(e, Expired)]
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1")
+        cluster.listen("10.0.0.2", Fault.BLACKHOLE)
+        cluster.listen("10.0.0.4", Fault.SILENCE)
+        cluster.resolver.add("three.example", ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
+        prober = cluster.run("three.example", "10.0.0.4", "none.example")
+        assert [(e.target.address, e.at_ms) for e in cluster.events if isinstance(e, Ready)] == [("10.0.0.1:9092", 4)]
+        expired = [(e.target.address, e.phase, e.at_ms) for e in cluster.events if isinstance(e, Expired)]
         assert sorted(expired, key=str) == [
             ("10.0.0.2:9092", Phase.TCP, 2000),
             ("10.0.0.4:9092", Phase.APIVERSIONS, 2000),
@@ -51,47 +51,47 @@ def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
 
 def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.1", Fault.BLACKHOLE)
-        round_.listen("10.0.0.2")
-        round_.resolver.add("slow.example", ["10.0.0.1", "10.0.0.2"], delay_ms=300)
-        round_.run("slow.example")
-        (expired,) = [event for event in round_.events if isinstance(event, Expired)]
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1", Fault.BLACKHOLE)
+        cluster.listen("10.0.0.2")
+        cluster.resolver.add("slow.example", ["10.0.0.1", "10.0.0.2"], delay_ms=300)
+        cluster.run("slow.example")
+        (expired,) = [event for event in cluster.events if isinstance(event, Expired)]
         assert (expired.at_ms, expired.elapsed_ms) == (2000, 2000)
         assert "within 2s (--connect-timeout)" in str(expired.error)
-        (ready,) = [event for event in round_.events if isinstance(event, Ready)]
+        (ready,) = [event for event in cluster.events if isinstance(event, Ready)]
         assert (ready.at_ms, ready.elapsed_ms) == (304, 304)
 
 
 def test_attempt_under_way_at_the_deadline_is_reported() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.1", Fault.BLACKHOLE)
-        round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
-        round_.run("10.0.0.1", "slow.example", until_ms=500)
-        closed = {e.target.host: e.reason for e in round_.events if isinstance(e, Closed)}
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1", Fault.BLACKHOLE)
+        cluster.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
+        cluster.run("10.0.0.1", "slow.example", until_ms=500)
+        closed = {e.target.host: e.reason for e in cluster.events if isinstance(e, Closed)}
         assert closed == {"10.0.0.1": "the deadline passed", "slow.example": "the deadline passed"}
 
 
 def test_a_node_that_stalls_after_the_handshake_is_a_request_timeout_on_its_millisecond() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        node = round_.listen("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        node = cluster.listen("10.0.0.1")
         answer = node.answer
         node.answer = lambda request: answer(request) if request.api_key == 18 else None
-        (report,) = round_.run("10.0.0.1").reports
+        (report,) = cluster.run("10.0.0.1").reports
         assert isinstance(report.error, RequestTimeout)
         assert (report.phase, report.is_ready) == (Phase.METADATA, False)
-        failed = [e for e in round_.events if isinstance(e, Failed)]
+        failed = [e for e in cluster.events if isinstance(e, Failed)]
         assert [(e.phase, e.at_ms) for e in failed] == [(Phase.METADATA, 4 + 3000)]
 
 
 def test_metadata_is_a_phase_and_its_answer_makes_an_address_ready() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.1")
-        (report,) = round_.run("10.0.0.1").reports
-        done = [(e.phase, e.at_ms, e.elapsed_ms) for e in round_.events if isinstance(e, PhaseDone)]
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1")
+        (report,) = cluster.run("10.0.0.1").reports
+        done = [(e.phase, e.at_ms, e.elapsed_ms) for e in cluster.events if isinstance(e, PhaseDone)]
         assert done[-1] == (Phase.METADATA, 6, 2)
         assert report.phases_ms == {Phase.DNS: 0, Phase.TCP: 2, Phase.APIVERSIONS: 2, Phase.METADATA: 2}
         assert report.is_ready
@@ -99,33 +99,33 @@ def test_metadata_is_a_phase_and_its_answer_makes_an_address_ready() -> None:
 
 def test_a_look_up_under_way_is_in_the_reports() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
-        (report,) = round_.run("slow.example", until_ms=500).reports
+        cluster = ProbedCluster(hub)
+        cluster.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
+        (report,) = cluster.run("slow.example", until_ms=500).reports
         assert (report.target.address, report.phase, report.is_done) == ("", Phase.DNS, False)
 
 
 def test_a_controller_is_no_broker() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        node = round_.listen("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        node = cluster.listen("10.0.0.1")
         node.answer = lambda _: ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, max_version=4)])
-        (report,) = round_.run("10.0.0.1").reports
+        (report,) = cluster.run("10.0.0.1").reports
         assert isinstance(report.error, WrongPeerError)
         assert "KRaft controller" in str(report.error)
 
 
 def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        node = round_.listen("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        node = cluster.listen("10.0.0.1")
         answer = node.answer
 
         def hang_up(request: object) -> None:
             node.wires[-1].close()
 
         node.answer = lambda request: answer(request) if request.api_key == 18 else hang_up(request)
-        (report,) = round_.run("10.0.0.1").reports
+        (report,) = cluster.run("10.0.0.1").reports
         assert isinstance(report.error, SaslRequired)
 
 
@@ -133,8 +133,8 @@ def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
 def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[str] | None) -> None:
     """With None it hangs up on that too, which is no second failure."""
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        node = round_.listen("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        node = cluster.listen("10.0.0.1")
 
         def answer(request: RequestFrame) -> Response | None:
             if request.api_key == ApiVersionsRequest.API_KEY:
@@ -146,20 +146,20 @@ def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[st
             return None
 
         node.answer = answer
-        (report,) = round_.run("10.0.0.1").reports
+        (report,) = cluster.run("10.0.0.1").reports
         assert isinstance(report.error, SaslRequired)
         assert report.is_done
         assert report.sasl_mechanisms == tuple(offered or ())
         assert report.works_with == ""
-        assert len([event for event in round_.events if isinstance(event, Failed)]) == 1
+        assert len([event for event in cluster.events if isinstance(event, Failed)]) == 1
 
 
 def test_addresses_given_by_hand_replace_the_resolver() -> None:
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.5")
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.5")
         resolve = {("broker.example", 9092): [Address("10.0.0.5", 9092)]}
-        (report,) = round_.run("broker.example", resolve=resolve).reports
+        (report,) = cluster.run("broker.example", resolve=resolve).reports
         assert report.is_ready
         assert report.target.address == "10.0.0.5:9092"
 
@@ -198,8 +198,8 @@ def test_the_coordinator_of_a_group_is_named() -> None:
 def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int, ended_at_ms: int) -> None:
     """The first look-up of a cluster makes the topic; the pauses end on their milliseconds, the patience too."""
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        node = round_.listen("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        node = cluster.listen("10.0.0.1")
         left = refusals
 
         def answer(request: RequestFrame) -> Response:
@@ -213,7 +213,7 @@ def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int
             return ApiVersionsResponse(api_keys=[ApiVersion(api_key=k, max_version=v) for k, v in spoken.items()])
 
         node.answer = answer
-        prober = round_.begin("10.0.0.1", group="g")
+        prober = cluster.begin("10.0.0.1", group="g")
         names: dict[str, None] = {}
         while not prober.is_done:
             limit = prober.next_limit()
@@ -224,7 +224,7 @@ def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int
         assert prober.coordinator is not None
         assert (PAUSE in names) is (refusals > 0)
         assert (prober.coordinator.error is None) is (refusals < 1000)
-        asked = [event.at_ms for event in round_.events if isinstance(event, RequestSent) and "Find" in event.api]
+        asked = [event.at_ms for event in cluster.events if isinstance(event, RequestSent) and "Find" in event.api]
         assert asked[:2] == [6, 6 + 2 + 250][: len(asked)]
         assert hub.now_ms - 2 == ended_at_ms  # one more round trip, for the partition
 
@@ -250,9 +250,9 @@ def test_advertised_brokers_are_tried_a_few_per_poll_and_at_most_so_many(monkeyp
         return answer_well(request)
 
     with Hub() as hub:
-        round_ = ProbedCluster(hub)
-        round_.listen("10.0.0.1").answer = answer
-        prober = round_.begin("10.0.0.1")
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1").answer = answer
+        prober = cluster.begin("10.0.0.1")
         most_started = 0
         while not prober.is_done:
             started, had_waiting, before_ms = len(prober.reports), prober.waiting > 0, hub.now_ms

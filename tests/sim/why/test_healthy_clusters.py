@@ -26,24 +26,24 @@ MANY = sorted({*range(int(os.environ.get("KCTL_HEALTHY_CLUSTERS", "40")))} - {*Q
 class Healthy:
     """A cluster drawn from a seed, its load, and its restarts."""
 
-    def __init__(self, world: SimCluster, draw: Random) -> None:
-        self.world = world
+    def __init__(self, cluster: SimCluster, draw: Random) -> None:
+        self.world = cluster
         self.draw = draw
-        self.nodes = list(world.sandbox.cluster.nodes)
+        self.nodes = list(cluster.sandbox.cluster.nodes)
         self.topics: dict[str, int] = {}
         for number in range(draw.randint(1, 4)):
             name, count = f"t{number}", draw.randint(1, 6)
             replicas = draw.randint(1, len(self.nodes))
             least = str(draw.randint(1, max(1, replicas - 1)))
-            world.sandbox.cluster.create_topic(name, count, replicas, {"min.insync.replicas": least})
+            cluster.sandbox.cluster.create_topic(name, count, replicas, {"min.insync.replicas": least})
             self.topics[name] = count
-        self.producer = world.enter(world.producer())
+        self.producer = cluster.enter(cluster.producer())
         self.members: list[Consumer] = []
         for number in range(draw.randint(1, 3)):
             topic = draw.choice(list(self.topics))
-            join = draw.choice([world.classic_member, world.kip_848_member])
+            join = draw.choice([cluster.classic_member, cluster.kip_848_member])
             for _ in range(draw.randint(1, 3)):
-                self.members.append(world.enter(join(f"g{number}", topic)))
+                self.members.append(cluster.enter(join(f"g{number}", topic)))
 
     def run(self, ms: int) -> None:
         """Produce and consume for a while; every group reads faster than records come."""
@@ -77,12 +77,12 @@ def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None
     with Hub(seed=seed) as hub:
         draw = Random(seed)
         settings = ClusterSettings(default_replication_factor=1)
-        world = SimCluster(hub, topics={}, nodes=draw.randint(1, 5), settings=settings)
+        cluster = SimCluster(hub, topics={}, nodes=draw.randint(1, 5), settings=settings)
 
         def app() -> None:
-            runtime = sim_runtime(hub, "admin", world.network)
-            admin = world.enter(Admin({"bootstrap.servers": world.bootstrap}, runtime))
-            healthy = Healthy(world, draw)
+            runtime = sim_runtime(hub, "admin", cluster.network)
+            admin = cluster.enter(Admin({"bootstrap.servers": cluster.bootstrap}, runtime))
+            healthy = Healthy(cluster, draw)
 
             def look_twice() -> Looks:
                 gatherer = Gatherer(admin, runtime, Timer(runtime.clock, TIMEOUT_MS), EVERYTHING)
@@ -93,7 +93,7 @@ def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None
 
             use(healthy, look_twice)
 
-        world.run(app)
+        cluster.run(app)
 
 
 def false_findings(looks: Looks) -> list[Finding]:
