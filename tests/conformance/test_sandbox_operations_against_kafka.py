@@ -302,7 +302,7 @@ def _streams_groups(talk: _Groups) -> Iterator[Any]:
 
     def is_stable() -> bool:
         epochs.append(talk.streams_beat(epochs[-1])[1] or epochs[-1])
-        return talk.streams()[2] == "Stable"
+        return bool(talk.streams()[2] == "Stable")
 
     wait_until(is_stable, PATIENCE_MS, "a streams group")
     yield talk.streams()[0], talk.streams()[3:]
