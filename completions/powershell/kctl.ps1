@@ -2,7 +2,7 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--decode', '--avsc', '--protoset', '--message', '--jq', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--encode', '--json-schema', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', 'probe:--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', 'groups.reset-offsets:--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--principal', '--transactional-id', '--delegation-token', '--user', '--allow', '--deny', '--operation', '--host', '--mechanism', '--password-file', '--password-from', '--iterations', '--client-id', '--ip', '--only', '--ignore', '--severity', '--budget', '--serve', '--file', '--to', '--away-from', '--rollback', '--throttle', '--wait', '--lag', '--version', '--reference', '--set', '--node', '--sasl-mechanism', '--unset', '--from', '--rpk-profile', '--as', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--from-position', '--to-bootstrap', '--to-config', '--to-export', '--nodes', '--port', '--num-partitions', '--node-ids-from', '--racks', '--min-insync-replicas', '--transaction-version', '--super-user', '--sasl-user', '--tls-certificate', '--control')
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--decode', '--avsc', '--protoset', '--message', '--jq', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--key', '-k', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--encode', '--json-schema', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', 'probe:--diff', '--html', '--partitions', '--replication-factor', '-r', '--config', '--at', '--before', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', 'groups.reset-offsets:--export', '--producer-id', '--older-than', '--pattern', '--broker', '--start-offset', '--principal', '--transactional-id', '--delegation-token', '--user', '--allow', '--deny', '--operation', '--host', '--mechanism', '--password-file', '--password-from', '--iterations', '--client-id', '--ip', '--only', '--ignore', '--severity', '--budget', '--serve', '--file', '--to', '--away-from', '--rollback', '--throttle', '--wait', '--lag', '--version', '--reference', '--set', '--node', '--sasl-mechanism', '--unset', '--from', '--rpk-profile', '--as', '--records', '--record-size', '--file-format', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--to-topic', '--progress', '--name', '--groups', '--from-position', '--to-bootstrap', '--to-config', '--from-export', '--topic-from-header', '--since', '--until', '--max-attempts', '--to-export', '--nodes', '--port', '--num-partitions', '--node-ids-from', '--racks', '--min-insync-replicas', '--transaction-version', '--super-user', '--sasl-user', '--tls-certificate', '--control')
 $kctlLists = @{
     'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'aws.profile=', 'aws.region=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.refused.timeout.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.login.connect.timeout.ms=', 'sasl.login.read.timeout.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.client.credentials.client.id=', 'sasl.oauthbearer.header.urlencode=', 'sasl.oauthbearer.method=', 'sasl.oauthbearer.scope=', 'sasl.oauthbearer.token.callback=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'schema.registry.basic.auth.credentials.source=', 'schema.registry.bearer.auth.client.id=', 'schema.registry.bearer.auth.credentials.source=', 'schema.registry.bearer.auth.identity.pool.id=', 'schema.registry.bearer.auth.issuer.endpoint.url=', 'schema.registry.bearer.auth.logical.cluster=', 'schema.registry.bearer.auth.scope=', 'schema.registry.url=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
     'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'aws.profile', 'aws.region', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.refused.timeout.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.login.connect.timeout.ms', 'sasl.login.read.timeout.ms', 'sasl.mechanism', 'sasl.oauthbearer.client.credentials.client.id', 'sasl.oauthbearer.client.credentials.client.secret', 'sasl.oauthbearer.header.urlencode', 'sasl.oauthbearer.method', 'sasl.oauthbearer.scope', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.callback', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'schema.registry.basic.auth.credentials.source', 'schema.registry.basic.auth.user.info', 'schema.registry.bearer.auth.client.id', 'schema.registry.bearer.auth.client.secret', 'schema.registry.bearer.auth.credentials.source', 'schema.registry.bearer.auth.identity.pool.id', 'schema.registry.bearer.auth.issuer.endpoint.url', 'schema.registry.bearer.auth.logical.cluster', 'schema.registry.bearer.auth.scope', 'schema.registry.bearer.auth.token', 'schema.registry.url', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
@@ -2633,6 +2633,7 @@ $kctlPlaces = @{
             ,@('export', 'Write topics to Parquet or JSON files, each record exactly once')
             ,@('import', 'Produce what was exported, each record at least once')
             ,@('mirror', 'Copy topics to another cluster, each record exactly once')
+            ,@('replay', 'Produce records of a topic or of an export again, each once')
             ,@('stats', 'Count what is in a topic')
             ,@('verify', 'Compare two topics, or a topic and its export')
         )
@@ -2735,6 +2736,7 @@ $kctlPlaces = @{
             ,@('--name', 'Name of this mirror')
             ,@('--create', 'Create topics that the target lacks, with as many partitions')
             ,@('--restart', 'Copy everything from the beginning, behind what the target already has')
+            ,@('--groups', 'Carry over the committed offsets of this group, or of ''/app-.*/'' all that match')
             ,@('--from-position', 'Continue at these offsets of the source instead of where the last run ended')
             ,@('--to-topic', 'The target''s topic')
             ,@('--to-bootstrap', 'First servers of the target')
@@ -2742,6 +2744,57 @@ $kctlPlaces = @{
             ,@('--continuous', 'Continue with new records, until Ctrl-C')
             ,@('--interval', 'Refresh interval (10s)')
             ,@('--allow-loss', 'Continue where records were deleted before they were read')
+            ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
+            ,@('--master', 'Where Spark runs')
+            ,@('--spark-conf', 'A property of Spark')
+            ,@('--spark-log', 'Where Spark''s log goes')
+            ,@('--worker-python', 'Python of a cluster''s workers')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'pipeline replay' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--from-export', 'Read the topic from this export')
+            ,@('--topic-from-header', 'Produce each record to the topic that this header names')
+            ,@('--since', 'Only records from this time on')
+            ,@('--until', 'Only records before this time')
+            ,@('--key', 'Only records with such a key')
+            ,@('--header', 'Only records with this header')
+            ,@('--offset', 'Only these offsets, without TO itself')
+            ,@('--jq', 'Only records that a jq program selects, given as consume --output jsonl prints them')
+            ,@('--rate', 'At most N records a second, such as 500/s')
+            ,@('--max-attempts', 'Leave out records that were replayed N times already, by their header kctl-replay-attempts')
+            ,@('--keep-partitions', 'To the partitions that records came from')
+            ,@('--keep-timestamps', 'Records keep their timestamps')
+            ,@('--name', 'Name of this replay')
+            ,@('--to-topic', 'The target''s topic')
+            ,@('--to-bootstrap', 'First servers of the target')
+            ,@('--to-config', 'A .properties file for the target''s cluster')
             ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
             ,@('--master', 'Where Spark runs')
             ,@('--spark-conf', 'A property of Spark')
@@ -2814,6 +2867,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--to-export', 'Compare with an export')
+            ,@('--groups', 'Check too that this group continues in the target with the same record')
             ,@('--ignore-timestamps', 'Records that differ in their timestamps only are the same')
             ,@('--allow-behind', 'A target that is still behind its source does not count as a difference')
             ,@('--to-topic', 'The target''s topic')
@@ -3382,17 +3436,25 @@ $kctlPlaces['pipeline import'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline import'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['pipeline mirror'].Values['--groups'] = 'names:groups'
 $kctlPlaces['pipeline mirror'].Values['--to-topic'] = 'names:topics'
 $kctlPlaces['pipeline mirror'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['pipeline mirror'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline mirror'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline mirror'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline mirror'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['pipeline replay'].Values['--to-topic'] = 'names:topics'
+$kctlPlaces['pipeline replay'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['pipeline replay'].Values['-X'] = 'list:properties'
+$kctlPlaces['pipeline replay'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['pipeline replay'].Values['-C'] = 'names:profiles'
+$kctlPlaces['pipeline replay'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['pipeline stats'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['pipeline stats'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline stats'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline stats'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline stats'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['pipeline verify'].Values['--groups'] = 'names:groups'
 $kctlPlaces['pipeline verify'].Values['--to-topic'] = 'names:topics'
 $kctlPlaces['pipeline verify'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['pipeline verify'].Values['-X'] = 'list:properties'

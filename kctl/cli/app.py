@@ -61,7 +61,8 @@ COMMANDS = {
     "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
     "pipeline": Entry(
-        "kctl.cli.pipeline.command", "Move many records with Spark: to files and back, checked, mirrored, counted."
+        "kctl.cli.pipeline.command",
+        "Move many records with Spark: to files and back, checked, mirrored, replayed, counted.",
     ),
     "completion": Entry("kctl.cli.completion.command", "Complete commands and names in your shell."),
     "help-json": Entry("kctl.cli.help_json", "Print all commands and their options as JSON."),

@@ -251,6 +251,28 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl pipeline mirror": (
         Example("Show the plan", "kctl pipeline mirror orders --to-topic copies --name nightly --dry-run"),
         Example("Copy to another cluster", "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr", _SPARK),
+        Example(
+            "With the positions of consumer groups",
+            "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr --groups '/app-.*/'",
+            _SPARK,
+        ),
+    ),
+    "kctl pipeline replay": (
+        Example(
+            "Records of a dead-letter topic, back to where they came from",
+            "kctl pipeline replay orders-dead --topic-from-header original-topic --rate 500/s",
+            _SPARK,
+        ),
+        Example(
+            "An hour of an export",
+            "kctl pipeline replay orders --from-export out --to-topic orders --since -2h --until -1h",
+            _SPARK,
+        ),
+        Example(
+            "Count what a jq program selects",
+            "kctl pipeline replay orders-dead --to-topic orders --jq '.value | fromjson | .status == 500' --dry-run",
+            _SPARK,
+        ),
     ),
     "kctl pipeline stats": (
         Example("Show what would be read", "kctl pipeline stats orders --dry-run"),

@@ -117,6 +117,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.StoreLoginError: ExitCode.AUTHENTICATION,
     job_errors.StoreDeniedError: ExitCode.NOT_AUTHORISED,
     job_errors.StoreMissingError: ExitCode.UNKNOWN_RESOURCE,
+    job_errors.RecordDataError: ExitCode.DATA,
 }
 
 _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {

@@ -65,3 +65,7 @@ class StoreDeniedError(StoreError):
 
 class StoreMissingError(StoreError):
     """A bucket, catalog or table does not exist."""
+
+
+class RecordDataError(JobError):
+    """A record cannot be handled as was asked."""

@@ -97,3 +97,8 @@ def _delta(rest: str) -> DeltaTable:
     if isinstance(inner, Path):
         return DeltaTable(inner.absolute())
     raise ValueError("delta: takes the URL or the path of a table")
+
+
+def absolute(place: Path | StoreUrl) -> Path | StoreUrl:
+    """Return a folder by its whole path, so that tasks find it too; a prefix as it is."""
+    return place.absolute() if isinstance(place, Path) else place

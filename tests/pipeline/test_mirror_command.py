@@ -21,6 +21,13 @@ WRONG = [
         "--to-export and another --to-...: compare with one",
     ),
     (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is none of local, local[2]"),
+    (("replay", "t"), "Choose where to: --to-topic or --topic-from-header"),
+    (("replay", "t", "--to-topic", "u", "--since", "yesterday"), "'yesterday' is not a time"),
+    (("replay", "t", "--to-topic", "u", "--until", "end"), "'end' is not a time"),
+    (("replay", "t", "--to-topic", "u", "--offset", "7"), "'7' is not FROM:TO or PARTITION=FROM:TO"),
+    (("replay", "t", "--to-topic", "u", "--rate", "fast"), "'fast' is not a rate"),
+    (("replay", "t", "--to-topic", "u", "--key", "("), "'(' is not a regular expression"),
+    (("replay", "t", "--to-topic", "u", "--jq", "select("), "--jq"),
 ]
 
 

@@ -7,6 +7,7 @@ from kctl.cli.commands import Commands, Group
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
+from kctl.cli.pipeline.replay import replay
 from kctl.cli.pipeline.stats import stats
 from kctl.cli.pipeline.verify import verify
 
@@ -25,7 +26,7 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 @app.callback()
 def pipeline() -> None:
-    """Move many records with Spark: to files and back, checked, mirrored, counted.
+    """Move many records with Spark: to files and back, checked, mirrored, replayed, counted.
 
     On this machine, or on a cluster with --master; run again, a job continues where it ended.
     Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
@@ -35,5 +36,6 @@ def pipeline() -> None:
 app.command("export")(export)
 app.command("import")(import_)
 app.command("mirror")(mirror)
+app.command("replay")(replay)
 app.command("stats")(stats)
 app.command("verify")(verify)

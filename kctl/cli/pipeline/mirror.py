@@ -21,7 +21,7 @@ from kctl.cli.pipeline.spark_options import (
     result_of,
     spark_options,
 )
-from kctl.cli.pipeline.target_options import TargetOptions, target_options
+from kctl.cli.pipeline.target_options import TargetOptions, group_selection, target_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.mirror import MirrorPlan
@@ -49,6 +49,14 @@ def mirror(
         bool,
         typer.Option("--restart", help="Copy everything from the beginning, behind what the target already has."),
     ] = False,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--groups",
+            metavar="GROUP",
+            help="Carry over the committed offsets of this group, or of '/app-.*/' all that match; repeatable.",
+        ),
+    ] = None,
     from_position: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +79,7 @@ def mirror(
 
     from kctl.pipeline.jobs.mirror import INTERVAL_MS, MirrorRequest, plan_mirror  # the client: not for --help
     from kctl.pipeline.jobs.mirror import mirror as job
+    from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         request = MirrorRequest(
@@ -83,12 +92,20 @@ def mirror(
             continuing.interval_ms_or(INTERVAL_MS),
             continuing.allow_loss,
             start,
+            group_selection(groups),
         )
         if spark.dry_run:
             return _show_plan(common, output, plan_of(common, spark, plan_mirror, request))
-        row: Row = result_of(common, spark, job, request)._asdict()
-    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
-    return ExitCode.OK
+        found = result_of(common, spark, job, request)
+    row: Row = {name: value for name, value in found._asdict().items() if name != "group_offsets"}
+    facts = {"groups": [each._asdict() for each in found.group_offsets]} if groups else {}
+    write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
+    for each in found.group_offsets:
+        where = f"{each.group} on {each.topic}-{each.partition}"
+        what = f"continues at offset {each.target_offset}" if not each.problem else f"not carried over: {each.problem}"
+        if each.problem != ALREADY_THERE:
+            common.say(f"kctl pipeline: {where}: {what}")
+    return ExitCode.DEGRADED if any(each.is_left_behind for each in found.group_offsets) else ExitCode.OK
 
 
 def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "Place | None":

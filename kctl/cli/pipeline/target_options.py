@@ -7,11 +7,15 @@ Shown by tests/pipeline/test_mirror_command.py.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kctl.cli import click
 from kctl.cli.settings import Setting, Settings, merge_settings
+
+if TYPE_CHECKING:
+    from kctl.pipeline.jobs.mirror_groups import GroupSelection
 
 ToTopicOption = Annotated[
     str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target's topic; else that of the same name.")
@@ -75,3 +79,21 @@ def target_options(
 ) -> TargetOptions:
     """Return what was said of the target."""
     return TargetOptions(to_topic, to_bootstrap, to_config)
+
+
+def group_selection(words: list[str] | None) -> "GroupSelection":
+    """Return the groups that --groups names: names, or '/pattern/'. Raises: click.BadParameter."""
+    import re
+
+    from kctl.pipeline.jobs.mirror_groups import GroupSelection
+
+    given = words or []
+    patterns = [word[1:-1] for word in given if len(word) > 2 and word[0] == word[-1] == "/"]
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as e:
+            problem = f"{pattern[:80]!r} is not a regular expression: {e}"
+            raise click.BadParameter(problem, param_hint="'--groups'") from None
+    names = tuple(word for word in given if word[1:-1] not in patterns)
+    return GroupSelection(names, "|".join(f"(?:{pattern})" for pattern in patterns))

@@ -14,9 +14,11 @@ from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, plan_of, result_of, spark_options
-from kctl.cli.pipeline.target_options import TargetOptions, target_options
+from kctl.cli.pipeline.target_options import TargetOptions, group_selection, target_options
+from kctl.client.wording import counted
 
 if TYPE_CHECKING:
+    from kctl.pipeline.jobs.group_proofs import GroupProof
     from kctl.pipeline.jobs.verify import VerifyPlan, VerifyResult
     from kctl.pipeline.record_diff import Sample
 
@@ -38,6 +40,14 @@ def verify(
             "--to-export", parser=files_text, metavar="LOCATION", help="Compare with an export; offsets count, too."
         ),
     ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--groups",
+            metavar="GROUP",
+            help="Check too that this group continues in the target with the same record; or '/app-.*/'; repeatable.",
+        ),
+    ] = None,
     ignore_timestamps: Annotated[
         bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")
     ] = False,
@@ -55,6 +65,8 @@ def verify(
         raise click.UsageError("--to-export and another --to-...: compare with one of them.")
     if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
         raise click.UsageError("Choose what to compare with: --to-topic, --to-bootstrap or --to-export.")
+    if export is not None and groups:
+        raise click.UsageError("--groups is for topics: an export has no groups.")
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.fingerprints import Compared  # the client: not wanted for --help
@@ -64,7 +76,8 @@ def verify(
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         folder = None if export is None else files_at(export)
         compared = Compared(timestamps=not ignore_timestamps)
-        request = VerifyRequest(topic, {}, target.topic or topic, to_properties, folder, compared)
+        chosen = group_selection(groups)
+        request = VerifyRequest(topic, {}, target.topic or topic, to_properties, folder, compared, groups=chosen)
         if spark.dry_run:
             return _show_plan(common, output, plan_of(common, spark, plan_verify, request))
         result = result_of(common, spark, job, request)
@@ -98,7 +111,9 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     ]
     samples_of = [[sample._asdict() for sample in each.differences.samples] for each in result.partitions]
     objects = [{**row, "samples": samples} for row, samples in zip(rows, samples_of, strict=True)]
-    facts = {"equal": result.is_equal}
+    facts: dict[str, object] = {"equal": result.is_equal}
+    if result.groups:
+        facts["groups"] = [each._asdict() for each in result.groups]
     write_listing(common.environment, output, Listing("differences", COLUMNS, rows, facts, objects=objects))
     differing = [each for each in result.partitions if not each.is_equal]
     wrong = [each for each in differing if not (allow_behind and each.is_behind_only)]
@@ -111,7 +126,25 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "the same"
     records = sum(each.source_records for each in result.partitions)
     common.say(f"kctl pipeline: {records} records of the source: {what}")
-    return ExitCode.DEGRADED if wrong else ExitCode.OK
+    lost = [proof for proof in result.groups if proof.continues != "same"]
+    for proof in lost:
+        common.say(f"  {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
+    if result.groups:
+        common.say(
+            f"kctl pipeline: {len(result.groups) - len(lost)} of {len(result.groups)} offsets of groups continue"
+        )
+    return ExitCode.DEGRADED if wrong or lost else ExitCode.OK
+
+
+def _continues(proof: "GroupProof") -> str:
+    """Return how a group goes wrong in the target."""
+    at = f"at offset {proof.target_offset}, where the source is at {proof.source_offset}"
+    return {
+        "repeats": f"repeats {counted(proof.records, 'record')} {at}",
+        "skips": f"skips {counted(proof.records, 'record')} {at}",
+        "differs": f"continues with another record {at}",
+        "missing": f"has committed nothing in the target; the source is at {proof.source_offset}",
+    }[proof.continues]
 
 
 def _where(samples: Sequence["Sample"]) -> str:

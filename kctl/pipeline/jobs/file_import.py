@@ -20,7 +20,7 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
@@ -124,7 +124,7 @@ def import_files(
     tasks = [
         _ImportTask(
             ranges,
-            _absolute(request.folder),
+            absolute(request.folder),
             plan.progress,
             request.topic,
             request.keep_partitions,
@@ -145,7 +145,7 @@ def import_files(
 def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
-    folder = _absolute(request.folder)
+    folder = absolute(request.folder)
     manifests = read_export(folder)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
@@ -156,7 +156,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
         raise ConfigError(f"topic {missing[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     cluster_id = _check_targets(request, wanted)
-    progress = _absolute(request.progress or _own_progress(folder, _progress_name(request, cluster_id)))
+    progress = absolute(request.progress or _own_progress(folder, _progress_name(request, cluster_id)))
     done = marks_in(progress).names()
     left = [each for each in wanted if _mark(each) not in done]
     groups: dict[object, list[ExportedRange]] = {}
@@ -200,10 +200,6 @@ def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
     if isinstance(folder, Path):
         return inside(folder / PROGRESS_FOLDER, name)
     return StoreUrl(f"{folder}/{PROGRESS_FOLDER}/{name}")
-
-
-def _absolute(place: Path | StoreUrl) -> Path | StoreUrl:
-    return place.absolute() if isinstance(place, Path) else place
 
 
 def _mark(exported: ExportedRange) -> str:

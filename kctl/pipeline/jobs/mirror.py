@@ -21,6 +21,7 @@ from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, Kaf
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.protocol.primitives import uuid_text
 from kctl.pipeline.job_errors import MirrorPositionError
+from kctl.pipeline.jobs.mirror_groups import GroupOffset, GroupSelection, MirroredTopics, carry_group_offsets
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorPosition,
     MirrorTarget,
@@ -56,6 +57,7 @@ class MirrorRequest(NamedTuple):
         allow_loss: continue where records were deleted before they were mirrored; otherwise that is an error.
         start: where the source is read from, instead of where an earlier run ended; None to continue. Partitions that
             it does not name continue.
+        groups: consumer groups whose committed offsets are carried over after each round.
         events: takes the events of the clients that plan.
     """
 
@@ -68,6 +70,7 @@ class MirrorRequest(NamedTuple):
     interval_ms: int | None = None
     allow_loss: bool = False
     start: Place | None = None
+    groups: GroupSelection = GroupSelection()
     events: EventSink = ignore_events
 
     def target_of(self, topic: str) -> str:
@@ -109,6 +112,8 @@ class MirrorResult(NamedTuple):
     partitions: int = 0
     resumed: int = 0
     rounds: int = 0
+    group_offsets: tuple[GroupOffset, ...] = ()
+    """What the last round found of consumer groups; empty where none were asked for."""
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -135,19 +140,30 @@ def mirror(
         _create(request, plan.missing)
         plan = plan_mirror(request)
     _refuse_missing(plan)
-    if not plan.ranges and request.interval_ms is None:
+    if not plan.ranges and request.interval_ms is None and not request.groups:
         _prepare(request, plan)
         return MirrorResult(resumed=plan.resumed)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl mirror", on_progress))
         _prepare(request, plan)  # not before Spark runs: a position that was chosen holds for the next run, too
         request = request._replace(start=None)
-        result = _run(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
+        result = _round(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
         while request.interval_ms is not None:
             on_progress(Progress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
-            result = _run(request, plan_mirror(request), result, running, on_progress)
+            result = _round(request, plan_mirror(request), result, running, on_progress)
         return result
+
+
+def _round(
+    request: MirrorRequest, plan: MirrorPlan, before: MirrorResult, session: Session, on_progress: OnProgress
+) -> MirrorResult:
+    """Mirror what is new, then carry over the offsets of groups."""
+    result = _run(request, plan, before, session, on_progress)
+    if not request.groups:
+        return result
+    mirrored = MirroredTopics(request.properties, request.target_properties, plan.targets, request.events)
+    return result._replace(group_offsets=tuple(carry_group_offsets(mirrored, request.groups, session, on_progress)))
 
 
 def plan_mirror(request: MirrorRequest) -> MirrorPlan:
@@ -164,7 +180,7 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
         source = admin.describe_cluster()
     target_properties = resolve(request.target_properties)
     with Admin(target_properties, events=request.events) as admin:
-        if _is_same(source, admin.describe_cluster()):
+        if is_same_cluster(source, admin.describe_cluster()):
             same = [topic for topic in request.topics if request.target_of(topic) == topic]
             if same:
                 raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
@@ -232,7 +248,7 @@ def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
         )
 
 
-def _is_same(one: ClusterDescription, other: ClusterDescription) -> bool:
+def is_same_cluster(one: ClusterDescription, other: ClusterDescription) -> bool:
     """Whether these are one cluster; a copy of its disks has the same id and other addresses."""
     places = ({(node.host, node.port) for node in cluster.nodes} for cluster in (one, other))
     return one.cluster_id == other.cluster_id and bool(set.intersection(*places))

@@ -90,10 +90,10 @@ def find_positions(
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
     unknown = _with_committed_data(admin, targets, [tp for tp in partitions if tp not in found])
-    kept = _kept_positions(properties, runtime) if unknown else {}
+    kept = kept_positions(properties, runtime) if unknown else {}
     for source in unknown:
         target = targets[source.topic]
-        position = kept.get(_key(target, source.partition))
+        position = kept.get(position_key(target, source.partition))
         if position is not None and position.is_of(target):
             found[source] = position
     unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
@@ -120,7 +120,9 @@ def write_position(
     producer: "Producer", target: MirrorTarget, partition: int, position: MirrorPosition
 ) -> OffsetAndMetadata:
     """Send the record of a position in the open transaction; return the offset to commit in it."""
-    producer.send(POSITIONS_TOPIC, key=_key(target, partition), value=_text(position, position.source.offset).encode())
+    producer.send(
+        POSITIONS_TOPIC, key=position_key(target, partition), value=_text(position, position.source.offset).encode()
+    )
     return group_offset(position)
 
 
@@ -177,7 +179,7 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
     return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
 
 
-def _kept_positions(properties: Mapping[str, object], runtime: Runtime | None) -> dict[bytes, MirrorPosition]:
+def kept_positions(properties: Mapping[str, object], runtime: Runtime | None = None) -> dict[bytes, MirrorPosition]:
     """Return the last position of each key in the positions topic; none where there is no such topic."""
     from kctl.pipeline.range_reader import read_range
 
@@ -198,7 +200,8 @@ def _kept_positions(properties: Mapping[str, object], runtime: Runtime | None) -
     return found
 
 
-def _key(target: MirrorTarget, partition: int) -> bytes:
+def position_key(target: MirrorTarget, partition: int) -> bytes:
+    """Return the key of a position in the topic of positions."""
     return json.dumps([target.group_id, target.topic, partition], separators=(",", ":")).encode()
 
 

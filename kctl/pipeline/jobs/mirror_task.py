@@ -54,7 +54,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
     from kctl.pipeline.range_reader import RangeReader
 
     properties = resolve(task.target_properties)
-    writing = _writing(properties, f"{task.target.group_id}-{task.range.partition}")
+    writing = transactional_properties(properties, f"{task.target.group_id}-{task.range.partition}")
     with Producer(writing, runtime) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
         start = start_offset(task, properties, runtime)
@@ -71,7 +71,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
             mirrored = _copy(task, producer, reader)
         finally:
             reader.close()
-    _wait_for_markers(writing, runtime)
+    wait_for_markers(writing, runtime)
     return mirrored
 
 
@@ -84,15 +84,15 @@ def choose_positions(
     """Set the positions of partitions of a target, in a transaction as the tasks do, so that they never expire."""
     from kctl.client.producer import Producer
 
-    writing = _writing(properties, f"{target.group_id}-positions")
+    writing = transactional_properties(properties, f"{target.group_id}-positions")
     with Producer(writing, runtime) as producer:
         producer.init_transactions()
         producer.begin_transaction()
         _commit(producer, target, positions)
-    _wait_for_markers(writing, runtime)
+    wait_for_markers(writing, runtime)
 
 
-def _wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None) -> None:
+def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = None) -> None:
     """Return once the last transaction of a transactional.id is complete: init_transactions() waits for its markers."""
     from kctl.client.producer import Producer
 
@@ -100,7 +100,8 @@ def _wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None) ->
         producer.init_transactions()
 
 
-def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
+def transactional_properties(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
+    """Return the properties of a producer whose transactions end soon after their task is gone."""
     from kctl.pipeline.record_writer import writing_properties
 
     given = {"transaction.timeout.ms": TRANSACTION_MS, **properties}

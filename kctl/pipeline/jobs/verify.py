@@ -18,7 +18,10 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_groups
+from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics
+from kctl.pipeline.jobs.mirror_positions import MirrorTarget
+from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
@@ -43,6 +46,7 @@ class VerifyRequest(NamedTuple):
         folder: of an export, or its prefix in an object store, instead of a target topic; then offsets count, too.
         compared: what of a record counts, beside key, value and headers.
         range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
+        groups: consumer groups that are to continue in the target with the same record; not with `folder`.
         events: takes the events of the clients that plan.
     """
 
@@ -53,6 +57,7 @@ class VerifyRequest(NamedTuple):
     folder: Path | StoreUrl | None = None
     compared: Compared = Compared()
     range_bytes: int = RANGE_BYTES
+    groups: GroupSelection = GroupSelection()
     events: EventSink = ignore_events
 
 
@@ -106,9 +111,10 @@ class PartitionResult(NamedTuple):
 
 
 class VerifyResult(NamedTuple):
-    """How two topics, or a topic and an export, compare."""
+    """How two topics, or a topic and an export, compare, and how consumer groups continue in the target."""
 
     partitions: tuple[PartitionResult, ...]
+    groups: tuple[GroupProof, ...] = ()
 
     @property
     def is_equal(self) -> bool:
@@ -136,7 +142,8 @@ def verify(
     plan = plan_verify(request)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl verify", on_progress))
-        return _compare(request, plan, running, on_progress)
+        result = _compare(request, plan, running, on_progress)
+        return result if not request.groups else _with_groups(request, result, running, on_progress)
 
 
 def plan_verify(request: VerifyRequest) -> VerifyPlan:
@@ -146,7 +153,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
     if request.folder is not None:
-        target, first = _exported(_absolute(request.folder), request.topic)
+        target, first = _exported(absolute(request.folder), request.topic)
     else:
         properties = _with_defaults(resolve(request.target_properties))
         target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
@@ -176,10 +183,6 @@ def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is
         Piece(is_target, tp.partition, OffsetRange(*tp, min(starts[tp], ends[tp]), ends[tp], topic_id, ends[tp]))
         for tp in partitions
     ]
-
-
-def _absolute(folder: Path | StoreUrl) -> Path | StoreUrl:
-    return folder.absolute() if isinstance(folder, Path) else folder
 
 
 def _exported(folder: Path | StoreUrl, topic: str) -> tuple[list[Piece], dict[int, int]]:
@@ -227,7 +230,7 @@ def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -
 def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
     sides = _Sides(
         {False: dict(request.properties), True: dict(request.target_properties)},
-        None if request.folder is None else _absolute(request.folder),
+        None if request.folder is None else absolute(request.folder),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
     watch = OffsetsDone("comparing", plan.offsets, on_progress)
@@ -254,6 +257,16 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
             for partition, (ours, theirs) in sorted(pairs.items())
         )
     )
+
+
+def _with_groups(
+    request: VerifyRequest, result: VerifyResult, session: Session, on_progress: OnProgress
+) -> VerifyResult:
+    targets = {request.topic: MirrorTarget(request.target_topic, "")}
+    mirrored = MirroredTopics(request.properties, request.target_properties, targets, request.events)
+    behind = {each.partition: each.differences.behind for each in result.partitions}
+    proofs = prove_groups(mirrored, request.groups, request.compared, session, on_progress)
+    return result._replace(groups=tuple(behind_only(each, behind.get(each.partition, 0)) for each in proofs))
 
 
 def _differences(

@@ -1,0 +1,189 @@
+"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay does what they say, imported only then.
+
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_replay.py.
+"""
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, result_of, spark_options
+from kctl.cli.pipeline.target_options import TargetOptions, target_options
+from kctl.client.wording import counted
+
+if TYPE_CHECKING:
+    from kctl.pipeline.jobs.replay import Offsets
+    from kctl.pipeline.jobs.replay_task import Replayed
+
+COLUMNS = ("topic", "records")
+MOST_ATTEMPTS = 1_000_000
+
+
+@with_common(*SHAPES)
+@with_options(target=target_options, spark=spark_options)
+def replay(
+    common: Common,
+    target: TargetOptions,
+    spark: SparkOptions,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read, such as a dead-letter topic.")],
+    export: Annotated[
+        str | None,
+        typer.Option(
+            "--from-export",
+            parser=files_text,
+            metavar="LOCATION",
+            help="Read the topic from this export: a folder, or s3://, gs:// or abfs://.",
+        ),
+    ] = None,
+    topic_header: Annotated[
+        str | None,
+        typer.Option(
+            "--topic-from-header",
+            metavar="NAME",
+            help="Produce each record to the topic that this header names; --to-topic is for records without it.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only records from this time on: 2024-05-01T12:00:00Z, -1h."),
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only records before this time.")] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="REGEX", help="Only records with such a key.")] = None,
+    headers: Annotated[
+        list[str] | None,
+        typer.Option("--header", metavar="NAME[=VALUE]", help="Only records with this header; repeatable."),
+    ] = None,
+    offsets: Annotated[
+        list[str] | None,
+        typer.Option("--offset", metavar="[P=]FROM:TO", help="Only these offsets, without TO itself; repeatable."),
+    ] = None,
+    jq: Annotated[
+        str | None,
+        typer.Option(
+            "--jq",
+            metavar="PROGRAM",
+            help="Only records that a jq program selects, given as consume --output jsonl prints them.",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
+    ] = None,
+    max_attempts: Annotated[
+        int,
+        typer.Option(
+            "--max-attempts",
+            min=1,
+            max=MOST_ATTEMPTS,
+            metavar="N",
+            help="Leave out records that were replayed N times already, by their header kctl-replay-attempts.",
+        ),
+    ] = 3,
+    keep_partitions: Annotated[
+        bool, typer.Option("--keep-partitions", help="To the partitions that records came from; else by key.")
+    ] = False,
+    keep_timestamps: Annotated[
+        bool, typer.Option("--keep-timestamps", help="Records keep their timestamps; else they get today's.")
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Name of this replay; a run continues where the last one ended."),
+    ] = None,
+) -> int:
+    """Produce records of a topic or of an export again, each once.
+
+    Run with the same options, or under the same --name, it continues behind what is replayed already. --dry-run reads
+    and counts the records, and writes nothing.
+    """
+    if target.topic is None and topic_header is None:
+        raise click.UsageError("Choose where to: --to-topic or --topic-from-header.")
+    output = common.choose_output(*SHAPES)
+
+    from kctl.grammar.sizes import parse_rate
+    from kctl.pipeline.jobs.replay import ReplayRequest
+    from kctl.pipeline.jobs.replay import replay as job
+    from kctl.pipeline.record_filter import RecordFilter
+
+    time_ms = partial(_time_ms, wall_ms=common.environment.clock.wall_ms())
+    wanted = RecordFilter(
+        None if since is None else time_ms(since, "--since"),
+        None if until is None else time_ms(until, "--until"),
+        key,
+        tuple(map(_header, headers or ())),
+        jq,
+    )
+    with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
+        request = ReplayRequest(
+            topic,
+            {},
+            to_properties,
+            None if export is None else files_at(export),
+            target.topic,
+            topic_header,
+            wanted,
+            tuple(map(_offsets, offsets or ())),
+            None if rate is None else click.parsed(parse_rate, rate, "'--rate'"),
+            max_attempts,
+            keep_partitions,
+            keep_timestamps,
+            name,
+            not spark.dry_run,
+        )
+        found = result_of(common, spark, job, request)
+    return _show(common, output, found, is_dry_run=spark.dry_run)
+
+
+def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool) -> int:
+    rows: list[Row] = [{"topic": topic, "records": count} for topic, count in found.topics]
+    facts = {
+        "executed": not is_dry_run,
+        "read": found.read,
+        "filtered": found.filtered,
+        "exhausted": found.exhausted,
+        "misplaced": found.misplaced,
+    }
+    write_listing(common.environment, output, Listing("replayed", COLUMNS, rows, facts))
+    what = "dry run, nothing was sent: it would replay" if is_dry_run else "replayed"
+    common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} of {found.read} read")
+    if found.exhausted:
+        common.say(
+            f"kctl pipeline: {counted(found.exhausted, 'record')} left out: replayed --max-attempts times already"
+        )
+    if found.misplaced:
+        common.say(
+            f"kctl pipeline: {counted(found.misplaced, 'record')} left out: no header names a topic other than the one "
+            "that is read, and --to-topic is not given"
+        )
+    return ExitCode.DEGRADED if found.misplaced else ExitCode.OK
+
+
+def _time_ms(text: str, flag: str, *, wall_ms: int) -> int:
+    from kctl.grammar.offset_grammar import parse_offset
+    from kctl.grammar.offsets import AtTime
+
+    spec = click.parsed(partial(parse_offset, wall_ms=wall_ms), f"@{text}", f"'{flag}'")
+    if not isinstance(spec.start, AtTime) or spec.end is not None or spec.is_open:
+        raise click.BadParameter(f"{text[:80]!r} is not a time", param_hint=f"'{flag}'")
+    return spec.start.at_ms
+
+
+def _header(text: str) -> tuple[str, str | None]:
+    name, equals, value = text.partition("=")
+    return name, value if equals else None
+
+
+def _offsets(text: str) -> "Offsets":
+    from kctl.pipeline.jobs.replay import Offsets
+
+    found = re.fullmatch(r"(?:(\d{1,9})=)?(\d{0,18}):(\d{0,18})", text)
+    if found is None or text.endswith("=:") or text == ":":
+        problem = f"{text[:40]!r} is not FROM:TO or PARTITION=FROM:TO, as in 0=100:200"
+        raise click.BadParameter(problem, param_hint="'--offset'")
+    partition, start, end = (int(part) if part else None for part in found.groups())
+    return Offsets(partition, start, end)

@@ -1,0 +1,148 @@
+"""Whether consumer groups continue in a copy of a topic with the record that they would read next in the source.
+
+Needs nothing of how the copy was made: the records from the committed offset on are compared, on both sides, up to the
+ends at the start. Cost grows with the lag of the groups, not with the topic.
+Shown by tests/pipeline/test_mirrored_groups.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.cluster import TopicPartition
+from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
+from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics, source_offsets, target_offsets
+from kctl.pipeline.jobs.offset_translation import Runs, read_side
+from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.references import resolve
+from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, run_tasks
+from kctl.pipeline.session import Session
+
+SAME, REPEATS, SKIPS, DIFFERS, MISSING = "same", "repeats", "skips", "differs", "missing"
+
+
+class GroupProof(NamedTuple):
+    """How a group continues in the target.
+
+    Attributes:
+        source_offset, target_offset: committed; None where the group has committed nothing in the target.
+        continues: `same`: with the same record; `repeats`, `skips`: so many `records` earlier or later; `differs`: with
+            another record; `missing`: from the beginning or the end, as its consumers are set.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    source_offset: int
+    target_offset: int | None
+    continues: str
+    records: int = 0
+
+
+def behind_only(proof: GroupProof, behind: int) -> GroupProof:
+    """Return the proof where the copy of its partition is still behind by so many records, which no group skips."""
+    return proof._replace(continues=SAME, records=0) if proof.continues == SKIPS and proof.records <= behind else proof
+
+
+class _ProofTask(NamedTuple):
+    """Both sides from the committed offset on; secrets are references."""
+
+    source: OffsetRange
+    target: OffsetRange
+    compared: Compared
+    properties: dict[str, object]
+    target_properties: dict[str, object]
+
+
+def prove_groups(
+    mirrored: MirroredTopics, groups: GroupSelection, compared: Compared, session: Session, on_progress: OnProgress
+) -> list[GroupProof]:
+    """Return how each group continues in each partition of the source that it has committed. Raises: KafkaError."""
+    offsets = source_offsets(mirrored, groups)
+    if not offsets:
+        return []
+    there = target_offsets(mirrored, offsets)
+    named = {tp: TopicPartition(mirrored.targets[tp.topic].topic, tp.partition) for _, tp in offsets}
+    source_bounds = _bounds(mirrored.properties, list(named), mirrored)
+    target_bounds = _bounds(mirrored.target_properties, list(named.values()), mirrored)
+    tasks, keys = [], []
+    for (group, tp), offset in sorted(offsets.items()):
+        if (group, tp) in there:
+            keys.append((group, tp))
+            tasks.append(
+                _ProofTask(
+                    _from(tp, offset, source_bounds[tp]),
+                    _from(named[tp], there[group, tp], target_bounds[named[tp]]),
+                    compared,
+                    dict(mirrored.properties),
+                    dict(mirrored.target_properties),
+                )
+            )
+    watch = OffsetsDone("comparing groups", len(tasks), on_progress)
+    done = run_tasks(
+        session,
+        "kctl verify: groups",
+        tasks,
+        prove,
+        on_done=lambda _position, _result: watch.done(1),
+        on_tick=watch.tick,
+    )
+    done.raise_first()
+    found = {keys[position]: result for position, result in done.results.items()}
+    return [
+        GroupProof(group, *tp, offset, there.get((group, tp)), *found.get((group, tp), (MISSING, 0)))
+        for (group, tp), offset in sorted(offsets.items())
+    ]
+
+
+def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
+    """Return how one group continues in one partition; runs on a worker."""
+    if _is_same(task, 0, 0):
+        return SAME, 0
+    ours = Runs.of(read_side(task.properties, task.source, ("offset",))).count
+    theirs = Runs.of(read_side(task.target_properties, task.target, ("offset",))).count
+    if theirs > ours and _is_same(task, 0, theirs - ours):
+        return REPEATS, theirs - ours
+    if ours > theirs and _is_same(task, ours - theirs, 0):
+        return SKIPS, ours - theirs
+    return DIFFERS, 0
+
+
+def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
+    """Whether the records are the same, without the first of either side, as far as both go.
+
+    A target without a record to compare is the same only where the source has none either.
+    """
+    ours = islice(_fingerprints(task.properties, task.source, task.compared), skip_ours, None)
+    theirs = islice(_fingerprints(task.target_properties, task.target, task.compared), skip_theirs, None)
+    for count, one in enumerate(ours):
+        other = next(theirs, None)
+        if other is None:
+            return count > 0
+        if one != other:
+            return False
+    return next(theirs, None) is None
+
+
+def _fingerprints(properties: dict[str, object], side: OffsetRange, compared: Compared) -> Iterator[int]:
+    for batch in read_side(properties, side, COLUMNS):
+        for _, fingerprint in fingerprints(batch, compared):
+            yield fingerprint
+
+
+def _bounds(
+    properties: Mapping[str, object], partitions: list[TopicPartition], mirrored: MirroredTopics
+) -> dict[TopicPartition, tuple[int, int]]:
+    with Admin(resolve(properties), events=mirrored.events) as admin:
+        ends = admin.list_offsets(dict.fromkeys(partitions, LATEST), isolation_level="read_committed")
+        ends.raise_first()
+        starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
+        starts.raise_first()
+    return {tp: (starts[tp].offset, ends[tp].offset) for tp in partitions}
+
+
+def _from(tp: TopicPartition, offset: int, bounds: tuple[int, int]) -> OffsetRange:
+    """Return what a group reads from its offset on: from the first record that is left, to the end."""
+    start, end = bounds
+    return OffsetRange(*tp, min(max(offset, start), end), end)

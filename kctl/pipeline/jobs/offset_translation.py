@@ -1,0 +1,158 @@
+"""Where a consumer group that has read part of a topic continues in its mirror; runs on a worker.
+
+A mirror holds the same records in the same order, but its offsets differ: transactions end with a marker there, and
+gaps of the source are not copied. Both logs are equal up to what was mirrored last, so a place is found by counting
+records back from there: as many as follow the committed offset in the source. The record that is found has to be equal
+to the record in the source, or there is no translation. Cost grows with the lag of the groups, not with the topic.
+Shown by tests/pipeline/test_mirrored_groups.py and tests/unit/pipeline/jobs/test_offset_translation.py.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
+from kctl.pipeline.references import resolve
+from kctl.pipeline.running import Attempt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COMPARED = Compared(timestamps=False)  # the target's broker may set them
+_MARGIN_OFFSETS = 1_000
+"""Offsets that are read before those that are surely needed, for the markers among them."""
+
+
+class TranslationTask(NamedTuple):
+    """What a task is given; secrets in it are references.
+
+    Attributes:
+        source: from the first offset of the topic to what was mirrored last.
+        target: the whole of the target's partition, up to the same record.
+        offsets: of groups, committed in the source.
+    """
+
+    source: OffsetRange
+    target: OffsetRange
+    offsets: tuple[int, ...]
+    properties: dict[str, object]
+    target_properties: dict[str, object]
+
+
+class Translated(NamedTuple):
+    """An offset of the source in the target: None where there is none, and then why."""
+
+    offset: int
+    target_offset: int | None
+    problem: str = ""
+
+
+def translate_offsets(task: TranslationTask, _attempt: Attempt) -> list[Translated]:
+    """Return each offset in the target."""
+    asked = sorted(set(task.offsets))
+    reachable = [offset for offset in asked if offset <= task.source.end_offset]
+    ahead = [
+        Translated(offset, None, f"what is before offset {offset} is not mirrored yet")
+        for offset in asked[len(reachable) :]
+    ]
+    if not reachable:
+        return ahead
+    following = _following(task, reachable)
+    places = _places(task, max(following.values()))
+    return [_translated(task, places, offset, following[offset]) for offset in reachable] + ahead
+
+
+def _translated(task: TranslationTask, places: "Runs", offset: int, following: int) -> Translated:
+    if not following:
+        return Translated(offset, task.target.end_offset)
+    if following > places.count:
+        text = f"the target has only {places.count} of the {following} records from offset {offset} on"
+        return Translated(offset, None, text)
+    found = places.offset_of(places.count - following)
+    ours = _first_fingerprint(task.properties, task.source, offset)
+    if ours != _first_fingerprint(task.target_properties, task.target, found):
+        text = (
+            f"the record at offset {offset} is not the one at offset {found} of the target: the source was compacted "
+            "meanwhile, or something else writes into the target"
+        )
+        return Translated(offset, None, text)
+    return Translated(offset, found)
+
+
+def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
+    """Return how many records of the source are mirrored from each offset on."""
+    first = max(task.source.start_offset, offsets[0])
+    runs = Runs.of(read_side(task.properties, task.source._replace(start_offset=first), ("offset",)))
+    return {offset: runs.count - runs.before(offset) for offset in offsets}
+
+
+def _places(task: TranslationTask, wanted: int) -> "Runs":
+    """Return the offsets of at least so many of the target's last records, or of all that it has."""
+    size = wanted + wanted // 1000 + _MARGIN_OFFSETS
+    while True:
+        start = max(task.target.start_offset, task.target.end_offset - size)
+        runs = Runs.of(read_side(task.target_properties, task.target._replace(start_offset=start), ("offset",)))
+        if runs.count >= wanted or start == task.target.start_offset:
+            return runs
+        size *= 2
+
+
+def _first_fingerprint(properties: dict[str, object], side: OffsetRange, offset: int) -> int | None:
+    """Return the fingerprint of the first record from an offset on, without its timestamp; None without any."""
+    start = max(offset, side.start_offset)
+    for batch in read_side(properties, side._replace(start_offset=start), COLUMNS):
+        for _, fingerprint in fingerprints(batch.slice(0, 1), _COMPARED):
+            return fingerprint
+    return None
+
+
+def read_side(properties: dict[str, object], side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+    from kctl.pipeline.range_reader import read_range
+
+    yield from read_range({**READ_COMMITTED, **resolve(properties)}, side, columns)
+
+
+class Runs:
+    """Rising offsets, kept as runs without a gap."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._counts_before: list[int] = []
+        self._next = -1
+        self.count = 0
+
+    @classmethod
+    def of(cls, batches: "Iterable[pa.RecordBatch]") -> "Runs":
+        """Return the column `offset` of all batches."""
+        runs = cls()
+        for batch in batches:
+            offsets = batch.column("offset")
+            first, last = offsets[0].as_py(), offsets[-1].as_py()
+            if last - first + 1 == len(offsets):
+                runs.add(first, len(offsets))
+            else:
+                for offset in offsets.to_pylist():
+                    runs.add(offset, 1)
+        return runs
+
+    def add(self, first: int, count: int) -> None:
+        """Add offsets behind all that are there."""
+        if first != self._next:
+            self._firsts.append(first)
+            self._counts_before.append(self.count)
+        self.count += count
+        self._next = first + count
+
+    def before(self, offset: int) -> int:
+        """Return how many are smaller than an offset."""
+        at = bisect_right(self._firsts, offset) - 1
+        if at < 0:
+            return 0
+        end = self._counts_before[at + 1] if at + 1 < len(self._firsts) else self.count
+        return min(end, self._counts_before[at] + offset - self._firsts[at])
+
+    def offset_of(self, index: int) -> int:
+        """Return the one that has so many before it."""
+        at = bisect_right(self._counts_before, index) - 1
+        return self._firsts[at] + index - self._counts_before[at]

@@ -1,0 +1,239 @@
+"""`replay`: records of a topic or of an export produced again to topics, those that are wanted, each once.
+
+A task reads one partition, keeps what the filter wants, and produces it in transactions that also hold how far it has
+read (`replay_task`), under the name of the replay: run again, it continues, and replays nothing twice. Records count
+how often they were replayed in a header, so that a record that fails again and again does not come back for ever.
+Ends are fixed at the start, so records that come back to the topic are not read again by the same run.
+Shown by tests/pipeline/test_replay.py.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.client.admin import Admin
+from kctl.client.errors import ConfigError
+from kctl.client.events import EventSink, ignore_events
+from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
+from kctl.pipeline.jobs.mirror_positions import MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
+from kctl.pipeline.locations import StoreUrl, absolute
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
+from kctl.pipeline.record_filter import RecordFilter
+from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.running import OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.targets import read_export
+
+MAX_ATTEMPTS = 3
+
+
+class Offsets(NamedTuple):
+    """Offsets that are wanted: of one partition, or of all; from the first on and before the second, where given."""
+
+    partition: int | None
+    start: int | None
+    end: int | None
+
+
+class ReplayRequest(NamedTuple):
+    """What is to be replayed, and where to.
+
+    Attributes:
+        topic, properties: what is read, and Kafka properties of its cluster; secrets as references.
+        target_properties: of the cluster that is written to.
+        folder: of an export that has the topic, or its prefix in an object store; None: the topic itself.
+        to_topic: where records go, or where those go that do not name a topic in `topic_header`.
+        topic_header: a header whose value names the topic.
+        wanted: which records. offsets: which offsets; none for all.
+        rate_per_s: at most so many records a second, over all tasks.
+        max_attempts: records that were replayed so often are left out.
+        name: under which the positions are kept; None for one made of all of the above.
+        writes: False to count only.
+        events: takes the events of the clients that plan.
+    """
+
+    topic: str
+    properties: Mapping[str, object]
+    target_properties: Mapping[str, object]
+    folder: Path | StoreUrl | None = None
+    to_topic: str | None = None
+    topic_header: str | None = None
+    wanted: RecordFilter = RecordFilter()
+    offsets: tuple[Offsets, ...] = ()
+    rate_per_s: float | None = None
+    max_attempts: int = MAX_ATTEMPTS
+    keep_partitions: bool = False
+    keep_timestamps: bool = False
+    name: str | None = None
+    writes: bool = True
+    events: EventSink = ignore_events
+
+
+def replay(
+    request: ReplayRequest,
+    *,
+    session: Session | None = None,
+    options: SessionOptions | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> Replayed:
+    """Replay what is not replayed yet, and return what became of the records that were read.
+
+    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Raises:
+        ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
+        RecordDataError: the jq program failed on a record. MirrorPositionError: the topic was recreated.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
+    """
+    on_progress(Progress("planning"))
+    _check(request)
+    tasks = _tasks(request)
+    if not tasks:
+        return Replayed()
+    if request.writes:
+        with Admin(resolve(request.target_properties), events=request.events) as admin:
+            create_positions_topic(admin)
+    with ExitStack() as stack:
+        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl replay", on_progress))
+        if request.rate_per_s is not None:
+            at_once = min(len(tasks), running.parallelism)
+            tasks = [task._replace(rate_per_s=request.rate_per_s / at_once) for task in tasks]
+        watch = OffsetsDone(
+            "replaying" if request.writes else "counting", sum(task.offsets.size for task in tasks), on_progress
+        )
+        done = run_tasks(
+            running,
+            "kctl replay",
+            tasks,
+            replay_range,
+            on_done=lambda position, _: watch.done(tasks[position].offsets.size),
+            on_tick=watch.tick,
+        )
+    done.raise_first()
+    total = Replayed()
+    for each in done.results.values():
+        total = total.plus(each)
+    return total
+
+
+def _check(request: ReplayRequest) -> None:
+    refuse_plain_secrets(request.properties)
+    refuse_plain_secrets(request.target_properties)
+    request.wanted.check()
+    if request.to_topic is None and request.topic_header is None:
+        raise ConfigError("replay needs a topic to write to, or a header that names it")
+    if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
+        raise ConfigError(f"the name of a replay has 1 to {LONGEST_NAME} characters")
+
+
+def _tasks(request: ReplayRequest) -> list[ReplayTask]:
+    """Return a task for each partition that has records to be read."""
+    source, origin = None, ""
+    exported: dict[int, list[ExportedRange]] = {}
+    if request.folder is None:
+        properties = {**READ_COMMITTED, **resolve(request.properties)}
+        whole = plan_ranges(properties, Selection(topics=(request.topic,)))
+        source, origin = _source(request, properties)
+    else:
+        origin = str(absolute(request.folder))
+        exported = _exported(absolute(request.folder), request.topic)
+        whole = [
+            OffsetRange(request.topic, number, each[0].start, each[-1].end, each[-1].topic_id, each[-1].end)
+            for number, each in sorted(exported.items())
+        ]
+    if request.to_topic is not None:
+        with Admin(resolve(request.target_properties), events=request.events) as admin:
+            admin.describe_topics([request.to_topic]).raise_first()
+    destination = Destination(
+        request.to_topic,
+        request.topic_header,
+        source,
+        request.max_attempts,
+        request.keep_partitions,
+        request.keep_timestamps,
+    )
+    target = MirrorTarget(request.topic, f"kctl-replay.{request.name or _name(request, origin)}")
+    return [
+        ReplayTask(
+            each,
+            tuple(exported.get(each.partition, ())),
+            None if request.folder is None else absolute(request.folder),
+            target,
+            request.wanted,
+            destination,
+            None,
+            dict(request.properties),
+            dict(request.target_properties),
+            request.writes,
+        )
+        for each in _within(whole, request.offsets)
+        if each.size > 0
+    ]
+
+
+def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
+    """Return the topic, where source and target are one cluster, and the id of the source's cluster.
+
+    Raises: ConfigError: the topic would be replayed into itself.
+    """
+    with Admin(properties, events=request.events) as admin:
+        source = admin.describe_cluster()
+    with Admin(resolve(request.target_properties), events=request.events) as admin:
+        if not is_same_cluster(source, admin.describe_cluster()):
+            return None, source.cluster_id
+    if request.to_topic == request.topic:
+        raise ConfigError(f"source and target are one cluster, and {request.topic} would be replayed into itself")
+    return request.topic, source.cluster_id
+
+
+def _exported(folder: Path | StoreUrl, topic: str) -> dict[int, list[ExportedRange]]:
+    manifests = read_export(folder)
+    if not manifests:
+        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
+    found: dict[int, list[ExportedRange]] = {}
+    for each in sorted(each for manifest in manifests for each in manifest.ranges):
+        if each.topic == topic:
+            found.setdefault(each.partition, []).append(each)
+    if not found:
+        names = ", ".join(sorted({each.topic for manifest in manifests for each in manifest.ranges}))
+        raise ConfigError(f"topic {topic} is not in {folder}, which has {names}")
+    return found
+
+
+def _within(whole: Sequence[OffsetRange], offsets: Sequence[Offsets]) -> list[OffsetRange]:
+    """Return what is left of the ranges; offsets of one partition win over those of all.
+
+    Raises: ConfigError: a partition that is not there.
+    """
+    named = {each.partition: each for each in offsets}
+    if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
+        raise ConfigError(f"--offset names partition {surplus[0]}, which has no records", key="--offset")
+    found = []
+    for each in whole:
+        wanted = named.get(each.partition, named.get(None))
+        if wanted is None and named:
+            continue
+        start = max(each.start_offset, (wanted and wanted.start) or 0)
+        end = each.end_offset if wanted is None or wanted.end is None else min(each.end_offset, wanted.end)
+        found.append(each._replace(start_offset=start, end_offset=max(start, end)))
+    return found
+
+
+def _name(request: ReplayRequest, origin: str) -> str:
+    """Return a name that is the same for the same replay, so that it is continued and not repeated."""
+    described = [
+        origin,
+        request.topic,
+        request.to_topic,
+        request.topic_header,
+        request.wanted,
+        request.offsets,
+        request.keep_partitions,
+        request.keep_timestamps,
+    ]
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]

@@ -1,0 +1,318 @@
+"""A task of `replay`: one partition of the source, its wanted records produced again in transactions; runs on a worker.
+
+Each transaction also holds a record of how far the source was read, in the topic of positions: both count or neither
+does. A task that is begun again fences the one before it, by its transactional.id, before it looks how far that got.
+Shown by tests/pipeline/test_replay.py.
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kctl.client.clock import Clock, SystemClock
+from kctl.client.topic_names import is_topic_name
+from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.job_errors import MirrorPositionError
+from kctl.pipeline.jobs.mirror_positions import (
+    MirrorPosition,
+    MirrorTarget,
+    kept_positions,
+    position_key,
+    write_position,
+)
+from kctl.pipeline.jobs.mirror_task import transactional_properties, wait_for_markers
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
+from kctl.pipeline.record_columns import HEADERS
+from kctl.pipeline.record_filter import COLUMNS, RecordFilter
+from kctl.pipeline.references import resolve
+from kctl.pipeline.resume_point import ResumePoint
+from kctl.pipeline.running import Attempt
+
+if TYPE_CHECKING:
+    from kctl.client.producer import Producer
+
+ATTEMPTS_HEADER = "kctl-replay-attempts"
+"""How often a record was replayed, in decimal digits; a record that has it was replayed before."""
+COMMIT_ROWS = 65_536
+"""Records of a transaction, and a batch more."""
+COMMIT_READ_ROWS = 1 << 20
+"""Records that are read for a transaction where few of them are wanted."""
+COMMIT_MS = 5_000
+"""A transaction that waits for its rate is committed after that time, for readers wait for it."""
+
+
+class Destination(NamedTuple):
+    """Where records go.
+
+    Attributes:
+        topic: of all records, or of those that do not name one; None: those are left out.
+        header: whose value names the topic; None: `topic` alone.
+        source: the topic that is read, where it is in the same cluster: nothing is replayed into it.
+        max_attempts: records that were replayed so often are left out.
+        keep_partitions, keep_timestamps: as the source has them; else the producer chooses, and the time is now.
+    """
+
+    topic: str | None
+    header: str | None
+    source: str | None
+    max_attempts: int
+    keep_partitions: bool
+    keep_timestamps: bool
+
+
+class ReplayTask(NamedTuple):
+    """What a task is given; secrets in it are references.
+
+    Attributes:
+        offsets: what is read of the topic or of the export; its start is the first that this run wants.
+        exported: where the records are, in an export; empty for a topic. folder: of the export.
+        target: whose group_id is the name under which positions are kept; its topic is the source's.
+        rate_per_s: at most so many records a second; None without a limit.
+        writes: False for a dry run, which counts only.
+    """
+
+    offsets: OffsetRange
+    exported: tuple[ExportedRange, ...]
+    folder: Path | StoreUrl | None
+    target: MirrorTarget
+    wanted: RecordFilter
+    destination: Destination
+    rate_per_s: float | None
+    properties: dict[str, object]
+    target_properties: dict[str, object]
+    writes: bool
+
+
+class Replayed(NamedTuple):
+    """What became of the records that were read.
+
+    Attributes:
+        topics: records by where they went. filtered: not wanted. exhausted: replayed too often before.
+        misplaced: no topic is named, or one that records cannot be sent to.
+    """
+
+    read: int = 0
+    topics: tuple[tuple[str, int], ...] = ()
+    filtered: int = 0
+    exhausted: int = 0
+    misplaced: int = 0
+    resumed: bool = False
+
+    def plus(self, other: "Replayed") -> "Replayed":
+        topics = dict(self.topics)
+        for topic, count in other.topics:
+            topics[topic] = topics.get(topic, 0) + count
+        return Replayed(
+            self.read + other.read,
+            tuple(sorted(topics.items())),
+            self.filtered + other.filtered,
+            self.exhausted + other.exhausted,
+            self.misplaced + other.misplaced,
+            self.resumed or other.resumed,
+        )
+
+    @property
+    def records(self) -> int:
+        return sum(count for _, count in self.topics)
+
+
+def replay_range(task: ReplayTask, _attempt: Attempt) -> Replayed:
+    """Produce the wanted records of a range that are not replayed yet; runs on a worker."""
+    from kctl.client.producer import Producer
+
+    properties = resolve(task.target_properties)
+    if not task.writes:
+        start = _start(task, properties)
+        found = Replayed(resumed=start > task.offsets.start_offset)
+        for batch in _batches(task, start):
+            found = found.plus(_placed(task, batch)[1])
+        return found
+    config = transactional_properties(properties, f"{task.target.group_id}-{task.offsets.partition}")
+    with Producer(config) as producer:
+        producer.init_transactions()  # from here on no earlier attempt can commit any more
+        start = _start(task, properties)
+        if start >= task.offsets.end_offset:
+            return Replayed(resumed=True)
+        found = _Copy(task, producer).run(start)
+    wait_for_markers(config)
+    return found._replace(resumed=start > task.offsets.start_offset)
+
+
+def _start(task: ReplayTask, properties: dict[str, object]) -> int:
+    """Return where to continue: behind what earlier runs under this name have replayed."""
+    position = kept_positions(properties).get(position_key(task.target, task.offsets.partition))
+    if position is None:
+        return task.offsets.start_offset
+    offsets = task.offsets
+    if problem := position.source.problem(offsets.topic, offsets.partition, offsets.topic_id, offsets.log_end):
+        raise MirrorPositionError(problem, "--name with another name replays the new topic from its beginning")
+    return min(max(offsets.start_offset, position.source.offset), offsets.end_offset)
+
+
+class _Copy:
+    """The transactions of one task."""
+
+    def __init__(self, task: ReplayTask, producer: "Producer", clock: Clock | None = None) -> None:
+        self._task = task
+        self._producer = producer
+        self._clock = clock or SystemClock()
+        self._pace = Pace(self._clock, task.rate_per_s)
+        self._begun_at_ms = 0
+        self._is_open = False
+        self._rows = self._read = 0
+
+    def run(self, start: int) -> Replayed:
+        found = Replayed()
+        for batch in _batches(self._task, start):
+            wanted, counts = _placed(self._task, batch)
+            found = found.plus(counts)
+            self._begin()
+            self._read += batch.num_rows
+            self._send(wanted)
+            if self._rows >= COMMIT_ROWS or self._read >= COMMIT_READ_ROWS or self._is_old():
+                self._commit(batch.column("offset")[-1].as_py() + 1)
+        self._begin()
+        self._commit(self._task.offsets.end_offset)
+        return found
+
+    def _begin(self) -> None:
+        if not self._is_open:
+            self._producer.begin_transaction()
+            self._is_open, self._begun_at_ms, self._rows, self._read = True, self._clock.now_ms(), 0, 0
+
+    def _is_old(self) -> bool:
+        return self._clock.now_ms() - self._begun_at_ms >= COMMIT_MS
+
+    def _send(self, rows: pa.RecordBatch) -> None:
+        """Send rows at the rate; a transaction that becomes old is committed, with the position of its last row."""
+        from kctl.pipeline.record_rows import place_rows, record_rows
+
+        for part in self._pace.pieces(rows):
+            for (topic, partition), placed in place_rows(part, None):
+                each = record_rows(placed, with_timestamps=self._task.destination.keep_timestamps)
+                self._producer.send_columns(topic, each.values, each.keys, partition, each.headers, each.timestamps_ms)
+            self._rows += part.num_rows
+            self._pace.wait(part.num_rows)
+            if self._is_old():
+                self._commit(part.column("offset")[-1].as_py() + 1)
+                self._begin()
+
+    def _commit(self, offset: int) -> None:
+        """Commit the transaction with the position that has everything before an offset."""
+        task = self._task
+        source = ResumePoint(offset, task.offsets.topic_id, task.offsets.log_end)
+        write_position(self._producer, task.target, task.offsets.partition, MirrorPosition(source, ""))
+        self._producer.commit_transaction()
+        self._is_open = False
+
+
+class Pace:
+    """Keeps sending to a rate: pieces that are a quarter of a second, with waits between them."""
+
+    def __init__(self, clock: Clock, rate_per_s: float | None) -> None:
+        self._clock = clock
+        self._rate_per_s = rate_per_s
+        self._next_at_ms = float(clock.now_ms())
+
+    def pieces(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, cut as the rate wants it."""
+        most = rows.num_rows if self._rate_per_s is None else max(1, int(self._rate_per_s / 4))
+        for start in range(0, rows.num_rows, max(1, most)):
+            yield rows.slice(start, most)
+
+    def wait(self, count: int) -> None:
+        """Return when the next record may be sent, after so many were."""
+        if self._rate_per_s is None:
+            return
+        now_ms = self._clock.now_ms()
+        self._next_at_ms = max(self._next_at_ms, now_ms) + 1000 * count / self._rate_per_s
+        threading.Event().wait(max(0.0, self._next_at_ms - now_ms) / 1000)
+
+
+def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
+    """Yield what is to be read from an offset on."""
+    offsets = task.offsets._replace(start_offset=start)
+    if not task.exported:
+        from kctl.pipeline.range_reader import read_range
+
+        yield from read_range({**READ_COMMITTED, **resolve(task.properties)}, offsets, COLUMNS)
+        return
+    from kctl.pipeline.export_files.exported_records import read_exported
+
+    assert task.folder is not None
+    for each in task.exported:
+        if each.end <= start or each.start >= offsets.end_offset:
+            continue
+        for batch in read_exported(task.folder, each):
+            at = batch.column("offset")
+            inside = pc.and_(pc.greater_equal(at, start), pc.less(at, offsets.end_offset))
+            kept = batch.filter(inside)
+            if kept.num_rows:
+                yield _with_source(kept, task.offsets)
+
+
+def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
+    """Return the columns `COLUMNS` of exported records, whose files name topic and partition by their folder."""
+    same = {
+        "topic": pa.repeat(pa.scalar(offsets.topic, pa.string()), batch.num_rows),
+        "partition": pa.repeat(pa.scalar(offsets.partition, pa.int32()), batch.num_rows),
+    }
+    return pa.RecordBatch.from_arrays([same[name] if name in same else batch.column(name) for name in COLUMNS], COLUMNS)
+
+
+def _placed(task: ReplayTask, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Replayed]:
+    """Return the records that are to be produced, with their topics and attempts, and what became of the others."""
+    goal = task.destination
+    wanted = task.wanted.wanted(batch)
+    headers = wanted.column("headers").to_pylist()
+    attempts = [_attempts(row or ()) for row in headers]
+    fresh = [count < goal.max_attempts for count in attempts]
+    topics = [_topic(goal, row or ()) for row in headers]
+    kept = [is_fresh and topic is not None for is_fresh, topic in zip(fresh, topics, strict=True)]
+    rows = wanted.filter(pa.array(kept, pa.bool_()))
+    sent_to = [topic for topic, is_kept in zip(topics, kept, strict=True) if is_kept and topic is not None]
+    new_headers = [
+        [each for each in row or () if each["key"] != ATTEMPTS_HEADER]
+        + [{"key": ATTEMPTS_HEADER, "value": str(count + 1).encode()}]
+        for row, count, is_kept in zip(headers, attempts, kept, strict=True)
+        if is_kept
+    ]
+    columns = {name: rows.column(name) for name in ("key", "value", "offset", "timestamp")}
+    columns |= {"topic": pa.array(sent_to, pa.string()), "headers": pa.array(new_headers, HEADERS)}
+    if goal.keep_partitions:
+        columns["partition"] = rows.column("partition")
+    counts = {topic: sent_to.count(topic) for topic in sorted(set(sent_to))}
+    return pa.RecordBatch.from_pydict(columns), Replayed(
+        batch.num_rows,
+        tuple(counts.items()),
+        batch.num_rows - wanted.num_rows,
+        fresh.count(False),
+        len(kept) - sum(kept) - fresh.count(False),
+    )
+
+
+def _attempts(row: object) -> int:
+    """Return how often a record was replayed before."""
+    count = 0
+    for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing
+        digits = each["value"] or b""
+        if each["key"] == ATTEMPTS_HEADER and digits.isdigit() and len(digits) < 10:
+            count = int(digits)
+    return count
+
+
+def _topic(goal: Destination, row: object) -> str | None:
+    """Return where a record goes; None where it names nothing that records can be sent to."""
+    topic = goal.topic
+    if goal.header is not None:
+        for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing
+            if each["key"] == goal.header and each["value"] is not None:
+                topic = each["value"].decode(errors="replace")
+    if topic is None or topic == goal.source or not is_topic_name(topic):
+        return None
+    return topic

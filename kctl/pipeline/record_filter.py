@@ -1,0 +1,121 @@
+"""RecordFilter: which records of an Arrow batch are wanted: by time, key, header, or a jq program.
+
+Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_record_filter.py.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kctl.client.errors import ConfigError
+from kctl.pipeline.job_errors import RecordDataError
+
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+"""What a batch needs to have."""
+
+
+class RecordFilter(NamedTuple):
+    """What has to hold of a record; all of it.
+
+    Attributes:
+        since_ms, until_ms: milliseconds since the epoch: timestamps from the first on and before the second.
+        key: a regular expression that is found in the key; a record without a key has none.
+        headers: names, each with a value or None for any.
+        jq: a program that is given the record as `consume --output jsonl` prints it; its first result has to be there
+            and neither false nor null, as with `select`.
+    """
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+    key: str | None = None
+    headers: tuple[tuple[str, str | None], ...] = ()
+    jq: str | None = None
+
+    def check(self) -> None:
+        """Raise ConfigError where the expression or the program is not one; LibraryMissingError without jq."""
+        if self.key is not None:
+            try:
+                re.compile(self.key.encode())
+            except re.error as e:
+                raise ConfigError(f"{self.key[:80]!r} is not a regular expression: {e}", key="--key") from None
+        if self.jq is not None:
+            _program(self.jq)
+
+    def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the records that are wanted, in their order.
+
+        Raises: RecordDataError: the jq program failed on a record.
+        """
+        at_ms = pc.divide(batch.column("timestamp").cast(pa.int64()), 1000)
+        if self.since_ms is not None:
+            batch, at_ms = _where(pc.greater_equal(at_ms, self.since_ms), batch, at_ms)
+        if self.until_ms is not None:
+            batch, at_ms = _where(pc.less(at_ms, self.until_ms), batch, at_ms)
+        if self.key is not None:
+            found = re.compile(self.key.encode()).search
+            keys = batch.column("key").to_pylist()
+            batch = batch.filter(pa.array([key is not None and found(key) is not None for key in keys], pa.bool_()))
+        if self.headers:
+            rows = batch.column("headers").to_pylist()
+            batch = batch.filter(pa.array([self._has_headers(row or ()) for row in rows], pa.bool_()))
+        if self.jq is not None:
+            program = _program(self.jq)
+            batch = batch.filter(pa.array([_is_selected(program, each) for each in _objects(batch)], pa.bool_()))
+        return batch
+
+    def _has_headers(self, row: Any) -> bool:
+        return all(
+            any(each["key"] == name and (value is None or each["value"] == value.encode()) for each in row)
+            for name, value in self.headers
+        )
+
+
+def _where(mask: pa.Array, batch: pa.RecordBatch, at_ms: pa.Array) -> tuple[pa.RecordBatch, pa.Array]:
+    return batch.filter(mask), at_ms.filter(mask)
+
+
+@lru_cache(maxsize=8)
+def _program(text: str) -> Any:
+    from kctl.serdes.libraries import import_library
+
+    try:
+        return import_library("jq", "jq").compile(text)
+    except ValueError as e:
+        raise ConfigError(f"--jq: {' '.join(str(e).split())}"[:300], key="--jq") from None
+
+
+def _is_selected(program: Any, record: dict[str, object]) -> bool:
+    try:
+        found = next(iter(program.input_text(json.dumps(record))), None)
+    except ValueError as e:
+        where = f"{record['topic']}-{record['partition']} offset {record['offset']}"
+        raise RecordDataError(f"--jq: {where}: {' '.join(str(e).split())}"[:400]) from None
+    return found is not None and found is not False
+
+
+def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
+    """Yield each record as `consume --output jsonl` prints it."""
+    times = batch.column("timestamp").cast(pa.int64()).to_pylist()
+    for row, at_us in zip(batch.select(COLUMNS).to_pylist(), times, strict=True):
+        yield {
+            **{name: row[name] for name in ("topic", "partition", "offset")},
+            "timestamp": None if at_us is None else at_us // 1000,
+            "key": _text(row["key"]),
+            "value": _text(row["value"]),
+            "headers": [[each["key"], _text(each["value"])] for each in row["headers"] or ()],
+        }
+
+
+def _text(data: bytes | None) -> object:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
