@@ -88,7 +88,7 @@ def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
 
 
 def _places(task: TranslationTask, wanted: int) -> "Runs":
-    """Return the offsets of at least so many of the target's last records, or of all that it has."""
+    """Return the offsets of at least that number of the target's last records, or of all that it has."""
     size = wanted + wanted // 1000 + _MARGIN_OFFSETS
     while True:
         start = max(task.target.start_offset, task.target.end_offset - size)
@@ -153,6 +153,6 @@ class Runs:
         return min(end, self._counts_before[at] + offset - self._firsts[at])
 
     def offset_of(self, index: int) -> int:
-        """Return the one that has so many before it."""
+        """Return the offset at an index."""
         at = bisect_right(self._counts_before, index) - 1
         return self._firsts[at] + index - self._counts_before[at]

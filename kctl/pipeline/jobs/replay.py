@@ -51,7 +51,7 @@ class ReplayRequest(NamedTuple):
         to_topic: where records go, or where those go that do not name a topic in `topic_header`.
         topic_header: a header whose value names the topic.
         wanted: which records. offsets: which offsets; none for all.
-        rate_per_s: at most so many records a second, over all tasks.
+        rate_per_s: the most records a second, over all tasks.
         max_attempts: records that were replayed so often are left out.
         name: under which the positions are kept; None for one made of all of the above.
         writes: False to count only.

@@ -72,7 +72,7 @@ class ReplayTask(NamedTuple):
         offsets: what is read of the topic or of the export; its start is the first that this run wants.
         exported: where the records are, in an export; empty for a topic. folder: of the export.
         target: whose group_id is the name under which positions are kept; its topic is the source's.
-        rate_per_s: at most so many records a second; None without a limit.
+        rate_per_s: the most records a second; None without a limit.
         writes: False for a dry run, which counts only.
     """
 
@@ -226,7 +226,7 @@ class Pace:
             yield rows.slice(start, most)
 
     def wait(self, count: int) -> None:
-        """Return when the next record may be sent, after so many were."""
+        """Return when the next record may be sent, after `count` were."""
         if self._rate_per_s is None:
             return
         now_ms = self._clock.now_ms()
