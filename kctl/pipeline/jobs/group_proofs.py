@@ -27,7 +27,7 @@ class GroupProof(NamedTuple):
 
     Attributes:
         source_offset, target_offset: committed; None where the group has committed nothing in the target.
-        continues: `same`: with the same record; `repeats`, `skips`: that number of `records` earlier or later; `differs`: with
+        continues: `same`: with the same record; `repeats`, `skips`: earlier or later, by `records`; `differs`: with
             another record; `missing`: from the beginning or the end, as its consumers are set.
     """
 
@@ -41,7 +41,7 @@ class GroupProof(NamedTuple):
 
 
 def behind_only(proof: GroupProof, behind: int) -> GroupProof:
-    """Return the proof where the copy of its partition is still behind by that number of records, which no group skips."""
+    """Return the proof, given by how many records the copy of its partition is behind: these no group skips."""
     return proof._replace(continues=SAME, records=0) if proof.continues == SKIPS and proof.records <= behind else proof
 
 
