@@ -8,6 +8,7 @@ from kctl.client.admin import (
     CONFIG_SOURCES,
     EpochEnd,
     GroupDescription,
+    KeySample,
     LogDir,
     MemberDescription,
     MetadataView,
@@ -88,6 +89,15 @@ class Expiring(NamedTuple):
     retention_ms: int
 
 
+class OldKeys(NamedTuple):
+    """The oldest records of a log that is to be compacted, all of them at least `age_ms` old; and its size."""
+
+    start_offset: int
+    sample: KeySample
+    size_bytes: int
+    age_ms: int
+
+
 class Glimpse(NamedTuple):
     """Groups as they were for a moment between two looks."""
 
@@ -110,6 +120,7 @@ class Look(NamedTuple):
         next_times: the timestamps of the next record of a group, where retention is near.
         shapes, shapes_before: of partitions on which a group stands still: the next record, or why it cannot be read;
             and records in front of it.
+        old_keys: of compacted topics, the keys of the oldest records, with `has_brokers`.
         open_transactions: those that hold a last stable offset back.
         transactions: by transactional.id, with `has_brokers`.
         features: the levels of the cluster.
@@ -137,6 +148,7 @@ class Look(NamedTuple):
     next_times: Mapping[TopicPartition, int] = MappingProxyType({})
     shapes: Mapping[TopicPartition, RecordShape | KafkaError] = MappingProxyType({})
     shapes_before: Mapping[TopicPartition, tuple[RecordShape, ...]] = MappingProxyType({})
+    old_keys: Mapping[TopicPartition, OldKeys] = MappingProxyType({})
     open_transactions: tuple[OpenTransaction, ...] = ()
     transactions: Mapping[str, TransactionDescription] = MappingProxyType({})
     features: Mapping[str, int] = MappingProxyType({})

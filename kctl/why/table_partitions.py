@@ -117,6 +117,21 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         cure="kctl configs set topic {topic} unclean.leader.election.enable=false",
     ),
     FindingKind(
+        id="compaction-stalled",
+        severity=Severity.WARNING,
+        title="A compacted topic is not compacted",
+        scopes=(Scope.CLUSTER,),
+        looks=1,
+        requests=("DescribeConfigs", "DescribeLogDirs", "ListOffsets", "Fetch"),
+        subject="topic {topic}",
+        sentence="{partition} is not compacted although cleanup.policy={policy}: of its oldest {records} records (from "
+        "offset {offset}, more than {age} old) {repeated} have a key that comes again among them, so that all of its "
+        "{size} on broker {broker} are dirty{more}",
+        leads_to="The log grows without end, and those that read all of it when they start take ever longer.",
+        show="kctl brokers disks {broker} --replicas",
+        cure="look for 'uncleanable' and errors of the log cleaner in the log of broker {broker}, and restart it",
+    ),
+    FindingKind(
         id="old-message-format",
         severity=Severity.NOTE,
         title="Old clients cannot read the codec, or brokers the format",

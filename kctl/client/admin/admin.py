@@ -54,6 +54,7 @@ from kctl.client.admin.group_values import (
     MemberToRemove,
 )
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
+from kctl.client.admin.key_samples import KeyRange, KeySample
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
@@ -123,6 +124,8 @@ __all__ = [
     "GroupDescription",
     "GroupList",
     "GroupListing",
+    "KeyRange",
+    "KeySample",
     "ListChange",
     "LogDir",
     "MemberDescription",

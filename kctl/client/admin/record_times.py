@@ -94,7 +94,7 @@ def _find(
     max_bytes, fruitless = FIRST_BYTES, 0
     while at:
         read = partial(_read, call, at, make)
-        found = ask_leaders(call, at, partial(_build, at, max_bytes), read, max_version=LAST_VERSION_WITH_NAMES)
+        found = ask_leaders(call, at, partial(fetch_request, at, max_bytes), read, max_version=LAST_VERSION_WITH_NAMES)
         failed |= found.failed
         further: dict[TopicPartition, int] = {}
         for key, record in found.done.items():
@@ -112,9 +112,10 @@ def _find(
     return Results(done, failed)
 
 
-def _build(
+def fetch_request(
     offsets: Mapping[TopicPartition, int], max_bytes: int, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
 ) -> Request:
+    """Return the request to one leader for what it has from these offsets on, at once."""
     topics: dict[str, FetchTopic] = {}
     for key, info in infos.items():
         asked = FetchPartition(

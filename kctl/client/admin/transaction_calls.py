@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 
-from kctl.client.admin import abort, hanging, producers, record_times, transactions
+from kctl.client.admin import abort, hanging, key_samples, producers, record_times, transactions
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.hanging import OpenTransactions
+from kctl.client.admin.key_samples import KeyRange, KeySample
 from kctl.client.admin.producers import ActiveProducer, Producers
 from kctl.client.admin.record_times import RecordShape, RecordTime
 from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
@@ -123,3 +124,12 @@ class TransactionCalls:
         A batch that cannot be read is a CorruptBatchError of its partition.
         """
         return record_times.inspect_records(self._call("reading records", timeout), offsets)
+
+    def sample_keys(
+        self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, KeySample]:
+        """Return how many of the first records of each range have a key that comes again among them.
+
+        One fetch of 256 KiB a partition. In what was compacted no key comes twice.
+        """
+        return key_samples.sample_keys(self._call("reading keys", timeout), ranges)

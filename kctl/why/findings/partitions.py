@@ -6,7 +6,7 @@ One finding a topic, which names the worst partition. Shown by tests/sim/why/tes
 from collections.abc import Iterable, Iterator, Mapping
 
 from kctl.client.cluster import PartitionInfo, TopicPartition
-from kctl.client.wording import counted
+from kctl.client.wording import counted, size_text
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import ConfigValue, Look
 from kctl.why.looking import (
@@ -39,6 +39,7 @@ def partitions(looks: Looks) -> Iterator[Finding]:
     """Yield what is wrong with topics."""
     look = looks.now
     yield from _records_lost(looks)
+    yield from _not_compacted(look)
     for topic, infos in look.topics.items():
         configs = look.topic_configs.get(topic, {})
         yield from _no_leader(look, infos.values())
@@ -85,6 +86,38 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
                     f"end of epoch {info.leader_epoch} in the log of broker {leaders[worst].leader_id}",
                     by_partition({tp: lost[tp][1] for tp in lost}),
                 ),
+            ],
+        )
+
+
+def _not_compacted(look: Look) -> Iterator[Finding]:
+    """The first records of a log that was compacted once have no key twice: the dirty part begins at its start."""
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for tp, old in look.old_keys.items():
+        if old.sample.repeated > 0 and tp in look.partitions:
+            by_topic.setdefault(tp.topic, []).append(tp)
+    for topic, found in by_topic.items():
+        worst = max(found, key=lambda tp: look.old_keys[tp].size_bytes)
+        old = look.old_keys[worst]
+        yield FINDINGS["compaction-stalled"].found(
+            {
+                "policy": look.topic_configs[topic]["cleanup.policy"].value,
+                "records": old.sample.records,
+                "offset": old.start_offset,
+                "age": age_text(old.age_ms),
+                "repeated": old.sample.repeated,
+                "size": size_text(old.size_bytes),
+                "broker": look.partitions[worst].leader_id,
+                "more": more_text(len(found) - 1),
+                **place(worst),
+            },
+            [
+                Evidence(
+                    "Fetch",
+                    f"keys of {worst} from offset {old.start_offset}",
+                    {"records": old.sample.records, "keys": old.sample.records - old.sample.repeated},
+                ),
+                Evidence("DescribeLogDirs", "bytes", by_partition({tp: look.old_keys[tp].size_bytes for tp in found})),
             ],
         )
 

@@ -24,6 +24,7 @@ from kctl.why.looking import brokers_text
 
 K = TypeVar("K")
 V = TypeVar("V")
+W = TypeVar("W")
 
 SHARE = 3
 """A request gets this part of the time that is left, so that one silent broker leaves time for the rest."""
@@ -121,7 +122,7 @@ class Asker:
     def read(
         self,
         of: str,
-        offsets: Mapping[TopicPartition, int],
+        offsets: Mapping[TopicPartition, W],
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
     ) -> "dict[TopicPartition, V | KafkaError]":

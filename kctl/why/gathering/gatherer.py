@@ -9,6 +9,7 @@ from kctl.client.clock import Timer
 from kctl.client.runtime import Runtime
 from kctl.why.gathering.asker import Asker
 from kctl.why.gathering.brokers import probe_brokers, with_brokers
+from kctl.why.gathering.compaction import with_old_keys
 from kctl.why.gathering.epochs import with_epoch_ends
 from kctl.why.gathering.glimpses import Glimpses
 from kctl.why.gathering.groups import read_groups
@@ -76,6 +77,7 @@ class Gatherer:
         look = with_epoch_ends(asker, look, before)
         look = with_expiring(asker, look, selection)
         look = with_records(asker, look, before)
+        look = with_old_keys(asker, look) if before is None else look._replace(old_keys=before.old_keys)
         look = with_open_transactions(asker, look)
         return look._replace(
             silent=dict(asker.silent),

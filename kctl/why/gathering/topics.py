@@ -17,9 +17,12 @@ TOPIC_CONFIGS = frozenset(
         "leader.replication.throttled.replicas",
         "message.format.version",
         "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
         "min.insync.replicas",
         "retention.bytes",
         "retention.ms",
+        "segment.bytes",
         "unclean.leader.election.enable",
     }
 )

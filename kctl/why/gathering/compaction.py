@@ -1,0 +1,79 @@
+"""Compacted logs as a part of a look: the oldest keys of those that should be compacted by now."""
+
+from typing import NamedTuple
+
+from kctl.client.admin import KeyRange, KeySample
+from kctl.client.admin.key_samples import SAMPLE_BYTES
+from kctl.client.cluster import TopicPartition
+from kctl.why.gathering.asker import MOST_READ, Asker
+from kctl.why.look import Look, OldKeys
+
+OLD_MS = 3_600_000
+"""The log cleaner looks every 15 s; one that has not come for an hour does not come."""
+LEAST_SEGMENTS = 2
+"""Of bytes: then at least one segment is not the active one, which is never compacted."""
+SURE_SHARE = 2
+"""Read is this part of what has to be clean at least, since sizes by offsets are estimates."""
+
+
+class _Compacted(NamedTuple):
+    """A compacted partition: its bytes, those that the cleaner keeps clean, and from which age on."""
+
+    size_bytes: int
+    clean_bytes: int
+    age_ms: int
+
+
+def with_old_keys(asker: Asker, look: Look) -> Look:
+    """Add samples of the start of compacted logs, the largest first: of what a cleaner that works keeps clean."""
+    sizes = _sizes(look)
+    every = {tp: found for tp in asker.readable(look.partitions, sizes) if (found := _compacted(look, tp, sizes[tp]))}
+    largest = sorted(every, key=lambda tp: -sizes[tp])[:MOST_READ]
+    specs = {tp: max(0, look.wall_ms - every[tp].age_ms) for tp in largest}
+    if not specs:
+        return look
+    young = asker.each("ListOffsets", "record ages", lambda s: asker.admin.list_offsets(specs, timeout=s))
+    ranges: dict[TopicPartition, KeyRange] = {}
+    for tp, place in young.items():
+        start, end = look.starts.get(tp), look.ends.get(tp)
+        if start is not None and end is not None:
+            until = end.offset if place.offset < 0 else place.offset
+            most = min(SAMPLE_BYTES, every[tp].clean_bytes // SURE_SHARE)
+            ranges[tp] = KeyRange(start.offset, until, most)
+    samples = asker.read("the oldest records of compacted topics", ranges, asker.admin.sample_keys)
+    old = {
+        tp: OldKeys(ranges[tp].offset, sample, every[tp].size_bytes, every[tp].age_ms)
+        for tp, sample in samples.items()
+        if isinstance(sample, KeySample)
+    }
+    return look._replace(old_keys=old)
+
+
+def _compacted(look: Look, tp: TopicPartition, size_bytes: int) -> _Compacted | None:
+    """Return how a partition is to be compacted; None where it is not, or where too little of it can be."""
+    configs = look.topic_configs.get(tp.topic, {})
+    policy, segment, ratio, lag = (configs.get(name) for name in _NAMES)
+    if policy is None or "compact" not in policy.value or segment is None or ratio is None or lag is None:
+        return None
+    try:
+        segment_bytes, dirty_share, lag_ms = int(segment.value), float(ratio.value), int(lag.value)
+    except ValueError:
+        return None
+    if size_bytes < LEAST_SEGMENTS * segment_bytes or not 0 <= dirty_share < 1:
+        return None
+    return _Compacted(size_bytes, int((size_bytes - segment_bytes) * (1 - dirty_share)), lag_ms + OLD_MS)
+
+
+_NAMES = ("cleanup.policy", "segment.bytes", "min.cleanable.dirty.ratio", "min.compaction.lag.ms")
+
+
+def _sizes(look: Look) -> dict[TopicPartition, int]:
+    """Return the bytes of each partition on its leader."""
+    known = look.partitions
+    return {
+        tp: size
+        for node_id, dirs in look.log_dirs.items()
+        for each in dirs
+        for tp, size in each.replica_bytes.items()
+        if tp in known and known[tp].leader_id == node_id
+    }
