@@ -34,7 +34,7 @@ def test_gap_names_what_it_keeps_from_being_checked() -> None:
     gaps = (Gap("DescribeLogDirs", "broker 1", error, str(error)), Gap("ListGroups", "the cluster", error, str(error)))
     diagnosis = diagnose(Looks(LOOK._replace(gaps=gaps)), (Scope.CLUSTER,))
     [unchecked] = diagnosis.unchecked
-    assert unchecked.ids == ("disk-filling", "log-dir-offline")
+    assert unchecked.ids == ("compaction-stalled", "disk-filling", "log-dir-offline")
     assert not {"disk-filling", "log-dir-offline"} & set(diagnosis.checked)
 
 
