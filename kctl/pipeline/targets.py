@@ -3,23 +3,25 @@
 The seam between the jobs and what they write to. A job asks a target where each partition continues, gives its tasks a
 place for a round, and commits what they have written: all of a round or nothing of it. How that is exact is the
 target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
-(`object_store.object_export`).
+(`object_store.object_export`), a table commits in its format (`lake_tables.table_target`).
 docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
-from kctl.pipeline.locations import Location, StoreUrl
+from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, StoreUrl
+from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.pipeline.export_files.range_files import RangeName
+    from kctl.pipeline.lake_tables.table_target import TableTarget
 
 
 class FileKind(NamedTuple):
@@ -74,8 +76,8 @@ class Target(Protocol):
         """Begin to write: finish and clear what earlier runs have left, and read which rounds there are."""
         ...
 
-    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
-        """Return where each (topic, partition) that has been exported continues."""
+    def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> dict[tuple[str, int], ResumePoint]:
+        """Return where each (topic, partition) that has been exported continues, at least of those that are wanted."""
         ...
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
@@ -121,16 +123,36 @@ def open_target(location: Location, properties: Mapping[str, object]) -> Target:
         return FolderTarget(location)
     if isinstance(location, StoreUrl):
         from kctl.pipeline.object_store.object_export import ObjectExport
-        from kctl.pipeline.object_store.store import StoreTimeouts
 
         return ObjectExport(location, StoreTimeouts.of(properties))
-    raise NotImplementedError(location)
+    return _table(location, StoreTimeouts.of(properties))
 
 
-def read_export(location: Path | StoreUrl) -> list[Manifest]:
+def _table(location: IcebergTable | DeltaTable, timeouts: "StoreTimeouts") -> "TableTarget":
+    if isinstance(location, IcebergTable):
+        from kctl.pipeline.lake_tables.iceberg import IcebergTarget
+
+        return IcebergTarget(location, timeouts)
+    from kctl.pipeline.lake_tables.delta import DeltaTarget
+
+    return DeltaTarget(location, timeouts)
+
+
+def files_of(location: Location) -> Path | StoreUrl:
+    """Return what the paths of an export's files are relative to. Raises as `Target`."""
+    if isinstance(location, Path):
+        return location.absolute()
+    if isinstance(location, StoreUrl):
+        return location
+    return _table(location, StoreTimeouts()).base()
+
+
+def read_export(location: Location) -> list[Manifest]:
     """Return the manifests of an export in their order; none where it is no export. Raises as `Target`."""
     if isinstance(location, Path):
         return read_manifests(location)
+    if not isinstance(location, StoreUrl):
+        return _table(location, StoreTimeouts()).manifests()
     from kctl.pipeline.object_store.object_export import read_object_manifests
     from kctl.pipeline.object_store.store import ObjectStore
 

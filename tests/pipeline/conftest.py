@@ -19,6 +19,7 @@ from tests.pipeline.connector import connector_jars
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import NEWEST_KAFKA, find_tool
+from tests.support.s3.server import S3Server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,3 +113,10 @@ def local_spark() -> Iterator[LocalSpark]:
 def session(local_spark: LocalSpark) -> Session:
     """A session of kctl's on two cores; leave it as it is."""
     return local_spark.session()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """An S3 server on loopback, whose environment variables a test sets for itself."""
+    with S3Server() as server:
+        yield server

@@ -41,12 +41,6 @@ RECORDS = 3_000
 RANGE_BYTES = 50_000
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3Server]:
-    with S3Server() as server:
-        yield server
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _credentials(s3: S3Server) -> Iterator[None]:
     """What a shell would have exported; tasks inherit it."""

@@ -17,15 +17,15 @@ from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,
     continuing_options,
-    files_at,
-    files_text,
     plan_of,
     result_of,
     spark_options,
+    target_text,
 )
 from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
+from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan
@@ -47,9 +47,10 @@ def export(
         str,
         typer.Option(
             "--to",
-            parser=files_text,
+            parser=target_text,
             metavar="LOCATION",
-            help="A folder, which on a cluster all workers see under this path; or s3://, gs:// or abfs://.",
+            help="A folder, which on a cluster all workers see under this path; s3://, gs:// or abfs://; or a table, "
+            "iceberg:CATALOG.DB.TABLE or delta:URL.",
         ),
     ],
     file_format: Annotated[
@@ -89,7 +90,7 @@ def export(
 
     request = ExportRequest(
         Selection(topics=words[0], pattern=words[1]),
-        files_at(to),
+        parse_location(to),
         {},
         format=file_format,
         layout=layout,

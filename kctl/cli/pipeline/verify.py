@@ -13,9 +13,10 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options, target_text
 from kctl.cli.pipeline.target_options import TargetOptions, group_selection, target_options
 from kctl.client.wording import counted
+from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.group_proofs import GroupProof
@@ -37,7 +38,10 @@ def verify(
     export: Annotated[
         str | None,
         typer.Option(
-            "--to-export", parser=files_text, metavar="LOCATION", help="Compare with an export; offsets count, too."
+            "--to-export",
+            parser=target_text,
+            metavar="LOCATION",
+            help="Compare with an export or a table; offsets count, too.",
         ),
     ] = None,
     groups: Annotated[
@@ -74,7 +78,7 @@ def verify(
     from kctl.pipeline.jobs.verify import verify as job
 
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
-        folder = None if export is None else files_at(export)
+        folder = None if export is None else parse_location(export)
         compared = Compared(timestamps=not ignore_timestamps)
         chosen = group_selection(groups)
         request = VerifyRequest(topic, {}, target.topic or topic, to_properties, folder, compared, groups=chosen)

@@ -164,7 +164,10 @@ class ExportFolder:
                         "continue that export, or choose another folder",
                     )
 
-    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
+    def resume_points(
+        self,
+        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are at hand
+    ) -> dict[tuple[str, int], ResumePoint]:
         """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 

@@ -235,7 +235,7 @@ def make_plan(request: ExportRequest, planner: Planner, target: Target, at_once:
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
-    points = {TopicPartition(*key): point for key, point in target.resume_points().items()}
+    points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
     fresh = [tp for tp in partitions if tp not in points]
     starts = planner.resolve(fresh, request.start, latest)

@@ -21,14 +21,14 @@ from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_groups
 from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
-from kctl.pipeline.locations import StoreUrl, absolute
+from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import read_export
+from kctl.pipeline.targets import files_of, read_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ class VerifyRequest(NamedTuple):
     properties: Mapping[str, object]
     target_topic: str = ""
     target_properties: Mapping[str, object] = {}
-    folder: Path | StoreUrl | None = None
+    folder: Location | None = None
     compared: Compared = Compared()
     range_bytes: int = RANGE_BYTES
     groups: GroupSelection = GroupSelection()
@@ -153,7 +153,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
     if request.folder is not None:
-        target, first = _exported(absolute(request.folder), request.topic)
+        target, first = _exported(request.folder, request.topic)
     else:
         properties = _with_defaults(resolve(request.target_properties))
         target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
@@ -185,7 +185,7 @@ def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is
     ]
 
 
-def _exported(folder: Path | StoreUrl, topic: str) -> tuple[list[Piece], dict[int, int]]:
+def _exported(folder: Location, topic: str) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
     manifests = read_export(folder)
     if not manifests:
@@ -230,7 +230,7 @@ def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -
 def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
     sides = _Sides(
         {False: dict(request.properties), True: dict(request.target_properties)},
-        None if request.folder is None else absolute(request.folder),
+        None if request.folder is None else files_of(request.folder),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
     watch = OffsetsDone("comparing", plan.offsets, on_progress)

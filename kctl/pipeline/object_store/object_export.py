@@ -146,7 +146,10 @@ class ObjectExport:
         self._files = listing.files
         self._merge()
 
-    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
+    def resume_points(
+        self,
+        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are at hand
+    ) -> dict[tuple[str, int], ResumePoint]:
         """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 
@@ -155,7 +158,7 @@ class ObjectExport:
         from kctl.pipeline.object_store.object_files import ObjectPlace
 
         self._round_began_ms = self._clock.now_ms()
-        return ObjectPlace(str(self._store.url), self._timeouts, kind, self._run_id)
+        return ObjectPlace(self._store.url, self._timeouts, kind, self._run_id)
 
     def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> Manifest:
         """Make ranges part of the export, all or none, by one conditional put.

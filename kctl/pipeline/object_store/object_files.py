@@ -28,24 +28,26 @@ CHUNK_BYTES = 1024 * 1024
 class ObjectPlace(NamedTuple):
     """Where the tasks of one round write; there is no secret in it."""
 
-    url: str
+    url: StoreUrl
     timeouts: StoreTimeouts
     kind: "FileKind"
     run_id: str
 
     def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
         """Return what writes one range."""
-        return SpilledFiles(Spill(self, attempt), name)
+        return SpilledFiles(Upload(self, attempt), name)
 
 
 class Spill:
-    """A folder on the local disk, from which complete files are uploaded."""
+    """A folder on the local disk for the files of one range.
 
-    def __init__(self, place: ObjectPlace, attempt: int) -> None:
-        self.layout, self.format, self.compression_level = place.kind
+    Args: run_id: what their names are keyed with.
+    """
+
+    def __init__(self, kind: "FileKind", attempt: int, run_id: str) -> None:
+        self.layout, self.format, self.compression_level = kind
         self.attempt = attempt
-        self._run_id = place.run_id
-        self._store = ObjectStore(StoreUrl(place.url), place.timeouts)
+        self._run_id = run_id
         parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # Spark removes it, also after a kill
         try:
             self.round_folder = Path(tempfile.mkdtemp(prefix="kctl-spill-", dir=parent or None))
@@ -53,12 +55,13 @@ class Spill:
             raise FolderError(f"{parent or tempfile.gettempdir()}: {e.strerror}") from e
 
     def put(self, draft: Path, path: str) -> str:
-        """Upload a file under its hidden name, and return the other one."""
+        """Put a complete file where it belongs, and return its path there."""
+        raise NotImplementedError
+
+    def key_of(self, draft: Path, path: str) -> str:
+        """Return a file's name with the digest of its content."""
         extension = FORMATS[self.format]
-        key = f"{path.removesuffix(extension)}.{self._digest(draft)}{extension}"
-        self._store.upload(hidden_key(key), draft)
-        draft.unlink()
-        return key
+        return f"{path.removesuffix(extension)}.{digest_of(draft, self._run_id)}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
         """Return what is said of a file system's error."""
@@ -67,12 +70,29 @@ class Spill:
             "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where",
         )
 
-    def _digest(self, path: Path) -> str:
-        digest = hashlib.blake2b(digest_size=16, key=self._run_id.encode())
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                digest.update(chunk)
-        return digest.hexdigest()
+
+def digest_of(path: Path, run_id: str) -> str:
+    """Return the digest of a file's content, keyed with the run."""
+    digest = hashlib.blake2b(digest_size=16, key=run_id.encode())
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class Upload(Spill):
+    """A spill whose files are uploaded under their hidden names."""
+
+    def __init__(self, place: ObjectPlace, attempt: int) -> None:
+        super().__init__(place.kind, attempt, place.run_id)
+        self._store = ObjectStore(place.url, place.timeouts)
+
+    def put(self, draft: Path, path: str) -> str:
+        """Upload a file under its hidden name, and return the other one."""
+        key = self.key_of(draft, path)
+        self._store.upload(hidden_key(key), draft)
+        draft.unlink()
+        return key
 
 
 class SpilledFiles(RangeFiles):
