@@ -103,7 +103,7 @@ class IcebergTarget(TableTarget):
             except CommitStateUnknownException:
                 if self._is_committed(number):
                     return
-                raise StoreError(f"{self.name}: the catalog did not say what became of round {number}") from None
+                raise StoreError(f"{self.name}: the catalog did not report what became of round {number}") from None
         raise StoreError(f"{self.name}: others have committed {MOST_ATTEMPTS} times while round {number} was committed")
 
     def manifests(self) -> list[Manifest]:
