@@ -1802,7 +1802,7 @@ complete -c kctl -n '__kctl_at " pipeline stats"' -l trace-file -r -F -d 'Write 
 complete -c kctl -n '__kctl_at " pipeline stats"' -l help -s h -d 'Show this message and exit'
 complete -c kctl -n '__kctl_argument " pipeline stats" -ge 0' -x -a '(__kctl_names topics)'
 
-complete -c kctl -n '__kctl_at " pipeline verify"' -l to-export -r -F -d 'Compare with an export'
+complete -c kctl -n '__kctl_at " pipeline verify"' -l to-export -r -F -d 'Compare with an export or a table'
 complete -c kctl -n '__kctl_at " pipeline verify"' -l groups -x -a '(__kctl_names groups)' -d 'Check too that this group continues in the target with the same record'
 complete -c kctl -n '__kctl_at " pipeline verify"' -l ignore-timestamps -d 'Records that differ in their timestamps only are the same'
 complete -c kctl -n '__kctl_at " pipeline verify"' -l allow-behind -d 'A target that is still behind its source does not count as a difference'

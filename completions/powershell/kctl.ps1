@@ -2866,7 +2866,7 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--to-export', 'Compare with an export')
+            ,@('--to-export', 'Compare with an export or a table')
             ,@('--groups', 'Check too that this group continues in the target with the same record')
             ,@('--ignore-timestamps', 'Records that differ in their timestamps only are the same')
             ,@('--allow-behind', 'A target that is still behind its source does not count as a difference')
