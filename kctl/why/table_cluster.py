@@ -110,7 +110,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} throttles this client: its responses asked for pauses of {paused}, because a quota "
         "of the user or of the client id is exceeded",
         leads_to="Every client under that quota waits as long, without an error.",
-        show="kctl api DescribeClientQuotas",
+        show="kctl quotas list",
         cure="raise the quota of the user or client id, or send less",
     ),
     FindingKind(
@@ -152,7 +152,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} leads {leads} of {partitions}, {fair} would be its share",
         leads_to="It has most of the load, and its failure stops most partitions for a moment.",
         show="kctl topics list",
-        cure="elect the preferred leaders",
+        cure="kctl partitions elect --all",
     ),
     FindingKind(
         id="preferred-leader-away",
@@ -164,8 +164,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         subject="broker {broker}",
         sentence="broker {broker} is in sync and does not lead {partitions} of which it is the preferred leader, for "
         "example {partition}, led by {leader}",
-        leads_to="The load is uneven until leaders are elected again (auto.leader.rebalance.enable).",
+        leads_to="The load is uneven until the preferred leaders are elected (auto.leader.rebalance.enable does).",
         show="kctl topics describe {topic}",
-        cure="elect the preferred leaders",
+        cure="kctl partitions elect --all",
     ),
 )

@@ -27,6 +27,8 @@ def with_open_transactions(asker: Asker, look: Look) -> Look:
 def with_transactions(asker: Asker, look: Look) -> Look:
     """Add the transactional.ids of all brokers, with their latest transaction."""
     alive = asker.alive
+    if not alive:
+        return look
     listed = asker.ask(
         "ListTransactions", "the cluster", lambda s: asker.admin.list_transactions(broker_ids=alive, timeout=s)
     )

@@ -97,6 +97,7 @@ def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
     ("api", "code", "ids"),
     [
         ("DescribeLogDirs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {"disk-filling", "log-dir-offline"}),
+        ("ListGroups", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {"group-no-members", "lost-data", "no-assignment"}),
         ("DescribeQuorum", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {"quorum-lag", "controller-clock"}),
         ("DescribeConfigs", ErrorCode.TOPIC_AUTHORIZATION_FAILED, {"under-min-isr", "unclean-election"}),
     ],
