@@ -269,6 +269,7 @@ complete -c kctl -n '__kctl_at " topics describe"' -l help -s h -d 'Show this me
 complete -c kctl -n '__kctl_at " topics create"' -l partitions -s p -x -d 'Partitions of each topic [default'
 complete -c kctl -n '__kctl_at " topics create"' -l replication-factor -s r -x -d 'Replication factor of each topic [default'
 complete -c kctl -n '__kctl_at " topics create"' -l config -x -d 'A property of the topics'
+complete -c kctl -n '__kctl_at " topics create"' -l if-not-exists -d 'Leave topics alone that exist already'
 complete -c kctl -n '__kctl_at " topics create"' -l dry-run -d 'Let the brokers check, and change nothing'
 complete -c kctl -n '__kctl_at " topics create"' -l yes -d 'Accepted as elsewhere'
 complete -c kctl -n '__kctl_at " topics create"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'

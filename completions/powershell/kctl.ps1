@@ -342,6 +342,7 @@ $kctlPlaces = @{
             ,@('--replication-factor', 'Replication factor of each topic [default')
             ,@('-r', 'Replication factor of each topic [default')
             ,@('--config', 'A property of the topics')
+            ,@('--if-not-exists', 'Leave topics alone that exist already')
             ,@('--dry-run', 'Let the brokers check, and change nothing')
             ,@('--yes', 'Accepted as elsewhere')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')

@@ -80,9 +80,9 @@ class Shapes(Words):
 
     def __call__(self, value: str) -> str:
         """Return the shape. Raises: click.UsageError: it is not offered."""
-        if value not in self.words:
+        if value.lower() not in self.words:
             refuse_shape(value, self.words)
-        return value
+        return value.lower()
 
 
 def output_option(*offered: Output) -> Any:

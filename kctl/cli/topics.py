@@ -16,7 +16,7 @@ from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, with_common
+from kctl.cli.options import Common, Output, with_common
 from kctl.client.config import AdminConfig
 from kctl.client.wording import counted
 from kctl.grammar.topics import TopicWords, parse_topics
@@ -72,6 +72,8 @@ def list_(
         listing = list_listing(listed, Health(under_replicated, offline), internal=internal, sizes=sizes)
         lines = listing_lines(common.environment, output, listing)
     write_lines(common.environment, lines)
+    if not listing.rows and output is Output.TABLE:
+        common.say(f"kctl topics: {'no topic matches' if under_replicated or offline else 'there are no topics'}")
     if folders is None or not folders.failed:
         return ExitCode.OK
     common.say(f"kctl topics: note: sizes lack the replicas on {counted(len(folders.failed), 'broker')}")
@@ -148,6 +150,9 @@ def create(
         list[str] | None,
         typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
     ] = None,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="Leave topics alone that exist already; that is no error then.")
+    ] = False,
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
@@ -155,6 +160,7 @@ def create(
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.topic_rows import count_of, id_text
     from kctl.client.admin import BROKER_DEFAULT, NewTopic
+    from kctl.client.broker_errors import ErrorCode
 
     output = common.choose_output(*SHAPES)
     properties = read_pairs(configs or (), "'--config'")
@@ -175,7 +181,13 @@ def create(
     ]
     if rows:
         write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
-    return report_failures(common, results.done, list(results.failed.values()))
+    failed = []
+    for name, error in results.failed.items():
+        if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
+            common.say(f"kctl topics: topic {name} exists already")
+        else:
+            failed.append(error)
+    return report_failures(common, len(failed) < len(wanted), failed)
 
 
 @app.command()

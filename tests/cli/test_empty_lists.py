@@ -17,6 +17,7 @@ __all__ = ["access"]
         (("acls", "list"), "kctl acls: there are no rules\n"),
         (("acls", "list", "--topic", "orders"), "kctl acls: no rule matches\n"),
         (("partitions", "list"), "kctl partitions: no partition is being moved\n"),
+        (("topics", "list", "--offline"), "kctl topics: no topic matches\n"),
         (("groups", "list"), "kctl groups: there are no groups\n"),
         (("groups", "list", "--type", "share"), "kctl groups: no group matches\n"),
     ],

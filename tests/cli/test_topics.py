@@ -185,3 +185,11 @@ def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> Non
     assert ended.code == ExitCode.DEGRADED
     assert b"SIZE BYTES" in ended.stdout
     assert "note: sizes lack the replicas on 1 broker" in ended.stderr
+
+
+def test_existing_topic_is_no_error_where_it_may_exist(bootstrap: str, topic: str) -> None:
+    new = f"{topic}-if-new"
+    ended = kctl("topics", "create", topic, new, "--if-not-exists", "-b", bootstrap, "--output", "JSONL")
+    assert (ended.code, json.loads(ended.stdout)["topic"]) == (0, new)
+    assert ended.stderr == f"kctl topics: topic {topic} exists already\n"
+    assert kctl("topics", "create", topic, "-b", bootstrap).code == ExitCode.USAGE

@@ -126,7 +126,7 @@ RECIPES = {
     "Where did the time go?": Recipe(lambda scene: scene.all_nodes(Fault.SILENCE), 12, "apiversions"),
     "How long does a record take?": Recipe(lambda scene: scene.all_nodes(Fault.FREEZE), 12, "", 0, "p99"),
     "Is a group too far behind?": Recipe(lambda scene: _produce(scene, 900), 3, "orders", 0, "orders"),
-    "Has a group any members?": Recipe(_leave, 1, "nobody consumes", before=_join),
+    "Has a group any members?": Recipe(_leave, 1, "billing has no members", before=_join),
     "Set a group back by an hour": Recipe(_no_group, 23, "billing", 0, "orders"),
     "Skip a record that no consumer can read": Recipe(_no_group, 23, "billing", 0, "orders"),
     "Find a record by its key": Recipe(_delete_records, 1, "no record of ann", 0, "orders-"),

@@ -69,10 +69,16 @@ def all_codes() -> list[Page]:
     return [pages.code_page(code) for code in ExitCode]
 
 
+SHORT = 4
+"""A text of at most this many letters is like too many names."""
+
+
 def nearest(text: str) -> list[str]:
     """Return the names that are nearest to a text that names nothing."""
     named = {name.lower(): name for name in _names()}
-    return [named[found] for found in get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5)]
+    return [
+        named[found] for found in get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT
+    ]
 
 
 def _names() -> list[str]:

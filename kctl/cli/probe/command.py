@@ -65,7 +65,7 @@ def probe(
 
     The brokers that these advertise are tried too, and what is found is judged; docs/probe.md has all of it.
 
-    A live view on a terminal, one line an event elsewhere, objects with --output jsonl, one line with -q.
+    A live view on a terminal, one line for each event elsewhere, objects with --output jsonl, one line with -q.
 
     Exits with 0 when the cluster can be used; else with the code of the cause: that of the nodes given when none of
     them works, 18 when no broker works where it is advertised, 19 when the group has no coordinator.
