@@ -62,4 +62,6 @@ def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
         from kctl.cli.nearest_names import suggest_topics  # wanted for mistakes alone
 
         suggest_topics(consumer, {topic: e})
+        if "*" in topic:
+            e.hint = f"a pattern is written '/{topic.replace('.*', '*').replace('*', '.*')}/'"
         raise
