@@ -80,7 +80,7 @@ class TableTarget(ABC):
         """Do nothing: what no commit names is no part of the table."""
 
     def taken(self) -> FolderError:
-        """Return what a run is told that came second."""
+        """Return the error of a run that commits second."""
         return FolderError(f"another export has written to {self.name} meanwhile", "one at a time writes to a table")
 
     @abstractmethod
