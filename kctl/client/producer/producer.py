@@ -77,6 +77,8 @@ class Producer:
         self._transaction_client = TransactionClient(
             self.config.transactional_id, self._clock, self._driver, self._mailbox
         )
+        self._wall_at = (-1, 0)
+        """The millisecond of the last record and the wall clock then, which is read once in each."""
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         self._task = runtime.driver.spawn(self._sender.run, "producer")
@@ -142,6 +144,12 @@ class Producer:
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))
         clock = self._clock
+        start_ms, wall_ms = clock.start_ms(), timestamp_ms
+        if wall_ms is None:
+            started_ms, wall_ms = self._wall_at
+            if start_ms != started_ms:
+                wall_ms = clock.wall_ms()
+                self._wall_at = start_ms, wall_ms
         future = SendFuture(
             self._mailbox,
             topic,
@@ -149,8 +157,8 @@ class Producer:
             key,
             value,
             headers,
-            clock.wall_ms() if timestamp_ms is None else timestamp_ms,
-            clock.start_ms(),
+            wall_ms,
+            start_ms,
             size_bytes,
             callback,
         )
