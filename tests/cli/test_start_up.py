@@ -133,7 +133,7 @@ HELP: dict[str, set[str]] = {
     "api": {"kctl.cli.api"},
     "profile": {"kctl.cli.profile"},
     "bench": {"kctl.cli.bench"},
-    "pipeline": {"kctl.cli.pipeline"},
+    "pipeline": {"kctl.cli.pipeline", "kctl.pipeline.locations"},
     "completion": {"kctl.cli.completion"},
     "help-json": {"kctl.cli.help_json"},
     "explain": {"kctl.cli.explain", "kctl.cli.explanations"},
@@ -151,11 +151,13 @@ JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.references
 RANGES = CONSUMER | {
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
-MIRROR = JOBS | RANGES
-EXPORT = MIRROR | {"kctl.pipeline.export_files"}
+MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
+FOLDERS = {"kctl.pipeline.export_files", "kctl.pipeline.object_store", "kctl.pipeline.targets"}
+EXPORT = JOBS | RANGES | FOLDERS
 VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 
 NEAREST = {"kctl.cli.nearest_names"}
+MIRRORED = {"kctl.pipeline.mirrored_offsets"}
 MOVES = {"kctl.cli.overtime", "kctl.cli.view", "kctl.cli.wait_loop"}
 
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
@@ -170,23 +172,26 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
         ("topics", "alter", "t", "-p", "3"),
         HELP["topics"] | HELP["configs"] | ADMIN | NEAREST | {"kctl.cli.topic_configs", "kctl.cli.topic_rows"},
     ),
-    (("topics", "offsets", "t"), HELP["topics"] | ADMIN | NEAREST | {"kctl.cli.topic_offsets", "kctl.cli.groups"}),
+    (
+        ("topics", "offsets", "t"),
+        HELP["topics"] | ADMIN | NEAREST | {"kctl.cli.topic_offsets", "kctl.cli.named_partitions"},
+    ),
     (("acls", "list"), HELP["acls"] | ADMIN),
     (("users", "list"), HELP["users"] | ADMIN),
     (("quotas", "list"), HELP["quotas"] | ADMIN),
     (("cluster", "describe"), HELP["cluster"] | ADMIN),
     (("brokers", "disks"), HELP["brokers"] | ADMIN),
-    (("why", "group", "g"), HELP["why"] | ADMIN | NEAREST | {"kctl.client.probe", "kctl.why"}),
+    (("why", "group", "g"), HELP["why"] | ADMIN | NEAREST | MIRRORED | {"kctl.client.probe", "kctl.why"}),
     (("partitions", "list"), HELP["partitions"] | ADMIN),
     (
         ("partitions", "plan", "--away-from", "1"),
-        HELP["partitions"] | ADMIN | NEAREST | {"kctl.cli.groups", "kctl.cli.overtime"},
+        HELP["partitions"] | ADMIN | NEAREST | {"kctl.cli.named_partitions", "kctl.cli.overtime"},
     ),
     (("partitions", "move", "/nonexistent"), HELP["partitions"] | ADMIN | MOVES),
     (("wait", "brokers", "1"), HELP["wait"] | (ADMIN - {"kctl.cli.admin_client"}) | {"kctl.cli.wait_loop"}),
     (("groups", "list"), HELP["groups"] | ADMIN),
     (("api", "ListGroups"), HELP["api"] | ADMIN),
-    (("groups", "lag", "g"), HELP["groups"] | ADMIN | NEAREST),
+    (("groups", "lag", "g"), HELP["groups"] | ADMIN | NEAREST | MIRRORED | {"kctl.cli.named_partitions"}),
     (("bench", "produce"), BENCH),
     (("bench", "consume"), BENCH),
     (("bench", "consume", "--topic", "t"), BENCH | CONSUMER),
@@ -201,7 +206,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("pipeline", "export", "t", "--to", "x", "--master", "yarn"), HELP["pipeline"]),
     (
         ("pipeline", "import", "/nonexistent"),
-        JOBS | {"kctl.pipeline.export_files", "kctl.pipeline.resume_point", "kctl.cli.view"},
+        JOBS | FOLDERS | {"kctl.pipeline.progress_marks", "kctl.pipeline.resume_point", "kctl.cli.view"},
     ),
     (("pipeline", "mirror", "t", "--to-topic", "u"), MIRROR | {"kctl.cli.view"}),
     (("pipeline", "mirror", "t"), HELP["pipeline"]),
