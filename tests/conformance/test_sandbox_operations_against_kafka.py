@@ -242,6 +242,7 @@ class _Groups(Talk):
             (topic.topic_name == self.topic, one.partition_index, one.start_offset, NAMES[one.error_code])
             for topic in got.topics
             for one in topic.partitions
+            if topics is not None or one.start_offset >= 0  # Kafka gives others a start in its own time
         )
 
     def alter_share(self, offset: int, *, topic: str = "", name: str = "share", partition: int = 0) -> Any:
