@@ -1746,7 +1746,7 @@ complete -c kctl -n '__kctl_at " pipeline replay"' -l since -x -d 'Only records 
 complete -c kctl -n '__kctl_at " pipeline replay"' -l until -x -d 'Only records before this time'
 complete -c kctl -n '__kctl_at " pipeline replay"' -l key -x -d 'Only records with such a key'
 complete -c kctl -n '__kctl_at " pipeline replay"' -l header -x -d 'Only records with this header'
-complete -c kctl -n '__kctl_at " pipeline replay"' -l offset -x -d 'Only these offsets, without TO itself'
+complete -c kctl -n '__kctl_at " pipeline replay"' -l offset -x -d 'Only these offsets, as FROM:TO or PARTITION=FROM:TO, without TO'
 complete -c kctl -n '__kctl_at " pipeline replay"' -l jq -x -d 'Only records that a jq program selects, given as consume --output jsonl prints them'
 complete -c kctl -n '__kctl_at " pipeline replay"' -l rate -x -d 'At most N records a second, such as 500/s'
 complete -c kctl -n '__kctl_at " pipeline replay"' -l max-attempts -x -d 'Leave out records that were replayed N times already, by their header kctl-replay-attempts'

@@ -2786,7 +2786,7 @@ $kctlPlaces = @{
             ,@('--until', 'Only records before this time')
             ,@('--key', 'Only records with such a key')
             ,@('--header', 'Only records with this header')
-            ,@('--offset', 'Only these offsets, without TO itself')
+            ,@('--offset', 'Only these offsets, as FROM:TO or PARTITION=FROM:TO, without TO')
             ,@('--jq', 'Only records that a jq program selects, given as consume --output jsonl prints them')
             ,@('--rate', 'At most N records a second, such as 500/s')
             ,@('--max-attempts', 'Leave out records that were replayed N times already, by their header kctl-replay-attempts')

@@ -55,14 +55,18 @@ def replay(
         typer.Option("--since", metavar="TIME", help="Only records from this time on: 2024-05-01T12:00:00Z, -1h."),
     ] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only records before this time.")] = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="REGEX", help="Only records with such a key.")] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Only records with such a key.")] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option("--header", metavar="NAME[=VALUE]", help="Only records with this header; repeatable."),
     ] = None,
     offsets: Annotated[
         list[str] | None,
-        typer.Option("--offset", metavar="[P=]FROM:TO", help="Only these offsets, without TO itself; repeatable."),
+        typer.Option(
+            "--offset",
+            metavar="RANGE",
+            help="Only these offsets, as FROM:TO or PARTITION=FROM:TO, without TO; repeatable.",
+        ),
     ] = None,
     jq: Annotated[
         str | None,

@@ -23,12 +23,12 @@ METAVARS = {
     "", "ADDRESS", "BEFORE AFTER", "DURATION", "FILE", "FOLDER", "GROUP", "HOST:PORT", "HOST:PORT:IP", "ID",
     "KEY", "KEY=VALUE", "LEVEL", "N", "N/s", "NAME", "NAME=VALUE", "NAME[:PARTITIONS]", "PATH", "PATTERN", "PRINCIPAL",
     "PROFILE",
-    "ID,...", "LOCATION",
+    "ID,...", "LOCATION", "NAME[=VALUE]",
     "RACK,...", "RANGE", "SIZE", "SOURCE", "TEMPLATE", "TEXT", "TIME", "TOPIC", "TOPIC[:P,P-P]",
     "URL", "ACKS", "FORM", "PROGRAM", "REFERENCE", "SCHEMA", "WHERE", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""
-MANY_MEANINGS = {"--diff", "--export", "--null", "--version"}
+MANY_MEANINGS = {"--diff", "--export", "--header", "--key", "--null", "--version"}
 """Options whose name means another thing in another command, in the words of Kafka and of other tools."""
 
 
