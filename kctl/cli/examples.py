@@ -253,7 +253,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Copy to another cluster", "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr", _SPARK),
         Example(
             "With the positions of consumer groups",
-            "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr --groups '/.*/'",
+            "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr --groups app",
             _SPARK,
         ),
     ),

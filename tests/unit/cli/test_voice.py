@@ -28,7 +28,7 @@ METAVARS = {
     "URL", "ACKS", "FORM", "PROGRAM", "REFERENCE", "SCHEMA", "WHERE", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""
-MANY_MEANINGS = {"--diff", "--export", "--header", "--key", "--null", "--version"}
+MANY_MEANINGS = {"--diff", "--export", "--header", "--key", "--null", "--offset", "--version"}
 """Options whose name means another thing in another command, in the words of Kafka and of other tools."""
 
 
