@@ -260,7 +260,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl pipeline replay": (
         Example(
             "Records of a dead-letter topic, back to where they came from",
-            "kctl pipeline replay orders-dead --topic-from-header original-topic --rate 500/s",
+            "kctl pipeline replay orders-dead --topic-from-header original-topic --rate 5/s",
             _SPARK,
         ),
         Example(
