@@ -7,7 +7,8 @@ schemas. Shown by tests/unit/serdes/test_registry.py and tests/broker/test_schem
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 from uuid import UUID
@@ -65,7 +66,7 @@ class SchemaRegistry:
     Args:
         config: names it and its login.
         http: sends the requests.
-        timer: makes the timer of one call, all its requests together.
+        timer: makes the timer of one call: of a method, or of `one_timeout`.
     Raises: ConfigError: no URL, or one that is none.
     """
 
@@ -75,6 +76,7 @@ class SchemaRegistry:
             raise ConfigError(f"{name} is not set: -X {name}=URL, or in a profile", key=name)
         self._http = http
         self._timer = timer
+        self._shared: Timer | None = None
         self._config = config
         self._servers = [_server_of(url, config) for url in config.schema_registry_url]
         self._token: str | None = None
@@ -83,6 +85,16 @@ class SchemaRegistry:
     def url(self) -> str:
         """The first URL, without a user."""
         return self._servers[0].url
+
+    @contextmanager
+    def one_timeout(self) -> Iterator[None]:
+        """Let the requests of the block share the timeout of one call; of blocks in blocks the outermost counts."""
+        outer = self._shared
+        self._shared = outer or self._timer()
+        try:
+            yield
+        finally:
+            self._shared = outer
 
     def close(self) -> None:
         """Close the connections that are open."""
@@ -152,7 +164,7 @@ class SchemaRegistry:
 
     def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
         """Send a request to the first server that responds, and return the JSON of its response."""
-        timer = self._timer()
+        timer = self._shared or self._timer()
         failed: KafkaError | None = None
         for server in list(self._servers):
             try:

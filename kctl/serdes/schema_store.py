@@ -11,6 +11,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
@@ -45,6 +46,10 @@ class Registry(Protocol):
     @property
     def url(self) -> str: ...
 
+    def one_timeout(self) -> AbstractContextManager[None]:
+        """Let the requests of a block share one timeout."""
+        ...
+
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
         """Return a schema by its id."""
         ...
@@ -70,12 +75,15 @@ class SchemaStore:
     def resolve(self, schema: int | UUID) -> Resolved:
         """Return a schema by its id or GUID, with all that it refers to; Protobuf in its serialized form.
 
+        All of it within the timeout of one call, however many schemas it refers to.
+
         Raises: KafkaError: the registry's, also the one of a look-up that failed a short while ago.
         """
-        found = self._kept(f"id-{schema}", lambda: self._registry.schema(schema))
-        if found.type == PROTOBUF:
-            found = self._kept(f"id-{schema}-serialized", lambda: self._registry.schema(schema, serialized=True))
-        return self.with_references(found)
+        with self._registry.one_timeout():
+            found = self._kept(f"id-{schema}", lambda: self._registry.schema(schema))
+            if found.type == PROTOBUF:
+                found = self._kept(f"id-{schema}-serialized", lambda: self._registry.schema(schema, serialized=True))
+            return self.with_references(found)
 
     def with_references(self, schema: Schema) -> Resolved:
         """Return a schema with all that it refers to.
@@ -83,7 +91,8 @@ class SchemaStore:
         Raises: SchemaError: too many, or one refers to itself; KafkaError: the registry's.
         """
         found: dict[str, Schema] = {}
-        self._collect(schema, found, ())
+        with self._registry.one_timeout():
+            self._collect(schema, found, ())
         return Resolved(schema, tuple(found.items()))
 
     def _collect(self, schema: Schema, found: dict[str, Schema], above: tuple[Reference, ...]) -> None:

@@ -1,11 +1,11 @@
 """A FakeRegistry without sockets: what HttpClient would return."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.http import HttpResponse
 from kctl.serdes.registry import SchemaRegistry
 from tests.support.registry.server import FakeRegistry
@@ -14,7 +14,9 @@ from tests.support.registry.server import FakeRegistry
 class InMemoryHttp:
     """Sends requests to registries by host name.
 
-    Attributes: failures: by host, what a request there raises, or the response it gets.
+    Attributes:
+        failures: by host, what a request there raises, or the response it gets.
+        on_request: called with each request, as to let time pass.
     """
 
     def __init__(self, registries: Mapping[str, FakeRegistry]) -> None:
@@ -22,6 +24,7 @@ class InMemoryHttp:
         self.failures: dict[str, KafkaError | HttpResponse] = {}
         self.asked: list[str] = []
         self.headers: Mapping[str, str] = {}
+        self.on_request: Callable[[], None] = lambda: None
 
     def request(
         self,
@@ -35,6 +38,10 @@ class InMemoryHttp:
         """As HttpClient.request."""
         host, _, path = url.removeprefix("http://").partition("/")
         self.asked.append(f"{method} {host} /{path}")
+        self.on_request()
+        timer.update()
+        if timer.is_expired:
+            raise ApiTimeout("waiting for the registry", timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
         self.headers = headers or {}
         failure = self.failures.get(host)
         if isinstance(failure, KafkaError):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kctl.client.clock import ManualClock
-from kctl.client.errors import ConnectionRefused, WrongPeerError
+from kctl.client.errors import ApiTimeout, ConnectionRefused, WrongPeerError
 from kctl.client.http import HttpResponse
 from kctl.serdes.errors import SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Reference, Schema
@@ -54,6 +54,19 @@ def test_folder_that_cannot_be_written_costs_only_requests(tmp_path: Path) -> No
     number = scene.fake.add("s", '"int"')
     (tmp_path / "file").write_text("")
     assert scene.store(tmp_path / "file").resolve(number).schema.text == '"int"'
+
+
+def test_schema_with_many_references_has_one_timeout_for_all_of_them() -> None:
+    scene = Scene()
+    for number in range(100):
+        scene.fake.add(f"r{number}", json.dumps({"type": "fixed", "name": f"F{number}", "size": 1}))
+    references = [reference(f"F{number}", f"r{number}") for number in range(100)]
+    number = scene.fake.add("s", '"int"', references=references)
+    scene.http.on_request = lambda: scene.clock.advance(1_000)
+    with pytest.raises(ApiTimeout):
+        scene.store().resolve(number)
+    assert scene.clock.now_ms() == 60_000
+    assert len(scene.http.asked) == 60
 
 
 def test_references_come_before_the_schema_that_needs_them() -> None:
