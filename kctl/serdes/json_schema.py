@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
+from kctl.serdes.json_schema_guard import JsonSchemaGuard
 from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
 
@@ -25,6 +26,7 @@ class JsonSchemaCodec:
         self._text = text
         self._dependencies = dependencies or {}
         self._validator: Any = None
+        self._guard: JsonSchemaGuard | None = None
 
     def decode(self, data: bytes) -> Any:
         """Return the value. Raises: DecodeError: it is not JSON."""
@@ -46,11 +48,16 @@ class JsonSchemaCodec:
         library = import_library("jsonschema_rs", "json-schema")
         if self._validator is None:
             try:
-                self._validator = library.validator_for(json.loads(self._text), retriever=self._retrieve)
+                schema = json.loads(self._text)
+                others = {name: json.loads(text) for name, text in self._dependencies.items()}
+                self._guard = JsonSchemaGuard.of({**others, "": schema})
+                self._validator = library.validator_for(schema, retriever=self._retrieve)
             except Exception as e:  # noqa: BLE001 - what the library raises for hostile schemas is not documented
                 raise SchemaError(
                     f"not a valid JSON Schema: {str(e).splitlines()[0] if str(e) else e!r}"[:300]
                 ) from None
+        if self._guard is not None:
+            self._guard.check(value)
         error = next(iter(self._validator.iter_errors(value)), None)
         if error is not None:
             place = "/".join(str(each) for each in error.instance_path)
