@@ -13,7 +13,15 @@ from collections.abc import Callable
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.config import ClientConfig
-from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.errors import (
+    AuthenticationError,
+    ConfigError,
+    ConnectionLost,
+    KafkaTimeoutError,
+    TlsError,
+    TransportError,
+    WrongPeerError,
+)
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
 from kctl.client.runtime import Resolver
 from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_extensions
@@ -24,6 +32,8 @@ RETRY_MS = 10_000
 """After a token could not be had; sooner where the one at hand expires sooner."""
 LEAST_REFRESH_MS = 1_000
 """The next token is not asked for sooner, whatever the lifetime: an endpoint is not flooded with requests."""
+_REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
+"""Errors of an endpoint that responded: most likely a mistake in the configuration."""
 
 
 class FetchedTokens:
@@ -101,13 +111,17 @@ class FetchedTokens:
     def current(self) -> Token:
         """Return the token at hand.
 
-        Raises: AuthenticationError: there is none, with the reason.
+        Raises:
+            AuthenticationError: there is none, with the reason.
+            ConnectionLost: the endpoint did not respond. That is no refusal: the next connection asks it again.
         """
         if self._token is None and self._error is None:  # nothing was dialled through `refresh_with`: a probe
             self.get()
         token, now_ms = self._token, self._clock.now_ms()
         if token is None or now_ms >= self._expires_at_ms:
             why = "it has expired" if self._error is None else str(self._error)
+            if isinstance(self._error, TransportError | KafkaTimeoutError) and not isinstance(self._error, _REFUSALS):
+                raise ConnectionLost(f"OAUTHBEARER: no token: {why}")
             hint = self._error.hint if isinstance(self._error, AuthenticationError) else ""
             raise AuthenticationError(f"OAUTHBEARER: no token: {why}", hint=hint)
         return Token(token.value, self._extensions)

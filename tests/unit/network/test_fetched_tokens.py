@@ -6,7 +6,14 @@ import pytest
 
 from kctl.client.clock import ManualClock
 from kctl.client.config import ClientConfig
-from kctl.client.errors import AuthenticationError, ConfigError, ConnectionRefused
+from kctl.client.errors import (
+    AuthenticationError,
+    ConfigError,
+    ConnectionLost,
+    ConnectionRefused,
+    TlsError,
+    WrongPeerError,
+)
 from kctl.client.network.fetched_tokens import LEAST_REFRESH_MS, FetchedTokens, fetched_tokens
 from kctl.client.oauth import AccessToken
 from kctl.client.runtime import Lookup
@@ -83,7 +90,7 @@ def test_failure_is_reported_until_a_token_is_there() -> None:
     tokens = FetchedTokens(endpoint, clock, {})
     endpoint.error = ConnectionRefused("id:80: connection refused")
     tokens.refresh()
-    with pytest.raises(AuthenticationError, match="no token: id:80: connection refused"):
+    with pytest.raises(ConnectionLost, match="no token: id:80: connection refused"):
         tokens.current()
     endpoint.error = None
     tokens.refresh()
@@ -100,8 +107,18 @@ def test_failed_refresh_keeps_the_token_until_it_expires() -> None:
     tokens.refresh()
     assert tokens.current().value == "t1"
     clock.advance(1_000)
-    with pytest.raises(AuthenticationError, match="refused"):
+    with pytest.raises(ConnectionLost, match="refused"):
         tokens.current()
+
+
+def test_refusal_of_the_endpoint_is_one_of_the_login() -> None:
+    endpoint = Endpoint(None)
+    tokens = FetchedTokens(endpoint, ManualClock(), {})
+    for refusal in (AuthenticationError("unknown client"), WrongPeerError("no token endpoint"), TlsError("untrusted")):
+        endpoint.error = refusal
+        tokens.get()
+        with pytest.raises(AuthenticationError, match=str(refusal)):
+            tokens.current()
 
 
 def test_connection_waits_for_no_token_while_one_is_valid() -> None:
