@@ -34,6 +34,8 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "headers": HEADERS,
 }
 """Every column there is, in the order of Spark's connector; all can be null."""
+REASON: Final = "reason"
+"""A further column, of a table of records that do not decode: why."""
 COLUMN_NAMES: Final = tuple(TYPES)
 DEFAULT_COLUMNS: Final = tuple(name for name in TYPES if name != "headers")
 _US_PER_MS: Final = pa.scalar(1000, pa.int64())

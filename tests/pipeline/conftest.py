@@ -32,6 +32,12 @@ BROKER = {
 """A cleaner that starts at once: compaction is one of the things that tests look at."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_schemas(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let no schema of an earlier run be used, whose registry had the same port; before Spark starts."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaCluster]:
     """One node of the newest Kafka that compacts eagerly; leave it running and thawed."""

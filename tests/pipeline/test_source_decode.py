@@ -42,8 +42,6 @@ EACH = 200
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeRegistry]:
-    patch = pytest.MonkeyPatch()
-    patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     (secret := tmp_path_factory.mktemp("secret") / "registry.properties").write_text(
         f"schema.registry.basic.auth.user.info={USER_INFO}\n"
     )
@@ -52,7 +50,6 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeRegistry]
     with running(fake):
         fake.secret = f"file:{secret}#schema.registry.basic.auth.user.info"  # type: ignore[attr-defined]
         yield fake
-    patch.undo()
 
 
 def decoding(registry: FakeRegistry, **more: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,
@@ -34,9 +35,10 @@ PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets", "bytes", "tasks
 
 
 @with_common(*SHAPES)
-@with_options(continuing=continuing_options, spark=spark_options)
+@with_options(columns=column_options, continuing=continuing_options, spark=spark_options)
 def export(
     common: Common,
+    columns: ColumnOptions,
     continuing: ContinuingOptions,
     spark: SparkOptions,
     topics: Annotated[
@@ -99,6 +101,7 @@ def export(
         interval_ms=continuing.interval_ms_or(INTERVAL_MS),
         allow_loss=continuing.allow_loss,
         compression_level=level,
+        decode=columns.request(),
     )
     if spark.dry_run:
         plan = partial(plan_export, options=spark.session_options())

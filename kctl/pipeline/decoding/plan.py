@@ -51,6 +51,12 @@ class DecodeRequest(NamedTuple):
     registry: Properties
 
     @property
+    def text(self) -> str:
+        """What is decoded, as users write it: key=avro,value=auto."""
+        sides = ((KEY, self.key), (VALUE, self.value))
+        return ",".join(f"{name}={side.form}" for name, side in sides if side is not None)
+
+    @property
     def is_for_one_topic(self) -> bool:
         """Whether the schemas depend on the topic."""
         return any("{topic}" in (side.target.subject or "") for side in (self.key, self.value) if side is not None)

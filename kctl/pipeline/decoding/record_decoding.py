@@ -13,9 +13,9 @@ from uuid import UUID
 import pyarrow as pa
 
 from kctl.client.errors import KafkaError
-from kctl.pipeline.decoding.plan import KEY, VALUE, DecodePlan, SidePlan
+from kctl.pipeline.decoding.plan import KEY, VALUE, DecodePlan, SidePlan, task_store
 from kctl.pipeline.decoding.value_reader import Read, value_reader
-from kctl.pipeline.record_columns import COLUMN_NAMES
+from kctl.pipeline.record_columns import COLUMN_NAMES, REASON
 from kctl.serdes.errors import DecodeError, LibraryMissingError, SchemaError, SchemaNotFoundError, SerdesError
 from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header, read_frame
@@ -30,7 +30,6 @@ ERROR_TYPE = pa.struct(
     ]
 )
 """Of a record that does not decode: its offset, why, and its bytes; null of all others."""
-REASON = "reason"
 _OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
 """Errors of a record; all others are the registry's, or ours."""
 
@@ -111,6 +110,11 @@ class RecordDecoding:
         for side in self._sides:
             decoded[side.name] = side.column(raw.column(side.name).to_pylist(), named, reasons)
         return decoded, reasons
+
+
+def task_decoding(plan: DecodePlan, columns: Sequence[str], pruned: DecodedTypes | None = None) -> RecordDecoding:
+    """Return what decodes in a task, with the schemas that this process has. Raises: as RecordDecoding; ConfigError."""
+    return RecordDecoding(plan, task_store(plan), columns, pruned)
 
 
 def error_schema(raw: pa.Schema) -> pa.Schema:

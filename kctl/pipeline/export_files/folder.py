@@ -3,6 +3,7 @@
     FOLDER/orders/orders-0-0-1000.parquet                     layout `topic`
     FOLDER/orders/date=2026-11-22/orders-0-0-1000.parquet     `date` (UTC)
     FOLDER/orders/date=2026-11-22/hour=13/orders-0-...        `hour`
+    FOLDER/_errors/orders/...                                 records that do not decode, of an export that decodes
     FOLDER/_manifest/                                         what the rounds have written (`manifests`); what is in
                                                               none of them is no part
     FOLDER/_tmp/RUN/                                          of the run that has the folder
@@ -32,6 +33,7 @@ from kctl.pipeline.export_files.manifests import (
     ExportedRange,
     Manifest,
     ManifestFile,
+    check_settings,
     continued,
     due_for_merge,
     failed,
@@ -48,7 +50,8 @@ from kctl.pipeline.resume_point import ResumePoint
 TEMPORARY = "_tmp"
 LAYOUTS = ("topic", "date", "hour")
 FORMATS = {"parquet": ".parquet", "json": ".jsonl.zst"}
-_SETTINGS = ("format", "layout")
+ERRORS = "_errors"
+"""The folder of the topics' records that do not decode; readers of the whole export leave it out."""
 _HIDDEN = ("_", ".")
 _FILE_NAME = re.compile(r".+-\d+-\d+-\d+(\.\d+)?(" + "|".join(map(re.escape, FORMATS.values())) + ")")
 
@@ -156,13 +159,8 @@ class ExportFolder:
         self._tidy()
 
     def _check_settings(self, manifests: Sequence[Manifest], settings: Mapping[str, str]) -> None:
-        for manifest in manifests[:1]:
-            for name in _SETTINGS:
-                if manifest.settings.get(name) != settings[name]:
-                    raise FolderError(
-                        f"{self.path} is an export with {name} {manifest.settings.get(name)}, not {settings[name]}",
-                        "continue that export, or choose another folder",
-                    )
+        if manifests:
+            check_settings(manifests[0], settings, str(self.path), "folder")
 
     def resume_points(
         self,
@@ -318,7 +316,7 @@ def _check_makeable(path: Path) -> None:
 def _data_files(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder that are named as those of an export are, whether hidden or not."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
+        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN) or name == ERRORS)
         for name in sorted(files):
             if _FILE_NAME.fullmatch(name.removeprefix(".")):
                 yield Path(parent, name)

@@ -25,6 +25,8 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
+_SETTINGS = ("format", "layout", "decode")
+"""What all rounds of an export share; decode is there only where it decodes."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
 FANOUT = 16
@@ -91,6 +93,27 @@ class Listing(NamedTuple):
 def manifest_name(first: int, number: int) -> str:
     """Return how the manifest of these rounds is named."""
     return f"{number:08}.json" if first == number else f"{first:08}-{number:08}.json"
+
+
+def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, kind: str) -> None:
+    """Raise FolderError where an export has other settings than those of its manifests."""
+    for name in _SETTINGS:
+        found, wanted = manifest.settings.get(name, "none"), settings.get(name, "none")
+        if found != wanted:
+            raise FolderError(
+                f"{place} is an export with {name} {found}, not {wanted}",
+                f"continue that export, or choose another {kind}",
+            )
+
+
+def check_is_raw(manifests: Sequence[Manifest], place: str) -> None:
+    """Raise ExportDataError where an export has decoded columns in place of the records' bytes."""
+    for manifest in manifests[:1]:
+        if "decode" in manifest.settings:
+            raise ExportDataError(
+                f"{place} has decoded columns ({manifest.settings['decode']}), not the bytes of its records",
+                "export without --decode to another folder",
+            )
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, file_name, hidden, inside, topic_folder
+from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.record_columns import REASON
 from kctl.version import VERSION
 
 if TYPE_CHECKING:
@@ -152,7 +153,10 @@ class RangeFiles:
         return self._rows
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add the records of a batch, which are in offset order after those before it."""
+        """Add the records of a batch, which are in offset order after those before it.
+
+        Records with the column REASON are those that do not decode; they have files of their own.
+        """
         try:
             for folder, piece in self._split(batch):
                 self._writer(folder, batch.schema).write(piece)
@@ -177,6 +181,8 @@ class RangeFiles:
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield a batch by the folders its records belong to, in their order."""
         base = topic_folder(self._name.topic)
+        if REASON in batch.schema.names:
+            base = f"{ERRORS}/{base}"
         if self._place.layout == "topic":
             yield base, batch
             return

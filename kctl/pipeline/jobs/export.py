@@ -13,19 +13,22 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
+from kctl.client.config import RegistryConfig
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
-from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
+from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest, check_registry, plan_decoding
+from kctl.pipeline.export_files.folder import ERRORS, FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.locations import Location
+from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
@@ -76,6 +79,7 @@ class ExportRequest(NamedTuple):
         allow_loss: continue where records were deleted before they were exported; otherwise that is an error.
         compression_level: of zstd.
         events: takes the events of the client that plans.
+        decode: keys or values to be decoded into columns; None: they stay bytes.
     """
 
     selection: Selection
@@ -90,11 +94,22 @@ class ExportRequest(NamedTuple):
     allow_loss: bool = False
     compression_level: int = 1
     events: EventSink = ignore_events
+    decode: DecodeRequest | None = None
 
     @property
     def settings(self) -> dict[str, str]:
         """What all rounds of an export share."""
-        return {"format": self.format, "layout": self.layout}
+        decoding = {} if self.decode is None else {"decode": self.decode.text}
+        return {"format": self.format, "layout": self.layout, **decoding}
+
+    def separated(self) -> "ExportRequest":
+        """Return it with the properties of a schema registry taken out of those of Kafka."""
+        names = RegistryConfig.names()
+        registry = tuple((name, value) for name, value in self.properties.items() if name in names)
+        return self._replace(
+            properties={name: value for name, value in self.properties.items() if name not in names},
+            decode=None if self.decode is None else self.decode._replace(registry=registry or self.decode.registry),
+        )
 
 
 class ExportPlan(NamedTuple):
@@ -125,6 +140,8 @@ class ExportResult(NamedTuple):
     rounds: int = 0
     gaps: int = 0
     """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
+    undecoded: int = 0
+    """Of the records, those that do not decode; they are in the folder of errors."""
 
     def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
         files = [file for each in ranges for file in each.files]
@@ -135,6 +152,7 @@ class ExportResult(NamedTuple):
             self.size_bytes + sum(file.size_bytes for file in files),
             self.rounds + 1,
             self.gaps + sum(each.end - each.start - each.records for each in ranges),
+            self.undecoded + sum(file.records for file in files if file.path.startswith(f"{ERRORS}/")),
         )
 
 
@@ -160,6 +178,7 @@ def export(
         KafkaError: the cluster; ApiTimeout when nothing came within default.api.timeout.ms.
     """
     options = options or SessionOptions()
+    request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
     settings = request.settings
@@ -177,8 +196,10 @@ def export(
             plan = make_plan(request, planner, target, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
             return ExportResult()
+        decoding = TopicDecoding(request.decode, request.properties)
+        decoding.add(plan.ranges)
         running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
-        job = _Export(request, target, settings, running, on_progress)
+        job = _Export(request, target, decoding, running, on_progress)
         job.run(plan)
         while request.interval_ms is not None:
             on_progress(Progress("waiting for records", records=job.done, lag=0))
@@ -190,11 +211,13 @@ def export(
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
     """Return what `export` would do, without Spark and without touching the folder. Raises as `export`."""
+    request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
     target.read()
     with Planner(resolve(request.properties), events=request.events) as planner:
         plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
+    TopicDecoding(request.decode, request.properties).add(plan.ranges)
     target.check(request.settings)
     return plan
 
@@ -213,6 +236,13 @@ def check(request: ExportRequest) -> None:
     if request.range_bytes <= 0:
         raise ConfigError("a range has at least a byte")
     refuse_plain_secrets(request.properties)
+    if request.decode is not None:
+        if request.format != "parquet":
+            raise ConfigError(f"decoded columns are written to Parquet, not {request.format}", key="format")
+        if not isinstance(request.folder, Path | StoreUrl):
+            raise ConfigError("decoded columns are written to files, not yet to lake tables", key="decode")
+        check_registry(dict(request.decode.registry))
+        refuse_plain_secrets(dict(request.decode.registry))
 
 
 def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
@@ -300,6 +330,29 @@ def without_holes(ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRang
     return kept
 
 
+class TopicDecoding:
+    """How the records of each topic are decoded: by schemas that are looked up once a topic, before its first range.
+
+    Attributes: plans: by topic; none of an export that does not decode.
+    """
+
+    def __init__(self, request: DecodeRequest | None, properties: Mapping[str, object]) -> None:
+        self._request = request
+        self._properties = properties
+        self.plans: dict[str, DecodePlan] = {}
+
+    def add(self, ranges: Sequence[OffsetRange]) -> None:
+        """Look up the schemas of topics. Raises: SchemaError, LibraryMissingError; KafkaError: the registry's."""
+        if self._request is None:
+            return
+        from kctl.pipeline.decoding.record_decoding import types_of
+
+        for topic in sorted({each.topic for each in ranges} - set(self.plans)):
+            plan = plan_decoding(self._request, topic, self._properties)
+            types_of(plan)  # a schema that no columns can be made of fails before Spark starts
+            self.plans[topic] = plan
+
+
 class _Export:
     """The rounds of one run."""
 
@@ -307,13 +360,13 @@ class _Export:
         self,
         request: ExportRequest,
         target: Target,
-        settings: Mapping[str, str],
+        decoding: "TopicDecoding",
         session: Session,
         on_progress: OnProgress,
     ) -> None:
         self._request = request
         self._target = target
-        self._settings = settings
+        self._decoding = decoding
         self._session = session
         self._on_progress = on_progress
         self._rounds = 0
@@ -334,7 +387,12 @@ class _Export:
         request = self._request
         kind = FileKind(request.layout, request.format, request.compression_level)
         place = self._target.begin(self._rounds, kind)
-        tasks = [_ExportTask(each, place, request.allow_loss, dict(request.properties)) for each in ranges]
+        self._decoding.add(ranges)
+        plans = self._decoding.plans
+        tasks = [
+            _ExportTask(each, place, request.allow_loss, dict(request.properties), plans.get(each.topic))
+            for each in ranges
+        ]
         done: dict[int, ExportedRange] = {}
 
         def take(position: int, exported: ExportedRange) -> None:
@@ -361,7 +419,7 @@ class _Export:
         """Make what is done part of the export."""
         kept = without_holes(ranges, done)
         if kept:
-            self._target.commit(kept, self._settings)
+            self._target.commit(kept, self._request.settings)
             self.result = self.result.plus(kept)
 
     def _report(self, counts: TaskCounts) -> None:
@@ -381,6 +439,7 @@ class _ExportTask(NamedTuple):
     place: RoundPlace
     allow_loss: bool
     properties: dict[str, object]
+    decoding: DecodePlan | None = None
 
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
@@ -396,8 +455,15 @@ def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
         COLUMN_NAMES,
         fail_on_data_loss=not task.allow_loss,
     )
+    decode = None
+    if task.decoding is not None:
+        from kctl.pipeline.decoding.record_decoding import task_decoding
+
+        decode = task_decoding(task.decoding, COLUMN_NAMES)
     with task.place.open(name, attempt.task_id) as files:
         for batch in batches:
-            files.write(batch)
+            for part in (batch,) if decode is None else decode.split(batch):
+                if part is not None and part.num_rows:
+                    files.write(part)
         written = files.finish()
         return ExportedRange(*name, files.records, written, offsets.topic_id, offsets.log_end)

@@ -18,7 +18,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.folder import inside
-from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
@@ -149,6 +149,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     manifests = read_export(folder)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
+    check_is_raw(manifests, str(folder))
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
     exported = sorted({each.topic for each in ranges})
     missing = [topic for topic in request.topics if topic not in exported]

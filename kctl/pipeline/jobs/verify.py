@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
+from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_groups
@@ -190,6 +190,7 @@ def _exported(folder: Location, topic: str) -> tuple[list[Piece], dict[int, int]
     manifests = read_export(folder)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
+    check_is_raw(manifests, str(folder))
     ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
     if not ranges:
         names = ", ".join(sorted({name for name, _ in resume_points(manifests)}))

@@ -32,6 +32,7 @@ from kctl.pipeline.export_files.manifests import (
     Listing,
     Manifest,
     ManifestFile,
+    check_settings,
     chosen,
     continued,
     due_for_merge,
@@ -57,7 +58,6 @@ ORPHAN_AGE_MS = 24 * 60 * 60 * 1000
 AT_ONCE = 8
 """Copies and reads of small objects at the same time."""
 CLOCK = "_tmp/clock"
-_SETTINGS = ("format", "layout")
 _HIDDEN_NAME = re.compile(r"\..+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
 
 
@@ -191,15 +191,9 @@ class ObjectExport:
 
     def _checked(self, settings: Mapping[str, str]) -> list[Manifest]:
         manifests = self.read()
-        for manifest in manifests[:1]:
-            for name in _SETTINGS:
-                if manifest.settings.get(name) != settings[name]:
-                    raise FolderError(
-                        f"{self._store.url} is an export with {name} {manifest.settings.get(name)}, not "
-                        f"{settings[name]}",
-                        "continue that export, or choose another prefix",
-                    )
-        if not manifests:
+        if manifests:
+            check_settings(manifests[0], settings, str(self._store.url), "prefix")
+        else:
             for each in self._store.list():
                 if not (each.key.startswith("_tmp/") or _is_hidden(each.key)):
                     raise FolderError(

@@ -17,7 +17,6 @@ from kctl.pipeline.source.options import ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kctl.pipeline.decoding.record_decoding import RecordDecoding
     from kctl.pipeline.source.decoded_table import SourceDecoding
 
 
@@ -80,7 +79,11 @@ def read_partition(
 
     forget_spark_archive()
     with reported_in_one_line(), one_timeout():
-        decode = None if decoding is None else _record_decoding(decoding, columns)
+        decode = None
+        if decoding is not None:
+            from kctl.pipeline.decoding.record_decoding import task_decoding
+
+            decode = task_decoding(decoding.plan, columns, decoding.types)
         batches = read_range(
             options.client_properties(),
             partition.range,
@@ -89,10 +92,3 @@ def read_partition(
             pool=TASK_CONSUMERS,
         )
         yield from batches if decode is None else map(decode.with_errors, batches)
-
-
-def _record_decoding(decoding: "SourceDecoding", columns: Sequence[str]) -> "RecordDecoding":
-    from kctl.pipeline.decoding.plan import task_store
-    from kctl.pipeline.decoding.record_decoding import RecordDecoding
-
-    return RecordDecoding(decoding.plan, task_store(decoding.plan), columns, decoding.types)

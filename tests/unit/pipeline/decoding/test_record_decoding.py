@@ -10,8 +10,8 @@ import pytest
 from kctl.client.clock import ManualClock
 from kctl.client.errors import ConnectionRefused
 from kctl.pipeline.decoding.plan import DecodePlan, SidePlan
-from kctl.pipeline.decoding.record_decoding import ERROR, REASON, DecodedTypes, RecordDecoding, types_of
-from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
+from kctl.pipeline.decoding.record_decoding import ERROR, DecodedTypes, RecordDecoding, types_of
+from kctl.pipeline.record_columns import COLUMN_NAMES, REASON, schema_of
 from kctl.serdes.avro import AvroCodec
 from kctl.serdes.errors import DecodeError
 from kctl.serdes.registry import AVRO, Schema

@@ -1,0 +1,75 @@
+"""The options of jobs that decode keys and values into columns, declared once.
+
+Imports no format: `--help` and mistakes do without.
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export_decode.py.
+"""
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.decode.options import KEY, VALUE, parse_sides
+
+if TYPE_CHECKING:
+    from kctl.pipeline.decoding.plan import DecodeRequest
+
+COLUMN_FORMS = ("auto", "avro", "protobuf", "json-schema")
+
+
+class ColumnOptions(NamedTuple):
+    """What was said of keys and values: forms, schemas to read by, and messages."""
+
+    forms: dict[str, str]
+    schemas: dict[str, str]
+    messages: dict[str, str]
+
+    def request(self) -> "DecodeRequest | None":
+        """Return what is to be decoded; None: nothing. Raises: ConfigError: no such schema."""
+        if not self.forms:
+            return None
+        from kctl.pipeline.decoding.plan import DecodeRequest, side_request
+
+        sides = {
+            side: side_request(side, form, self.schemas.get(side), self.messages.get(side))
+            for side, form in self.forms.items()
+        }
+        return DecodeRequest(sides.get(KEY), sides.get(VALUE), ())
+
+
+def column_options(
+    decode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decode",
+            metavar="FORM",
+            help="Decode keys and values into columns, or with key= or value= before it only these: auto, avro, "
+            "protobuf or json-schema; the registry is -X schema.registry.url=URL. Repeatable.",
+        ),
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--schema",
+            metavar="SUBJECT",
+            help="Schema to read by: SUBJECT, SUBJECT@VERSION or id:N, with key= or value= before it for one of them "
+            "(latest of TOPIC-key and TOPIC-value). Repeatable.",
+        ),
+    ] = None,
+    message: Annotated[
+        list[str] | None,
+        typer.Option("--message", metavar="NAME", help="Full name of the Protobuf message (first of its file)."),
+    ] = None,
+) -> ColumnOptions:
+    """Return what was said. Raises: click.UsageError: an unknown form, or a schema of what is not decoded."""
+    forms = parse_sides(decode or (), "'--decode'", _form)
+    schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
+    messages = parse_sides(message or (), "'--message'", lambda text: "" if text else "an empty name.")
+    for option, found in (("--schema", schema), ("--message", message)):
+        if found and not forms:
+            raise click.UsageError(f"{option} needs --decode.")
+    return ColumnOptions(forms, schemas, messages)
+
+
+def _form(text: str) -> str:
+    return "" if text in COLUMN_FORMS else f"{text!r} is not one of {', '.join(COLUMN_FORMS)}."
