@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.admin import Admin
 from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ConnectionRefused, RequestTimeout
 from kctl.client.events import Event, Lost
 from kctl.client.producer import Producer
 from tests.cli.processes import kctl
@@ -79,6 +81,25 @@ def test_endpoint_that_is_not_there_is_named(kafka_newest: KafkaCluster, tmp_pat
     with running_endpoint() as endpoint:
         file.write_text("".join(f"{name}={value}\n" for name, value in login(kafka_newest, endpoint).items()))
     ended = kctl("topics", "list", "--command-config", str(file), "--api-timeout", "5s")
-    assert ended.code == ExitCode.AUTHENTICATION
+    assert ended.code == ExitCode.REFUSED
     assert "no token: 127.0.0.1:" in ended.stderr
     assert "connection refused" in ended.stderr
+
+
+def test_endpoint_that_does_not_respond_at_first_is_asked_again(kafka_newest: KafkaCluster) -> None:
+    with running_endpoint() as endpoint:
+        failures = [
+            ConnectionRefused("id:80: connection refused"),
+            RequestTimeout("waiting", timeout_ms=1, elapsed_ms=1),
+        ]
+
+        def give() -> str:
+            if failures:
+                raise failures.pop()
+            return endpoint.token()
+
+        properties: dict[str, object] = {**kafka_newest.client_properties("SASL_PLAINTEXT", "OAUTHBEARER")}
+        del properties["sasl.jaas.config"]
+        with Admin({**properties, "sasl.oauthbearer.token.callback": give}) as admin:
+            assert admin.list_topics(timeout=20) is not None
+    assert failures == []

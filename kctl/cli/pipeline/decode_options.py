@@ -51,7 +51,7 @@ def column_options(
         list[str] | None,
         typer.Option(
             "--schema",
-            metavar="SUBJECT",
+            metavar="SCHEMA",
             help="Schema to read by: SUBJECT, SUBJECT@VERSION or id:N, with key= or value= before it for one of them "
             "(latest of TOPIC-key and TOPIC-value). Repeatable.",
         ),

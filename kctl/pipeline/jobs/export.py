@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -24,7 +24,6 @@ from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
-from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest, check_registry, plan_decoding
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
@@ -52,6 +51,9 @@ from kctl.pipeline.running import (
 from kctl.pipeline.session import Session, SessionOptions, check_installed
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import FileKind, RoundPlace, Target, open_target
+
+if TYPE_CHECKING:
+    from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest
 
 RANGE_BYTES = 64 * 1024 * 1024
 ROUND_TASKS = 32
@@ -94,7 +96,7 @@ class ExportRequest(NamedTuple):
     allow_loss: bool = False
     compression_level: int = 1
     events: EventSink = ignore_events
-    decode: DecodeRequest | None = None
+    decode: "DecodeRequest | None" = None
 
     @property
     def settings(self) -> dict[str, str]:
@@ -241,6 +243,8 @@ def check(request: ExportRequest) -> None:
             raise ConfigError(f"decoded columns are written to Parquet, not {request.format}", key="format")
         if not isinstance(request.folder, Path | StoreUrl):
             raise ConfigError("decoded columns are written to files, not yet to lake tables", key="decode")
+        from kctl.pipeline.decoding.plan import check_registry
+
         check_registry(dict(request.decode.registry))
         refuse_plain_secrets(dict(request.decode.registry))
 
@@ -336,7 +340,7 @@ class TopicDecoding:
     Attributes: plans: by topic; none of an export that does not decode.
     """
 
-    def __init__(self, request: DecodeRequest | None, properties: Mapping[str, object]) -> None:
+    def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object]) -> None:
         self._request = request
         self._properties = properties
         self.plans: dict[str, DecodePlan] = {}
@@ -345,6 +349,7 @@ class TopicDecoding:
         """Look up the schemas of topics. Raises: SchemaError, LibraryMissingError; KafkaError: the registry's."""
         if self._request is None:
             return
+        from kctl.pipeline.decoding.plan import plan_decoding
         from kctl.pipeline.decoding.record_decoding import types_of
 
         for topic in sorted({each.topic for each in ranges} - set(self.plans)):
@@ -439,7 +444,7 @@ class _ExportTask(NamedTuple):
     place: RoundPlace
     allow_loss: bool
     properties: dict[str, object]
-    decoding: DecodePlan | None = None
+    decoding: "DecodePlan | None" = None
 
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
