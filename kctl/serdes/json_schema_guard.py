@@ -14,7 +14,7 @@ from kctl.serdes.errors import EncodeError
 MOST_EXPANDED = 10_000
 """Subschemas that a schema stands for without a guard."""
 MOST_CHECKS, MOST_CHECKS_A_VALUE = 100_000, 100
-"""Of a value: so many, and so many more for each value in it."""
+"""Of one value, beside those for each value that is in it."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")

@@ -133,7 +133,7 @@ HELP: dict[str, set[str]] = {
     "api": {"kctl.cli.api"},
     "profile": {"kctl.cli.profile"},
     "bench": {"kctl.cli.bench"},
-    "pipeline": {"kctl.cli.pipeline", "kctl.pipeline.locations"},
+    "pipeline": {"kctl.cli.pipeline", "kctl.cli.decode", "kctl.pipeline.locations"},
     "completion": {"kctl.cli.completion"},
     "help-json": {"kctl.cli.help_json"},
     "explain": {"kctl.cli.explain", "kctl.cli.explanations"},
