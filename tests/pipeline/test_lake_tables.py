@@ -23,8 +23,9 @@ from tests.support.s3.server import SECRET_KEY, S3Server
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
-RECORDS = 3_000
+RECORDS = 12_000
 RANGE_BYTES = 50_000
+"""24 ranges: with six of them in a round four rounds."""
 Table = IcebergTable | DeltaTable
 
 

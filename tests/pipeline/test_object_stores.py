@@ -37,8 +37,9 @@ from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
-RECORDS = 3_000
+RECORDS = 6_000
 RANGE_BYTES = 50_000
+"""12 ranges: with six of them in a round two rounds."""
 
 
 @pytest.fixture(scope="module", autouse=True)
