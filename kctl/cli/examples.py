@@ -265,12 +265,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "An hour of an export",
-            "kctl pipeline replay orders --from-export out --to-topic orders --since -2h --until -1h",
+            "kctl pipeline replay t --from-export out --to-topic t --since -2h --until -1h",
             _SPARK,
         ),
         Example(
             "Count what a jq program selects",
-            "kctl pipeline replay orders-dead --to-topic orders --jq '.value | fromjson | .status == 500' --dry-run",
+            "kctl pipeline replay dead --to-topic t --jq '.key == "k"' --dry-run",
             _SPARK,
         ),
     ),
