@@ -97,7 +97,8 @@ class HttpClient:
             try:
                 return self._exchange(exchange, used, method, body, headers or {})
             except ConnectionLost:  # closed by the server while it was idle, as it may
-                pass
+                if exchange.has_response_begun:  # the server has handled the request
+                    raise
         return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
 
     def close(self) -> None:
@@ -204,6 +205,8 @@ class _Exchange:
         self.parts = parts
         self.host = parts.hostname or ""
         self.port = parts.port or _PORTS[parts.scheme]
+        self.has_response_begun = False
+        """Whether any byte of the response has come."""
         self._clock = clock
         self._limits = limits
 
@@ -223,7 +226,8 @@ class _Exchange:
         try:
             connection.settimeout(_seconds(limit))
             connection.sendall(self._head(method, body, headers) + (body or b""))
-            response = http.client.HTTPResponse(_Reading(connection, limit), method=method)  # type: ignore[arg-type]  # reads from makefile() alone
+            reading = _Reading(connection, limit, self._on_received)
+            response = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]  # reads from makefile() alone
             response.begin()
             content = self._body(response)
         except TimeoutError:
@@ -239,6 +243,9 @@ class _Exchange:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         named = {name.lower(): value for name, value in response.getheaders()}
         return HttpResponse(response.status, response.reason, named, content), not response.will_close
+
+    def _on_received(self) -> None:
+        self.has_response_begun = True
 
     def _head(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         path = self.parts.path or "/"
@@ -277,9 +284,10 @@ class _Exchange:
 class _Reading(io.RawIOBase):
     """The receiving side of a connection as a file; each read ends by the deadline of the whole response."""
 
-    def __init__(self, connection: socket.socket, timer: Timer) -> None:
+    def __init__(self, connection: socket.socket, timer: Timer, on_received: Callable[[], None]) -> None:
         self._connection = connection
         self._timer = timer
+        self._on_received = on_received
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Return the file that http.client reads from."""
@@ -293,7 +301,10 @@ class _Reading(io.RawIOBase):
         if self._timer.is_expired:
             raise TimeoutError
         self._connection.settimeout(_seconds(self._timer))
-        return self._connection.recv_into(buffer)
+        count = self._connection.recv_into(buffer)
+        if count:
+            self._on_received()
+        return count
 
 
 def http_url(url: str) -> SplitResult:

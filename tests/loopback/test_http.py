@@ -18,6 +18,7 @@ from kctl.client.errors import (
     DnsError,
     KafkaError,
     RequestTimeout,
+    TransportError,
     WrongPeerError,
 )
 from kctl.client.http import HttpClient, HttpLimits
@@ -105,6 +106,20 @@ def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> N
         assert [ask(http, port) for _ in range(3)] == [b"ok"] * 3
         http.close()
     assert len(requests) == 3
+
+
+@pytest.mark.parametrize("begun", [b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"])
+def test_request_whose_response_broke_off_is_not_sent_again(begun: bytes) -> None:
+    def break_off(connection: socket.socket) -> None:
+        connection.sendall(begun)
+
+    with server(OK, break_off, OK) as (port, requests):
+        http = client()
+        assert ask(http, port) == b"ok"
+        with pytest.raises(TransportError, match=f"127.0.0.1:{port}: "):
+            http.request("POST", f"http://127.0.0.1:{port}/a", Timer(CLOCK, 5000), body=b"x")
+        http.close()
+    assert [request.split()[0] for request in requests] == [b"GET", b"POST"]
 
 
 def test_chunked_response_is_read_whole() -> None:
