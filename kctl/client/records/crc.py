@@ -5,8 +5,8 @@ Shown by tests/unit/records/test_batch.py.
 
 from typing import Final
 
-_PIECE_BYTES: Final = 32 * 1024
-"""google-crc32c takes whole bytes objects only. A copy of this size stays in the core's nearest cache."""
+_PIECE_BYTES: Final = 64 * 1024
+"""google-crc32c takes whole bytes objects only. A copy of this size stays in the core's caches."""
 
 
 def crc32c(head: bytes, rest: bytes = b"") -> int:

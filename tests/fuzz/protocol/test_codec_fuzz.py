@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import codec, walker
+from kctl.client.protocol.api.fetch import FetchResponse
 from kctl.client.protocol.schema import Message
 from tests.fuzz.protocol.messages import every_version, mutate, random_message
 
@@ -20,10 +21,10 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 REFUSED = "refused"
 
 
-def compiled(cls: type[Message], version: int, data: bytes | memoryview) -> Any:
+def compiled(cls: type[Message], version: int, data: bytes | memoryview, *, in_place: bool = False) -> Any:
     """What the compiled function makes of the start of `data`; an exception outside FAILURES fails the test."""
     try:
-        return codec.decoder(cls, version, isinstance(data, memoryview))(data, 0)
+        return codec.decoder(cls, version, isinstance(data, memoryview), in_place)(data, 0)
     except codec.FAILURES:
         return REFUSED
 
@@ -46,6 +47,8 @@ def agree(cls: type[Message], version: int, data: bytes) -> Any:
     expected = walked(cls, version, data)
     assert compiled(cls, version, data) == expected
     assert compiled(cls, version, memoryview(data)) == expected
+    if cls is FetchResponse:
+        assert compiled(cls, version, data, in_place=True) == expected
     if expected is REFUSED or expected[1] != len(data):
         with pytest.raises(RemoteProtocolError):
             codec.decode(cls, data, version)

@@ -39,9 +39,13 @@ SAMPLES |= {"v0": message(0, magic=0) + message(1, magic=0), "v1": message(0) + 
 SAMPLES |= {f"v{magic} {codec}": wrapped(magic, codec) for magic in (0, 1) for codec in ("gzip", "snappy", "lz4")}
 
 
-def read_all(data: bytes, *, check_crcs: bool = True, chunk: int = 2) -> tuple[list[Found], CorruptBatchError | None]:
-    """Every record, headers included, up to the end or the first damage."""
-    reader = BatchReader(data, check_crcs=check_crcs, max_decompressed_bytes=LIMIT)
+def read_all(
+    data: bytes, *, check_crcs: bool = True, chunk: int = 2, around: bytes = b""
+) -> tuple[list[Found], CorruptBatchError | None]:
+    """Every record, headers included, up to the end or the first damage; `around` lies before and after the bytes."""
+    start, end = len(around), len(around) + len(data)
+    buffer = around + data + around
+    reader = BatchReader(buffer, start=start, end=end, check_crcs=check_crcs, max_decompressed_bytes=LIMIT)
     found: list[Found] = []
     try:
         while not reader.exhausted:
@@ -65,7 +69,9 @@ def through_plan(data: bytes, plan: OutputPlan, *, check_crcs: bool) -> CorruptB
 
 def survive(data: bytes, *, check_crcs: bool = True) -> None:
     """Read the bytes through every exit: good records or the typed error."""
-    found, _ = read_all(data, check_crcs=check_crcs)
+    found, damage = read_all(data, check_crcs=check_crcs)
+    inside, damage_inside = read_all(data, check_crcs=check_crcs, around=SAMPLES["none"])
+    assert (inside, damage_inside is None) == (found, damage is None), "what lies around the bytes is not looked at"
     offsets = [each[0] for each in found]
     assert offsets == sorted(set(offsets))
     columns = Columns(keys=True, values=True, timestamps=True, headers=True, room_bytes=4 * (LIMIT + len(data)))
