@@ -270,7 +270,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "Count what a jq program selects",
-            "kctl pipeline replay dead --to-topic t --jq '.key == "k"' --dry-run",
+            "kctl pipeline replay dead --to-topic t --jq '.key == 7' --dry-run",
             _SPARK,
         ),
     ),
