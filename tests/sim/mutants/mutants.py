@@ -197,7 +197,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "responses without progress count as data",
         f"{_FETCH}/manager.py",
-        "if walk.end > 0 and walk.next_offset <= fetch_offset:",
+        "if whole_bytes > 0 and walk.next_offset <= fetch_offset:",
         "if False:",
     ),
     Mutant(
