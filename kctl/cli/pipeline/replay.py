@@ -19,6 +19,7 @@ from kctl.cli.pipeline.target_options import TargetOptions, target_options
 from kctl.client.wording import counted
 
 if TYPE_CHECKING:
+    from kctl.grammar.offsets import AtTime
     from kctl.pipeline.jobs.replay import Offsets
     from kctl.pipeline.jobs.replay_task import Replayed
 
@@ -114,10 +115,9 @@ def replay(
     from kctl.pipeline.jobs.replay import replay as job
     from kctl.pipeline.record_filter import RecordFilter
 
-    time_ms = partial(_time_ms, wall_ms=common.environment.clock.wall_ms())
     wanted = RecordFilter(
-        None if since is None else time_ms(since, "--since"),
-        None if until is None else time_ms(until, "--until"),
+        None if since is None else _time_ms(common, since, "--since"),
+        None if until is None else _time_ms(common, until, "--until"),
         key,
         tuple(map(_header, headers or ())),
         jq,
@@ -161,20 +161,29 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
         )
     if found.misplaced:
         common.say(
-            f"kctl pipeline: {counted(found.misplaced, 'record')} left out: no header names a topic other than the one "
-            "that is read, and --to-topic is not given"
+            f"kctl pipeline: {counted(found.misplaced, 'record')} left out: the topic to send to is not named, is not "
+            "for records, or is the one that is read"
         )
     return ExitCode.DEGRADED if found.misplaced else ExitCode.OK
 
 
-def _time_ms(text: str, flag: str, *, wall_ms: int) -> int:
+def _time_ms(common: Common, text: str, flag: str) -> int:
+    """Return the instant. One that depends on the present is said: the next run has another, and is another replay."""
+    wall_ms = common.environment.clock.wall_ms()
+    at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))
+    if at != later:
+        common.say(f"kctl pipeline: {flag} {text} is {flag} {str(at)[1:]} in this run; to continue it, give that time")
+    return at.at_ms
+
+
+def _instant(text: str, flag: str, *, wall_ms: int) -> "AtTime":
     from kctl.grammar.offset_grammar import parse_offset
     from kctl.grammar.offsets import AtTime
 
     spec = click.parsed(partial(parse_offset, wall_ms=wall_ms), f"@{text}", f"'{flag}'")
     if not isinstance(spec.start, AtTime) or spec.end is not None or spec.is_open:
         raise click.BadParameter(f"{text[:80]!r} is not a time", param_hint=f"'{flag}'")
-    return spec.start.at_ms
+    return spec.start
 
 
 def _header(text: str) -> tuple[str, str | None]:

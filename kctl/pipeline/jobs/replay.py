@@ -129,6 +129,14 @@ def _check(request: ReplayRequest) -> None:
         raise ConfigError("replay needs a topic to write to, or a header that names it")
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
         raise ConfigError(f"the name of a replay has 1 to {LONGEST_NAME} characters")
+    named = [each.partition for each in request.offsets]
+    for each in request.offsets:
+        where = "all partitions" if each.partition is None else f"partition {each.partition}"
+        if named.count(each.partition) > 1:
+            raise ConfigError(f"--offset names {where} twice; a replay reads one range of each", key="--offset")
+        if each.start is not None and each.end is not None and each.start > each.end:
+            text = f"--offset of {where} ends at {each.end}, before it begins at {each.start}"
+            raise ConfigError(text, key="--offset")
 
 
 def _tasks(request: ReplayRequest) -> list[ReplayTask]:

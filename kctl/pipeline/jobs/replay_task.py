@@ -6,7 +6,7 @@ Shown by tests/pipeline/test_replay.py.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ from kctl.client.topic_names import is_topic_name
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror_positions import (
+    POSITIONS_TOPIC,
     MirrorPosition,
     MirrorTarget,
     kept_positions,
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
 
 ATTEMPTS_HEADER = "kctl-replay-attempts"
 """How often a record was replayed, in decimal digits; a record that has it was replayed before."""
+RESERVED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", POSITIONS_TOPIC})
+"""Of Kafka and of kctl itself: a record that names one would fail each run, or be read as a position."""
 COMMIT_ROWS = 65_536
 """Records of a transaction, and a batch more."""
 COMMIT_READ_ROWS = 1 << 20
 """Records that are read for a transaction where few of them are wanted."""
 COMMIT_MS = 5_000
-"""A transaction that waits for its rate is committed after that time, for readers wait for it."""
+"""A transaction that waits for its rate is committed by that time: readers wait for it, and its timeout aborts it."""
 
 
 class Destination(NamedTuple):
@@ -157,10 +160,17 @@ def _start(task: ReplayTask, properties: dict[str, object]) -> int:
 class _Copy:
     """The transactions of one task."""
 
-    def __init__(self, task: ReplayTask, producer: "Producer", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        task: ReplayTask,
+        producer: "Producer",
+        clock: Clock | None = None,
+        sleep: Callable[[float], object] | None = None,
+    ) -> None:
         self._task = task
         self._producer = producer
         self._clock = clock or SystemClock()
+        self._sleep = sleep or threading.Event().wait
         self._pace = Pace(self._clock, task.rate_per_s)
         self._begun_at_ms = 0
         self._is_open = False
@@ -174,7 +184,7 @@ class _Copy:
             self._begin()
             self._read += batch.num_rows
             self._send(wanted)
-            if self._rows >= COMMIT_ROWS or self._read >= COMMIT_READ_ROWS or self._is_old():
+            if self._rows >= COMMIT_ROWS or self._read >= COMMIT_READ_ROWS or self._is_old_in(0):
                 self._commit(batch.column("offset")[-1].as_py() + 1)
         self._begin()
         self._commit(self._task.offsets.end_offset)
@@ -185,11 +195,11 @@ class _Copy:
             self._producer.begin_transaction()
             self._is_open, self._begun_at_ms, self._rows, self._read = True, self._clock.now_ms(), 0, 0
 
-    def _is_old(self) -> bool:
-        return self._clock.now_ms() - self._begun_at_ms >= COMMIT_MS
+    def _is_old_in(self, delay_ms: float) -> bool:
+        return self._clock.now_ms() + delay_ms - self._begun_at_ms >= COMMIT_MS
 
     def _send(self, rows: pa.RecordBatch) -> None:
-        """Send rows at the rate; a transaction that becomes old is committed, with the position of its last row."""
+        """Send rows at the rate; a transaction is committed before it is old, with the position of its last row."""
         from kctl.pipeline.record_rows import place_rows, record_rows
 
         for part in self._pace.pieces(rows):
@@ -197,10 +207,12 @@ class _Copy:
                 each = record_rows(placed, with_timestamps=self._task.destination.keep_timestamps)
                 self._producer.send_columns(topic, each.values, each.keys, partition, each.headers, each.timestamps_ms)
             self._rows += part.num_rows
-            self._pace.wait(part.num_rows)
-            if self._is_old():
+            delay_ms = self._pace.delay_ms(part.num_rows)
+            if self._is_old_in(delay_ms):
                 self._commit(part.column("offset")[-1].as_py() + 1)
-                self._begin()
+            if delay_ms > 0:
+                self._sleep(delay_ms / 1000)
+            self._begin()
 
     def _commit(self, offset: int) -> None:
         """Commit the transaction with the position that has everything before an offset."""
@@ -212,7 +224,7 @@ class _Copy:
 
 
 class Pace:
-    """Keeps sending to a rate: pieces that are a quarter of a second, with waits between them."""
+    """Keeps sending to a rate: pieces that are a quarter of a second, with delays between them."""
 
     def __init__(self, clock: Clock, rate_per_s: float | None) -> None:
         self._clock = clock
@@ -225,13 +237,13 @@ class Pace:
         for start in range(0, rows.num_rows, max(1, most)):
             yield rows.slice(start, most)
 
-    def wait(self, count: int) -> None:
-        """Return when the next record may be sent, after `count` were."""
+    def delay_ms(self, count: int) -> float:
+        """Return in how long the next record may be sent, after `count` were."""
         if self._rate_per_s is None:
-            return
+            return 0.0
         now_ms = self._clock.now_ms()
         self._next_at_ms = max(self._next_at_ms, now_ms) + 1000 * count / self._rate_per_s
-        threading.Event().wait(max(0.0, self._next_at_ms - now_ms) / 1000)
+        return max(0.0, self._next_at_ms - now_ms)
 
 
 def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
@@ -313,6 +325,6 @@ def _topic(goal: Destination, row: object) -> str | None:
         for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing
             if each["key"] == goal.header and each["value"] is not None:
                 topic = each["value"].decode(errors="replace")
-    if topic is None or topic == goal.source or not is_topic_name(topic):
+    if topic is None or topic == goal.source or topic in RESERVED_TOPICS or not is_topic_name(topic):
         return None
     return topic

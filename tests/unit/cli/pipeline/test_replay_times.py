@@ -1,0 +1,27 @@
+"""`pipeline replay --since -1h` is another time in each run, so kctl says which: a run that continues needs it."""
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.clock import ManualClock
+from tests.unit.cli.run_in_process import run_in_process
+
+AT_MS = 1_764_110_000_123
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("-1h", str(AT_MS - 3_600_000)), ("now", str(AT_MS)), ("2024-05-01T12:00:00.5Z", ""), ("1700000000123", "")],
+)
+def test_a_time_that_depends_on_the_present_is_said_as_an_instant(given: str, said: str) -> None:
+    refused = ("--offset", "3:1")  # so nothing is read
+    arguments = ("pipeline", "replay", "t", "--to-topic", "u", "-b", "127.0.0.1:1", "--since", given, *refused)
+    ended = run_in_process(*arguments, clock=ManualClock(wall_ms=AT_MS))
+    assert ended.code == ExitCode.USAGE
+    assert "--offset of all partitions ends at 1, before it begins at 3" in ended.stderr
+    line = f"kctl pipeline: --since {given} is --since {said} in this run; to continue it, give that time\n"
+    assert (line in ended.stderr) == bool(said)
+    assert ("to continue it" in ended.stderr) == bool(said)
+    if said:
+        again = run_in_process(*arguments[:-3], said, *refused, clock=ManualClock(wall_ms=AT_MS + 5000))
+        assert "to continue it" not in again.stderr
