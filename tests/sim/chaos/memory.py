@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.sandbox import Sandbox
+from kctl.sandbox.settings import ClusterSettings
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP
 from tests.sim.chaos.plan import NODES, SESSION_MS
 from tests.sim.kit.nodes import SimNodes
@@ -20,6 +21,8 @@ MINUTE_MS = 60_000
 MOST_GROWTH = 200
 """More objects of one type than this, between the two counts, are a leak: an hour has thousands of everything."""
 KEPT_BATCHES = 50
+SEGMENT_BYTES = 4096
+"""Of __consumer_offsets: commits are compacted soon, as those of hours are with larger segments."""
 SLOW_MS = 20
 
 
@@ -37,7 +40,8 @@ class _Hour(SimNodes):
     def __init__(self, hub: Hub, minutes: int) -> None:
         self.end_ms = minutes * MINUTE_MS
         self.resolver = SimResolver(hub)
-        super().__init__(hub, Sandbox(nodes=NODES, topics={"t": 6}), self.resolver)
+        settings = ClusterSettings(offsets_topic_segment_bytes=SEGMENT_BYTES)
+        super().__init__(hub, Sandbox(nodes=NODES, topics={"t": 6}, settings=settings), self.resolver)
         self.read = 0
 
     def member(self, name: str, protocol: dict[str, object]) -> None:
