@@ -24,6 +24,7 @@ from kctl.pipeline.resume_point import NO_LOG_END
 
 MAX_OFFSET: Final = 2**63 - 1
 READ_COMMITTED: Final = {"isolation.level": "read_committed"}
+READ_UNCOMMITTED: Final = {"isolation.level": "read_uncommitted"}
 MOST_NAMES: Final = 5
 """Partitions named in one error."""
 Properties = Mapping[str, object]

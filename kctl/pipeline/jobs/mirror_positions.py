@@ -17,7 +17,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError
 from kctl.client.runtime import Runtime
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
+from kctl.pipeline.ranges import READ_COMMITTED, READ_UNCOMMITTED, OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 if TYPE_CHECKING:
@@ -179,13 +179,21 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
     return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
 
 
-def kept_positions(properties: Mapping[str, object], runtime: Runtime | None = None) -> dict[bytes, MirrorPosition]:
-    """Return the last position of each key in the positions topic; none where there is no such topic."""
+def kept_positions(
+    properties: Mapping[str, object], runtime: Runtime | None = None, *, require_stable: bool = False
+) -> dict[bytes, MirrorPosition]:
+    """Return the last position of each key in the positions topic; none where there is no such topic.
+
+    An open transaction hides what others have committed behind its first record.
+
+    Args: require_stable: wait for its end, and raise ApiTimeout where it does not end.
+    """
     from kctl.pipeline.range_reader import read_range
 
     reading = {**properties, **READ_COMMITTED}
     try:
-        ranges = plan_ranges(reading, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
+        planning = {**properties, **READ_UNCOMMITTED} if require_stable else reading
+        ranges = plan_ranges(planning, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
     except BrokerError as error:
         if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise

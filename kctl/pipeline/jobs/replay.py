@@ -14,13 +14,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.client.admin import Admin
+from kctl.client.admin import LATEST, Admin
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
-from kctl.pipeline.jobs.mirror_positions import MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.mirror_task import wait_for_markers
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
 from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
@@ -98,6 +100,7 @@ def replay(
     if request.writes:
         with Admin(resolve(request.target_properties), events=request.events) as admin:
             create_positions_topic(admin)
+            end_transactions(admin, tasks)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl replay", on_progress))
         if request.rate_per_s is not None:
@@ -119,6 +122,19 @@ def replay(
     for each in done.results.values():
         total = total.plus(each)
     return total
+
+
+def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
+    """End what a killed run has left open: until then tasks that begin first would wait for the positions behind it.
+
+    A topic that was just created may not be known everywhere yet, and has none: what fails here is left to the tasks.
+    """
+    positions = {TopicPartition(POSITIONS_TOPIC, 0): LATEST}
+    stable_ends = admin.list_offsets(positions, isolation_level="read_committed").done
+    ends = admin.list_offsets(positions).done
+    if any(stable_ends[tp].offset < ends[tp].offset for tp in stable_ends if tp in ends):
+        for task in tasks:
+            wait_for_markers(task.producer_properties())
 
 
 def _check(request: ReplayRequest) -> None:

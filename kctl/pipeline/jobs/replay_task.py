@@ -2,7 +2,8 @@
 
 Each transaction also holds a record of how far the source was read, in the topic of positions: both count or neither
 does. A task that is begun again fences the one before it, by its transactional.id, before it looks how far that got.
-Shown by tests/pipeline/test_replay.py.
+Shown by tests/pipeline/test_replay.py, tests/unit/pipeline/jobs/test_replay_task.py and
+tests/loopback/test_replay_positions.py.
 """
 
 import threading
@@ -90,6 +91,11 @@ class ReplayTask(NamedTuple):
     target_properties: dict[str, object]
     writes: bool
 
+    def producer_properties(self) -> dict[str, object]:
+        """Return the properties of its producer, whose transactional.id is that of all tasks of the same work."""
+        transactional_id = f"{self.target.group_id}-{self.offsets.partition}"
+        return transactional_properties(resolve(self.target_properties), transactional_id)
+
 
 class Replayed(NamedTuple):
     """What became of the records that were read.
@@ -135,7 +141,7 @@ def replay_range(task: ReplayTask, _attempt: Attempt) -> Replayed:
         for batch in _batches(task, start):
             found = found.plus(_placed(task, batch)[1])
         return found
-    config = transactional_properties(properties, f"{task.target.group_id}-{task.offsets.partition}")
+    config = task.producer_properties()
     with Producer(config) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
         start = _start(task, properties)
@@ -148,7 +154,8 @@ def replay_range(task: ReplayTask, _attempt: Attempt) -> Replayed:
 
 def _start(task: ReplayTask, properties: dict[str, object]) -> int:
     """Return where to continue: behind what earlier runs under this name have replayed."""
-    position = kept_positions(properties).get(position_key(task.target, task.offsets.partition))
+    kept = kept_positions(properties, require_stable=task.writes)
+    position = kept.get(position_key(task.target, task.offsets.partition))
     if position is None:
         return task.offsets.start_offset
     offsets = task.offsets
