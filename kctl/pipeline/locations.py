@@ -64,7 +64,7 @@ def parse_location(text: str) -> Location:
         return IcebergTable(rest)
     if scheme == "delta":
         return _delta(rest)
-    if not scheme.isalnum() or not rest.startswith("/"):
+    if not scheme.isalnum() or (not rest.startswith("/") and scheme not in STORE_SCHEMES):
         return Path(text)
     if scheme not in STORE_SCHEMES:
         known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
@@ -81,7 +81,8 @@ def _store_url(scheme: str, text: str) -> StoreUrl:
     if parts.query or parts.fragment:
         raise ValueError(f"{scheme}://{parts.hostname or ''}...: a URL ends with its path, without ? and #")
     if not parts.netloc:
-        raise ValueError(f"{text[:200]!r} has no bucket: write {scheme}://BUCKET/PREFIX")
+        shown = f"{scheme}:..." if "@" in text else repr(text[:200])
+        raise ValueError(f"{shown} has no bucket: write {scheme}://BUCKET/PREFIX")
     if is_azure and parts.username is None:
         raise ValueError(f"{text[:200]!r} is not {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX")
     segments = [each for each in parts.path.split("/") if each]

@@ -40,10 +40,17 @@ class RecordFilter(NamedTuple):
     def check(self) -> None:
         """Raise ConfigError where the expression or the program is not one; LibraryMissingError without jq."""
         if self.key is not None:
+            if not _is_unicode(self.key):
+                raise ConfigError(f"{self.key[:80]!r} is not UTF-8", key="--key")
             try:
                 re.compile(self.key.encode())
-            except re.error as e:
+            except (OverflowError, re.error) as e:
                 raise ConfigError(f"{self.key[:80]!r} is not a regular expression: {e}", key="--key") from None
+            except RecursionError:
+                raise ConfigError(f"{self.key[:80]!r}... is nested too deeply", key="--key") from None
+        for name, value in self.headers:
+            if not _is_unicode(name + (value or "")):
+                raise ConfigError(f"{name[:80]!r}: name or value is not UTF-8", key="--header")
         if self.jq is not None:
             _program(self.jq)
 
@@ -84,6 +91,8 @@ def _where(mask: pa.Array, batch: pa.RecordBatch, at_ms: pa.Array) -> tuple[pa.R
 def _program(text: str) -> Any:
     from kctl.serdes.libraries import import_library
 
+    if not _is_unicode(text):
+        raise ConfigError("the program is not UTF-8", key="--jq")
     try:
         return import_library("jq", "jq").compile(text)
     except ValueError as e:
@@ -110,6 +119,11 @@ def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
             "value": _text(row["value"]),
             "headers": [[each["key"], _text(each["value"])] for each in row["headers"] or ()],
         }
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether an argument of the command line is text; bytes that are not UTF-8 come as surrogates."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _text(data: bytes | None) -> object:

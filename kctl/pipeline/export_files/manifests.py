@@ -29,6 +29,7 @@ _SETTINGS = ("format", "layout", "decode")
 """What all rounds of an export share; decode is there only where it decodes."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
+LARGEST_PARTITION, LARGEST_OFFSET = 2**31 - 1, 2**63 - 1
 FANOUT = 16
 MERGED_BYTES = 8 * 1024 * 1024
 """What manifests have together that are merged, at most: reading and writing it takes a fraction of a second."""
@@ -208,7 +209,9 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
         raise ExportDataError(f"{file.path} is larger than a manifest can be")
     try:
         manifest = _of_json(json.loads(content))
-    except (ValueError, TypeError, KeyError, AttributeError) as e:
+    except RecursionError:
+        raise ExportDataError(f"{file.path} is not a manifest of an export: its JSON is nested too deeply") from None
+    except (ValueError, OverflowError, TypeError, KeyError, AttributeError) as e:
         raise ExportDataError(f"{file.path} is not a manifest of an export: {type(e).__name__}: {e}") from None
     if (manifest.first, manifest.number) != (file.first, file.number):
         stated = manifest_name(manifest.first, manifest.number)
@@ -250,12 +253,14 @@ def _of_json(given: dict[str, Any]) -> Manifest:
     for each in given["ranges"]:
         files = tuple(ExportedFile(str(f["path"]), int(f["records"]), int(f["size_bytes"])) for f in each["files"])
         for file in files:
-            if os.path.isabs(file.path) or ".." in Path(file.path).parts:
+            if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
                 raise ValueError(f"the path {file.path!r} leads out of the folder")
         topic = str(each["topic"])
         if not is_topic_name(topic):
             raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")
         partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
+        if not (0 <= partition <= LARGEST_PARTITION and 0 <= start <= end <= LARGEST_OFFSET and records >= 0):
+            raise ValueError(f"{topic}-{partition}: there is no range from {start} to {end} with {records} records")
         topic_id, log_end = str(each.get("topic_id", "")), int(each.get("log_end", NO_LOG_END))
         ranges.append(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end))
     settings = {str(name): str(value) for name, value in given["settings"].items()}

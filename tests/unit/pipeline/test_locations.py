@@ -33,7 +33,14 @@ def test_iceberg_table_has_a_catalog_and_an_identifier() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["s3://key:sekret@bucket/x", "s3://sekret@bucket/x", "s3://bucket/x?sig=sekret", "gs://bucket#sekret"],
+    [
+        "s3://key:sekret@bucket/x",
+        "s3://sekret@bucket/x",
+        "s3:/key:sekret@bucket/x",
+        "s3:key:sekret@bucket/x",
+        "s3://bucket/x?sig=sekret",
+        "gs://bucket#sekret",
+    ],
 )
 def test_credentials_in_a_url_are_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(ValueError) as caught:
@@ -45,6 +52,8 @@ def test_credentials_in_a_url_are_refused_and_not_repeated(text: str) -> None:
     ("text", "problem"),
     [
         ("s3:///x", "has no bucket"),
+        ("s3:/bucket/x", "has no bucket"),
+        ("s3:bucket/x", "has no bucket"),
         ("s3://b/a/../c", "in its path"),
         ("abfs://container/x", "CONTAINER@ACCOUNT"),
         ("iceberg:orders", "is not iceberg:CATALOG.DB.TABLE"),

@@ -48,7 +48,20 @@ def test_records_that_are_wanted(wanted: RecordFilter, offsets: list[int]) -> No
     assert wanted.wanted(BATCH).column("offset").to_pylist() == offsets
 
 
-@pytest.mark.parametrize("wrong", [RecordFilter(key="("), RecordFilter(jq="select(")])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        RecordFilter(key="("),
+        RecordFilter(key="(?u)x"),
+        RecordFilter(key="a{99999999999}"),
+        RecordFilter(key="(" * 3000 + ")" * 3000),
+        RecordFilter(key="\udcff"),
+        RecordFilter(headers=(("h", "\udcff"),)),
+        RecordFilter(jq="select("),
+        RecordFilter(jq='. == "\udcff"'),
+    ],
+    ids=lambda each: repr(each)[:60],
+)
 def test_condition_that_does_not_parse_is_refused(wrong: RecordFilter) -> None:
     with pytest.raises(ConfigError):
         wrong.check()

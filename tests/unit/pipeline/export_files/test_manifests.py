@@ -18,7 +18,9 @@ from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
     ExportedFile,
     ExportedRange,
+    ManifestFile,
     list_manifests,
+    parse_manifest,
     read_manifests,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError
@@ -240,3 +242,31 @@ def test_a_manifest_that_is_missing_or_named_as_none_is_told(
         (folder.path / MANIFESTS / "copy of 00000001.json").write_text("{}")
     with pytest.raises(ExportDataError, match=words):
         read_manifests(folder.path)
+
+
+def _with_range(**changed: object) -> bytes:
+    whole = {"topic": "t", "partition": 0, "start": 0, "end": 5, "records": 5, "files": [], **changed}
+    return json.dumps({"v": 1, "number": 1, "settings": {}, "ranges": [whole]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"v": 1, "number": 1e999, "settings": {}, "ranges": []}', "infinity"),
+        (_with_range(end=1e999), "infinity"),
+        (_with_range(partition=-1), "no range"),
+        (_with_range(start=9), "no range from 9 to 5"),
+        (_with_range(start=-2), "no range"),
+        (_with_range(end=2**63), "no range"),
+        (_with_range(records=-1), "with -1 records"),
+        (_with_range(files=[{"path": "/etc/passwd", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
+        (_with_range(files=[{"path": "t/../../x", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
+        (_with_range(files=[{"path": "t/\0", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
+        (_with_range(topic="../x"), "not a legal topic name"),
+    ],
+    ids=lambda each: repr(each)[:40],
+)
+def test_a_manifest_that_kctl_did_not_write_is_an_error_that_names_it(content: bytes, words: str) -> None:
+    with pytest.raises(ExportDataError, match=f"00000001.json is not a manifest of an export: .*{words}"):
+        parse_manifest(content, ManifestFile(Path("00000001.json"), 1, 1, len(content)))
