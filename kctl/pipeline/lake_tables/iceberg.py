@@ -9,9 +9,10 @@ Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipelin
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kctl.pipeline.export_files.manifests import ExportedRange, Manifest
 from kctl.pipeline.job_errors import (
@@ -20,6 +21,7 @@ from kctl.pipeline.job_errors import (
     StoreError,
     StoreMissingError,
 )
+from kctl.pipeline.lake_tables.catalog_errors import Named, ended, without_credentials
 from kctl.pipeline.lake_tables.table_files import base_of, manifest_of
 from kctl.pipeline.lake_tables.table_target import MOST_ATTEMPTS, Points, TableTarget
 from kctl.pipeline.locations import IcebergTable, StoreUrl
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
+T = TypeVar("T")
 POSITIONS, ROUND, RUN = "kctl.positions", "kctl.round", "kctl.run"
 _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 
@@ -64,17 +67,17 @@ class IcebergTarget(TableTarget):
 
         from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
-        with self._named():
-            try:
+        def create() -> None:
+            with suppress(NamespaceAlreadyExistsError, TableAlreadyExistsError):
                 self._catalog.create_namespace_if_not_exists(self._table.identifier.rpartition(".")[0])
                 self._catalog.create_table(self._table.identifier, schema_of(COLUMN_NAMES))
-            except (NamespaceAlreadyExistsError, TableAlreadyExistsError):
-                pass
             table = self._catalog.load_table(self._table.identifier)
             if layout != "topic" and table.current_snapshot() is None and not table.spec().fields:
                 transform: Any = DayTransform() if layout == "date" else HourTransform()
                 with table.update_spec() as update:
                     update.add_field("timestamp", transform, "day" if layout == "date" else "hour")
+
+        self._asked(create)
 
     def base(self) -> Path | StoreUrl:
         """Return where the table's data is."""
@@ -89,14 +92,12 @@ class IcebergTarget(TableTarget):
         words = {POSITIONS: _written(points), ROUND: str(number), RUN: self._run_id}
         paths = [file.path for each in ranges for file in each.files]
         for _ in range(MOST_ATTEMPTS):
-            with self._named():
-                table = self._catalog.load_table(self._table.identifier)
+            table = self._asked(lambda: self._catalog.load_table(self._table.identifier))
             if self._positions_of(table) != (self.last_number, self._points):
                 raise self.taken()
             table.metadata.properties["commit.retry.num-retries"] = "0"  # of this object alone
             try:
-                with self._named():
-                    self._commit(table, paths, words)
+                self._commit(table, paths, words)
                 return
             except CommitFailedException:
                 continue
@@ -123,7 +124,8 @@ class IcebergTarget(TableTarget):
 
     def _commit(self, table: "Table", paths: Sequence[str], words: Mapping[str, str]) -> None:
         location = f"{table.location().rstrip('/')}/data"
-        with table.transaction() as transaction:
+        with self._named():
+            transaction = table.transaction()
             transaction.set_properties(dict(words))
             if paths:
                 files = [f"{location}/{path}" for path in paths]
@@ -131,6 +133,7 @@ class IcebergTarget(TableTarget):
             else:  # offsets without a record: the positions alone
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass
+        self._asked(transaction.commit_transaction)
 
     def _is_committed(self, number: int) -> bool:
         table = self._loaded()
@@ -153,47 +156,36 @@ class IcebergTarget(TableTarget):
     def _loaded(self) -> "Table | None":
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-        with self._named():
-            try:
+        def load() -> "Table | None":
+            with suppress(NoSuchTableError, NoSuchNamespaceError):
                 return self._catalog.load_table(self._table.identifier)
-            except (NoSuchTableError, NoSuchNamespaceError):
-                return None
+            return None
+
+        return self._asked(load)
 
     def _opened(self) -> "Catalog":
         from pyiceberg.catalog import load_catalog
 
-        with self._named():
+        def load() -> "Catalog":
             try:
                 return load_catalog(self._table.catalog)
             except ValueError as e:
+                if type(e) is not ValueError:  # of what a catalog answers
+                    raise
                 raise StoreMissingError(
-                    f"catalog {self._table.catalog} is not configured: {str(e)[:200]}",
+                    f"catalog {self._table.catalog} is not configured: {without_credentials(str(e))[:200]}",
                     f"PYICEBERG_CATALOG__{self._table.catalog.upper()}__URI, or ~/.pyiceberg.yaml",
                 ) from None
 
-    def _named(self) -> "_Named":
-        return _Named(self.name)
+        return self._asked(load)
 
+    def _asked(self, request: Callable[[], T]) -> T:
+        """Return what the catalog answers; pyiceberg itself waits for it without an end."""
+        with self._named():
+            return ended(request, self.name, self._timeouts.api_ms)
 
-class _Named:
-    """What pyiceberg, its catalog or its file system raises, as an error of ours in one line."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
-
-        from kctl.client.errors import KafkaError
-
-        passed = KafkaError | CommitFailedException | CommitStateUnknownException
-        if error is None or isinstance(error, passed) or not isinstance(error, Exception):
-            return
-        lines = str(error).strip().splitlines() or [""]
-        raise StoreError(f"{self._name}: {type(error).__name__}: {lines[0][:300]}") from None
+    def _named(self) -> Named:
+        return Named(self.name)
 
 
 def _written(points: Points) -> str:

@@ -1,0 +1,96 @@
+"""Requests to a catalog of Iceberg tables: each ends, and what fails is an error of ours in one line.
+
+pyiceberg gives its requests no timeout, so a catalog that does not answer would be waited for without an end; a thread
+waits for it here, and is left behind at the deadline. URIs of catalogs may have passwords: they are in no error.
+Shown by tests/unit/pipeline/lake_tables/test_catalog_errors.py.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from kctl.client.clock import Clock, SystemClock, Timer, duration_text
+from kctl.client.errors import KafkaError
+from kctl.pipeline.job_errors import (
+    LakesMissingError,
+    StoreDeniedError,
+    StoreError,
+    StoreLoginError,
+    StoreTimeoutError,
+    StoreUnreachableError,
+)
+from kctl.pipeline.object_store.store import INSTALL
+from kctl.pipeline.running import watch
+
+T = TypeVar("T")
+LONGEST_REASON = 300
+
+
+def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
+    """Return what a request returns, or raise what it raises.
+
+    Raises: StoreTimeoutError: it has not ended by the timeout.
+    """
+    timer = Timer(clock or SystemClock(), timeout_ms)
+
+    def check() -> None:
+        timer.update()
+        if timer.is_expired:
+            raise StoreTimeoutError(f"{name}: the catalog did not respond within {duration_text(timeout_ms)}")
+
+    return watch(request, tick=check)
+
+
+class Named:
+    """A context whose errors, of pyiceberg, its catalog or its file system, become errors of ours."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+        passed = KafkaError | CommitFailedException | CommitStateUnknownException
+        if error is None or isinstance(error, passed) or not isinstance(error, Exception):
+            return
+        raise _problem(self._name, error) from None
+
+
+def without_credentials(text: str) -> str:
+    """Return a text without what stands before the @ of its URLs."""
+    return re.sub(r"://\S*@", "://", text)
+
+
+def _problem(name: str, error: Exception) -> KafkaError:
+    from pydantic import ValidationError
+    from pyiceberg import exceptions
+    from requests import exceptions as requests
+
+    text = without_credentials(str(error).strip())
+    reason = (text.splitlines() or [""])[0][:LONGEST_REASON]
+    if isinstance(error, exceptions.NotInstalledError):
+        return LakesMissingError(f"{name}: {reason}", INSTALL)
+    if isinstance(error, exceptions.UnauthorizedError | exceptions.AuthorizationExpiredError | exceptions.OAuthError):
+        return StoreLoginError(f"{name}: the catalog does not accept the credentials: {reason}")
+    if isinstance(error, exceptions.ForbiddenError):
+        return StoreDeniedError(f"{name}: access denied: {reason}")
+    if isinstance(error, exceptions.ServerError | exceptions.ServiceUnavailableError):
+        return StoreUnreachableError(f"{name}: the catalog fails: {reason}")
+    if isinstance(error, requests.Timeout):
+        return StoreTimeoutError(f"{name}: the catalog did not respond in time")
+    if isinstance(error, requests.ConnectionError):
+        return StoreUnreachableError(f"{name}: cannot connect to the catalog: {_cause(text)}")
+    if isinstance(error, ValidationError | requests.JSONDecodeError):
+        return StoreError(f"{name}: the response is not that of an Iceberg catalog")
+    return StoreError(f"{name}: {type(error).__name__}: {reason}")
+
+
+def _cause(text: str) -> str:
+    """Return what requests says last about a connection, without the objects around it."""
+    host = re.search(r"host=\'([^\']+)\', port=(\d+)", text)
+    why = re.search(r"\[Errno -?\d+\] ([^\'\")]+)", text)
+    where = f"{host[1]}:{host[2]}: " if host else ""
+    return where + (why[1] if why else text.splitlines()[0][:LONGEST_REASON])

@@ -1,0 +1,116 @@
+"""Catalogs that do not answer, refuse, or answer with something else: an error of its class, by the deadline."""
+
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pyiceberg.catalog
+import pytest
+from pyiceberg.utils.config import Config
+
+from kctl.pipeline.job_errors import (
+    LakesMissingError,
+    StoreDeniedError,
+    StoreError,
+    StoreLoginError,
+    StoreMissingError,
+    StoreTimeoutError,
+    StoreUnreachableError,
+)
+from kctl.pipeline.lake_tables.iceberg import IcebergTarget
+from kctl.pipeline.locations import IcebergTable
+from kctl.pipeline.object_store.store import StoreTimeouts
+
+TIMEOUTS = StoreTimeouts(500, 500, 500)
+ANSWERED = StoreTimeouts()
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+Serve = Callable[[bytes, bool], str]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Answer each request with these bytes, and close the connection, or keep it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    held: list[socket.socket] = []
+
+    def started(answer: bytes, is_closed: bool) -> str:
+        def run() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    held.append(connection)
+                    connection.recv(65536)
+                    connection.sendall(answer)
+                    if is_closed:
+                        connection.close()
+
+        threading.Thread(target=run, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    yield started
+    listener.close()
+    for each in held:
+        each.close()
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, uri: str, timeouts: StoreTimeouts) -> IcebergTarget:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", uri)
+    monkeypatch.setattr(pyiceberg.catalog, "_ENV_CONFIG", Config())
+    return IcebergTarget(IcebergTable("lake.db.orders"), timeouts)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", OK + b"Content-Length: 100000\r\n\r\n[", OK], ids=["nothing", "half", "no end of headers"]
+)
+def test_catalog_that_does_not_respond_ends_by_the_api_timeout(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    with pytest.raises(StoreTimeoutError, match="the catalog did not respond within 500ms"):
+        opened(monkeypatch, f"http://{serve(answer, False)}", TIMEOUTS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (OK + b"\r\n<html>", StoreError, "the response is not that of an Iceberg catalog"),
+        (b"\0\xff" * 100, StoreUnreachableError, "cannot connect to the catalog"),
+        (b"HTTP/1.1 500 X\r\n\r\n{}", StoreUnreachableError, "the catalog fails"),
+        (b"HTTP/1.1 503 X\r\n\r\n{}", StoreUnreachableError, "the catalog fails"),
+        (b"HTTP/1.1 401 X\r\n\r\n{}", StoreLoginError, "does not accept the credentials"),
+        (b"HTTP/1.1 403 X\r\n\r\n{}", StoreDeniedError, "access denied"),
+    ],
+    ids=["page", "garbage", "500", "503", "401", "403"],
+)
+def test_what_a_catalog_answers_has_its_error(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: bytes, error: type[StoreError], words: str
+) -> None:
+    with pytest.raises(StoreError, match=words) as caught:
+        opened(monkeypatch, f"http://ann:sekret@{serve(answer, True)}", ANSWERED)
+    assert type(caught.value) is error
+    assert "sekret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "error", "words"),
+    [
+        ("http://ann:sekret@127.0.0.1:1", StoreUnreachableError, "127.0.0.1:1: Connection refused"),
+        ("ftp://ann:sekret@h", StoreMissingError, "catalog lake is not configured"),
+        ("http://ann:sekret@[h", StoreError, "Failed to parse"),
+    ],
+)
+def test_uri_that_leads_nowhere_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, uri: str, error: type[StoreError], words: str
+) -> None:
+    with pytest.raises(error, match=words) as caught:
+        opened(monkeypatch, uri, ANSWERED)
+    assert "sekret" not in str(caught.value)
+
+
+def test_database_of_a_catalog_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.catalog.sql", None)
+    with pytest.raises(LakesMissingError) as caught:
+        opened(monkeypatch, "postgresql://ann:sekret@h/db", ANSWERED)
+    assert "sekret" not in str(caught.value)
