@@ -4,6 +4,7 @@ Shown by tests/pipeline/test_import.py and, in an object store, test_object_stor
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -31,11 +32,11 @@ class Marks(Protocol):
         ...
 
 
-def marks_in(place: Path | StoreUrl) -> Marks:
-    """Return the marks below a folder or a prefix."""
+def marks_in(place: Path | StoreUrl, properties: Mapping[str, object]) -> Marks:
+    """Return the marks below a folder or a prefix; Kafka properties for their timeouts."""
     if isinstance(place, Path):
         return FolderMarks(place)
-    return ObjectMarks(place)
+    return ObjectMarks(place, properties)
 
 
 class FolderMarks:
@@ -78,10 +79,10 @@ class FolderMarks:
 class ObjectMarks:
     """Marks as objects of one prefix."""
 
-    def __init__(self, url: StoreUrl) -> None:
-        from kctl.pipeline.object_store.store import ObjectStore
+    def __init__(self, url: StoreUrl, properties: Mapping[str, object]) -> None:
+        from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 
-        self._store = ObjectStore(url)
+        self._store = ObjectStore(url, StoreTimeouts.of(properties))
 
     def prepare(self) -> None:
         """Do nothing: a prefix needs no making."""

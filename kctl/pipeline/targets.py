@@ -138,22 +138,22 @@ def _table(location: IcebergTable | DeltaTable, timeouts: "StoreTimeouts") -> "T
     return DeltaTarget(location, timeouts)
 
 
-def files_of(location: Location) -> Path | StoreUrl:
-    """Return what the paths of an export's files are relative to. Raises as `Target`."""
+def files_of(location: Location, properties: Mapping[str, object]) -> Path | StoreUrl:
+    """Return what the paths of an export's files are relative to. Args, raises: as of `open_target`."""
     if isinstance(location, Path):
         return location.absolute()
     if isinstance(location, StoreUrl):
         return location
-    return _table(location, StoreTimeouts()).base()
+    return _table(location, StoreTimeouts.of(properties)).base()
 
 
-def read_export(location: Location) -> list[Manifest]:
-    """Return the manifests of an export in their order; none where it is no export. Raises as `Target`."""
+def read_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
+    """Return the manifests of an export in their order; none where it is no export. Args, raises: as of `files_of`."""
     if isinstance(location, Path):
         return read_manifests(location)
     if not isinstance(location, StoreUrl):
-        return _table(location, StoreTimeouts()).manifests()
+        return _table(location, StoreTimeouts.of(properties)).manifests()
     from kctl.pipeline.object_store.object_export import read_object_manifests
     from kctl.pipeline.object_store.store import ObjectStore
 
-    return read_object_manifests(ObjectStore(location))
+    return read_object_manifests(ObjectStore(location, StoreTimeouts.of(properties)))

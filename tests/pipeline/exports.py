@@ -67,9 +67,9 @@ def _row(record: Record) -> Row:
 def in_export(folder: Path | StoreUrl) -> list[Row]:
     """Return what the manifests of an export lead to, by partition and offset."""
     rows: list[Row] = []
-    for manifest in read_export(folder):
+    for manifest in read_export(folder, {}):
         for exported in manifest.ranges:
-            for batch in read_exported(folder, exported):
+            for batch in read_exported(folder, exported, {}):
                 rows += rows_of(batch)
     return sorted(rows, key=lambda row: row[:3])
 

@@ -4,7 +4,7 @@ Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/expor
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,18 @@ from kctl.pipeline.locations import StoreUrl
 BATCH_ROWS = 16_384
 
 
-def read_exported(folder: Path | StoreUrl, exported: ExportedRange) -> Iterator[pa.RecordBatch]:
+def read_exported(
+    folder: Path | StoreUrl, exported: ExportedRange, properties: Mapping[str, object]
+) -> Iterator[pa.RecordBatch]:
     """Yield the records of a range, whose layout may have spread them over several files.
 
-    Args: folder: of the export, or its prefix in an object store.
+    Args: folder: of the export, or its prefix in an object store. properties: Kafka properties, for their timeouts.
     Raises: ExportDataError: a file is damaged, or has not the records that its manifest says.
         FolderError: a file cannot be read. StoreError.
     """
     found = 0
     try:
-        for batch in _merged([_batches(folder, file) for file in exported.files]):
+        for batch in _merged([_batches(folder, file, properties) for file in exported.files]):
             found += batch.num_rows
             yield batch
     except OSError as e:
@@ -48,8 +50,8 @@ def _name(exported: ExportedRange) -> str:
     return f"{exported.topic}-{exported.partition} [{exported.start}, {exported.end})"
 
 
-def _batches(folder: Path | StoreUrl, file: ExportedFile) -> Iterator[pa.RecordBatch]:
-    with _opened(folder, file) as (size_bytes, opened):
+def _batches(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
+    with _opened(folder, file, properties) as (size_bytes, opened):
         if size_bytes != file.size_bytes:
             raise ExportDataError(
                 f"{folder}/{file.path} has {size_bytes} bytes, but its manifest has {file.size_bytes}"
@@ -63,16 +65,16 @@ def _batches(folder: Path | StoreUrl, file: ExportedFile) -> Iterator[pa.RecordB
 
 
 @contextmanager
-def _opened(folder: Path | StoreUrl, file: ExportedFile) -> Iterator[tuple[int, Any]]:
+def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[tuple[int, Any]]:
     """Yield the size of a file, and what pyarrow reads it from."""
     if isinstance(folder, Path):
         path = placed(inside(folder, file.path))
         yield path.stat().st_size, str(path)
         return
     from kctl.pipeline.object_store.object_export import find_object
-    from kctl.pipeline.object_store.store import ObjectStore
+    from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 
-    store = ObjectStore(folder)
+    store = ObjectStore(folder, StoreTimeouts.of(properties))
     found = find_object(store, file.path)
     with store.open(found.key, found.size_bytes) as opened:
         yield found.size_bytes, opened

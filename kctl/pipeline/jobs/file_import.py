@@ -120,7 +120,7 @@ def import_files(
     plan = plan_import(request)
     if not plan.tasks:
         return ImportResult(skipped=plan.done)
-    marks_in(plan.progress).prepare()
+    marks_in(plan.progress, request.properties).prepare()
     tasks = [
         _ImportTask(
             ranges,
@@ -135,7 +135,7 @@ def import_files(
     ]
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl import", on_progress))
-        watch = _Watch(plan, on_progress)
+        watch = _Watch(request, plan, on_progress)
         found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tell)
     found.raise_first()
     counts = [count for _, count in sorted(found.results.items())]
@@ -146,7 +146,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
-    manifests = read_export(folder)
+    manifests = read_export(folder, request.properties)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     check_is_raw(manifests, str(folder))
@@ -158,7 +158,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     cluster_id = _check_targets(request, wanted)
     progress = absolute(request.progress or _own_progress(folder, _progress_name(request, cluster_id)))
-    done = marks_in(progress).names()
+    done = marks_in(progress, request.properties).names()
     left = [each for each in wanted if _mark(each) not in done]
     groups: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):
@@ -211,11 +211,11 @@ def _mark(exported: ExportedRange) -> str:
 class _Watch:
     """How far an import is: tasks are long, so the files of what is done are counted."""
 
-    def __init__(self, plan: ImportPlan, on_progress: OnProgress) -> None:
+    def __init__(self, request: ImportRequest, plan: ImportPlan, on_progress: OnProgress) -> None:
         self._plan = plan
         self._on_progress = on_progress
         self._clock = SystemClock()
-        self._marks = marks_in(plan.progress)
+        self._marks = marks_in(plan.progress, request.properties)
         self._look_at_ms = 0
         self._records = 0
 
@@ -253,7 +253,7 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
     from kctl.pipeline.record_writer import write_batches
 
     properties, count = resolve(task.properties), 0
-    marks = marks_in(task.progress)
+    marks = marks_in(task.progress, task.properties)
     for each in task.ranges:
         if marks.has(_mark(each)):  # an attempt before this one, whose worker died later
             continue
@@ -277,5 +277,5 @@ def _batches(task: _ImportTask, exported: ExportedRange) -> Iterator[object]:
         *(["partition"] if task.keep_partitions else []),
         *(["timestamp"] if task.keep_timestamps else []),
     ]
-    for batch in read_exported(task.folder, exported):
+    for batch in read_exported(task.folder, exported, task.properties):
         yield batch.select(columns)

@@ -165,7 +165,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
         source, origin = _source(request, properties)
     else:
         origin = str(absolute(request.folder))
-        exported = _exported(absolute(request.folder), request.topic)
+        exported = _exported(absolute(request.folder), request)
         whole = [
             OffsetRange(request.topic, number, each[0].start, each[-1].end, each[-1].topic_id, each[-1].end)
             for number, each in sorted(exported.items())
@@ -215,8 +215,8 @@ def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[s
     return request.topic, source.cluster_id
 
 
-def _exported(folder: Path | StoreUrl, topic: str) -> dict[int, list[ExportedRange]]:
-    manifests = read_export(folder)
+def _exported(folder: Path | StoreUrl, request: ReplayRequest) -> dict[int, list[ExportedRange]]:
+    topic, manifests = request.topic, read_export(folder, request.properties)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     found: dict[int, list[ExportedRange]] = {}

@@ -267,7 +267,7 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
     for each in task.exported:
         if each.end <= start or each.start >= offsets.end_offset:
             continue
-        for batch in read_exported(task.folder, each):
+        for batch in read_exported(task.folder, each, task.properties):
             at = batch.column("offset")
             inside = pc.and_(pc.greater_equal(at, start), pc.less(at, offsets.end_offset))
             kept = batch.filter(inside)

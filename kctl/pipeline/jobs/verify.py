@@ -153,7 +153,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
     if request.folder is not None:
-        target, first = _exported(request.folder, request.topic)
+        target, first = _exported(request.folder, request.topic, request.properties)
     else:
         properties = _with_defaults(resolve(request.target_properties))
         target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
@@ -185,9 +185,9 @@ def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is
     ]
 
 
-def _exported(folder: Location, topic: str) -> tuple[list[Piece], dict[int, int]]:
+def _exported(folder: Location, topic: str, properties: Mapping[str, object]) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
-    manifests = read_export(folder)
+    manifests = read_export(folder, properties)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
     check_is_raw(manifests, str(folder))
@@ -231,7 +231,7 @@ def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -
 def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
     sides = _Sides(
         {False: dict(request.properties), True: dict(request.target_properties)},
-        None if request.folder is None else files_of(request.folder),
+        None if request.folder is None else files_of(request.folder, request.properties),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
     watch = OffsetsDone("comparing", plan.offsets, on_progress)
@@ -359,7 +359,7 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
 
     assert piece.exported is not None
     assert sides.folder is not None
-    for batch in read_exported(sides.folder, piece.exported):
+    for batch in read_exported(sides.folder, piece.exported, sides.properties[False]):
         yield _from(batch, piece.skip_to)
 
 

@@ -25,16 +25,16 @@ def exported(folder: Path, *days: int) -> ExportedRange:
 def test_records_of_several_files_come_in_the_order_of_their_offsets(tmp_path: Path, days: tuple[int, ...]) -> None:
     ranged = exported(tmp_path, *days)
     assert len(ranged.files) == len(set(days))
-    offsets = [offset for batch in read_exported(tmp_path, ranged) for offset in batch.column("offset").to_pylist()]
+    offsets = [offset for batch in read_exported(tmp_path, ranged, {}) for offset in batch.column("offset").to_pylist()]
     assert offsets == list(range(100, 100 + len(days)))
 
 
 def test_files_that_differ_from_the_manifest_are_refused(tmp_path: Path) -> None:
     ranged = exported(tmp_path, 0, 1)
     with pytest.raises(ExportDataError, match="has 2 records, but its manifest has 3"):
-        list(read_exported(tmp_path, ranged._replace(records=3)))
+        list(read_exported(tmp_path, ranged._replace(records=3), {}))
     twice = ranged._replace(files=(ranged.files[0], ranged.files[0]), records=2)
     with pytest.raises(ExportDataError, match="an offset is in two files"):
-        list(read_exported(tmp_path, twice))
+        list(read_exported(tmp_path, twice, {}))
     with pytest.raises(FolderError, match="No such file"):
-        list(read_exported(tmp_path, ranged._replace(files=(ExportedFile("orders/gone.parquet", 2, 9),))))
+        list(read_exported(tmp_path, ranged._replace(files=(ExportedFile("orders/gone.parquet", 2, 9),)), {}))

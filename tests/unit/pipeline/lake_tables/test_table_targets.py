@@ -184,11 +184,11 @@ def test_records_of_a_table_are_read_back_to_be_compared(location: Location) -> 
     target = claimed(location, layout="date")
     commit(target, 0, 3, "date")
     commit(target, 3, 5, "date")
-    base = files_of(location)
-    ranges = [each for manifest in read_export(location) for each in manifest.ranges]
+    base = files_of(location, {})
+    ranges = [each for manifest in read_export(location, {}) for each in manifest.ranges]
     assert [(each.start, each.end, each.records) for each in ranges] == [(0, 3, 3), (3, 5, 2)]
     offsets = [
-        offset for each in ranges for batch in read_exported(base, each) for offset in batch["offset"].to_pylist()
+        offset for each in ranges for batch in read_exported(base, each, {}) for offset in batch["offset"].to_pylist()
     ]
     assert offsets == list(range(5))
 
@@ -197,7 +197,7 @@ def test_files_of_another_program_cannot_be_compared(location: Location) -> None
     commit(claimed(location), 0, 3)
     append_as_another_program(location)
     with pytest.raises(ExportDataError, match="was not written by kctl"):
-        read_export(location)
+        read_export(location, {})
 
 
 def test_other_layout_is_refused(location: Location) -> None:

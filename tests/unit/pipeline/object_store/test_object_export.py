@@ -55,7 +55,7 @@ def offsets() -> list[int]:
         offset
         for manifest in read_object_manifests(ObjectStore(URL))
         for each in manifest.ranges
-        for batch in read_exported(URL, each)
+        for batch in read_exported(URL, each, {})
         for offset in batch.column("offset").to_pylist()
     ]
 
