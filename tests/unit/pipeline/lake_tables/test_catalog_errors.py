@@ -83,7 +83,7 @@ def test_catalog_that_does_not_respond_ends_by_the_api_timeout(
     ],
     ids=["page", "garbage", "500", "503", "401", "403"],
 )
-def test_what_a_catalog_answers_has_its_error(
+def test_answer_of_a_catalog_has_its_error(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: bytes, error: type[StoreError], words: str
 ) -> None:
     with pytest.raises(StoreError, match=words) as caught:
