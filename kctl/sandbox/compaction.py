@@ -147,7 +147,7 @@ def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
 
 def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
     """Return the latest offset of each key in the dirty part, and where that part ends."""
-    transactions = _Transactions(log.aborted)
+    transactions = _Transactions(one for one in log.aborted if one.marker_offset >= due_now.first_dirty_offset)
     latest: dict[bytes, int] = {}
     end_offset = due_now.first_dirty_offset
     for header, data in log.batches:

@@ -140,6 +140,7 @@ class PartitionLog:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
         self.epochs.advance(self.start_offset)
+        self._aborted = [one for one in self._aborted if one.marker_offset >= self.start_offset]
         bounds = [one.base_offset for one in self.segments]
         first = max(0, bisect_right(bounds, self.start_offset) - 1)
         self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset], bounds[first:])

@@ -117,6 +117,30 @@ def test_records_of_aborted_transactions_go_at_once_and_their_markers_a_horizon_
     assert not log.aborted
 
 
+def test_transaction_aborted_in_the_clean_part_hides_no_later_record_of_its_producer() -> None:
+    log = _log()
+    _transaction(log, 0, commit=False)
+    _write(log, (b"z", b"1"))
+    log.compact(WALL_MS)
+    for number in range(1, 4):
+        _transaction(log, number, commit=True)
+    _write(log, (b"z", b"2"))
+    log.compact(WALL_MS)
+    assert _left(log) == [(2, b"z", b"1"), (7, b"a", b"3"), (9, b"z", b"2")]
+
+
+def test_transaction_aborted_before_the_start_of_the_log_removes_no_record_of_its_producer() -> None:
+    log = _log()
+    _transaction(log, 0, commit=False)
+    log.delete_records(2)
+    _transaction(log, 1, commit=True)
+    for number in range(2):
+        _write(log, (b"z", b"%d" % number))
+    log.compact(WALL_MS)
+    assert not log.aborted
+    assert _left(log) == [(2, b"a", b"1"), (4, b"z", b"0"), (5, b"z", b"1")]
+
+
 def test_open_transaction_holds_compaction_back() -> None:
     log = _log()
     _write(log, (b"a", b"1"))
