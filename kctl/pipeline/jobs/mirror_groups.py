@@ -3,7 +3,7 @@
 The offsets of a group in the source are translated (`offset_translation`, tasks on Spark), and committed in the target
 for the group of the same name, where that has no members and is not further already. So consumers that move to the
 target continue without a gap and without a record twice.
-Shown by tests/pipeline/test_mirrored_groups.py.
+Shown by tests/pipeline/test_mirrored_groups.py and tests/loopback/test_mirror_group_positions.py.
 """
 
 import re
@@ -15,7 +15,13 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.events import EventSink
-from kctl.pipeline.jobs.mirror_positions import MirrorTarget, committed_offsets, is_position
+from kctl.pipeline.jobs.mirror_positions import (
+    MirrorTarget,
+    committed_offsets,
+    is_position,
+    kept_positions,
+    position_key,
+)
 from kctl.pipeline.jobs.offset_translation import TranslationTask, translate_offsets
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
@@ -155,7 +161,7 @@ def _tasks(
 ) -> tuple[list[TranslationTask], dict[TopicPartition, str]]:
     """Return a task for each partition, and why there is none for others."""
     tasks, problems = [], {}
-    ends = _mirrored_ends(mirrored, asked)
+    ends = mirrored_ends(mirrored, asked)
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
         starts = admin.list_offsets(dict.fromkeys(asked, EARLIEST))
         starts.raise_first()
@@ -177,7 +183,7 @@ def _tasks(
     return tasks, problems
 
 
-def _mirrored_ends(
+def mirrored_ends(
     mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
     """Return the offsets behind what was mirrored last, in source and target, of partitions that stand still."""
@@ -201,6 +207,7 @@ def _mirrored_ends(
 def _positions(
     admin: Admin, mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
+    """Return how far partitions of the source are mirrored; brokers delete offsets of groups without members."""
     numbers: dict[str, list[int]] = {}
     for topic, number in partitions:
         numbers.setdefault(topic, []).append(number)
@@ -209,6 +216,14 @@ def _positions(
         for number, offset in committed_offsets(admin, mirrored.targets[topic], some, require_stable=True).items():
             if offset is not None:
                 found[TopicPartition(topic, number)] = offset.offset
+    missing = [
+        tp for topic, some in numbers.items() for number in some if (tp := TopicPartition(topic, number)) not in found
+    ]
+    kept = kept_positions(resolve(mirrored.target_properties)) if missing else {}
+    for tp in missing:
+        position = kept.get(position_key(mirrored.targets[tp.topic], tp.partition))
+        if position is not None and position.is_of(mirrored.targets[tp.topic]):
+            found[tp] = position.source.offset
     return found
 
 
