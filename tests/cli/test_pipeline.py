@@ -41,7 +41,7 @@ from tests.cli.processes import INSTALLED, kctl
             "Invalid value for '--layout': 'year' is none of topic, date, hour",
         ),
         (("export", "t", "--to", ""), "Invalid value for '--to': an empty path"),
-        (("import", ""), "Invalid value for 'FOLDER': an empty path"),
+        (("import", ""), "Invalid value for 'LOCATION': an empty path"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
         (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
         (("import", "x", "--master", "local[0]"), "'local[0]' is none of local"),

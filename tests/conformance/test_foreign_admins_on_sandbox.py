@@ -65,6 +65,14 @@ def test_confluent_admin_creates_configures_grows_trims_and_deletes(served: Serv
         "604800000",
         confluent.ConfigSource.DEFAULT_CONFIG,
     )
+    back = confluent.ConfigResource(
+        confluent.ResourceType.TOPIC,
+        "t",
+        incremental_configs=[
+            confluent.ConfigEntry("cleanup.policy", "delete", incremental_operation=confluent.AlterConfigOpType.SET)
+        ],
+    )
+    admin.incremental_alter_configs([back])[back].result(WAIT_S)  # a compacted log takes no records without a key
     admin.create_partitions([confluent.NewPartitions("t", 5)])["t"].result(WAIT_S)
     assert len(admin.list_topics("t", timeout=WAIT_S).topics["t"].partitions) == 5
     fill(served, "t", 6)

@@ -15,6 +15,7 @@ from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.locations import DeltaTable, IcebergTable
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import Session
+from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.exports import Row, on_topic, produce, rows_of
 from tests.pipeline.processes import JobProcess
 from tests.support.kafka.cluster import KafkaCluster
@@ -30,8 +31,9 @@ Table = IcebergTable | DeltaTable
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _environment(s3: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What a shell would have exported; tasks inherit it."""
+def _environment(s3: S3Server, local_spark: LocalSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a shell would have exported; tasks of a Spark that starts with it inherit it."""
+    local_spark.close()
     catalog = tmp_path_factory.mktemp("catalog") / "catalog.db"
     with pytest.MonkeyPatch.context() as patched:
         for name, value in s3.environment.items():

@@ -29,6 +29,7 @@ from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import Session
+from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.exports import Row, data_of, in_export, on_topic, produce, rows_of
 from tests.pipeline.processes import JobProcess
 from tests.support.kafka.cluster import KafkaCluster
@@ -43,8 +44,9 @@ RANGE_BYTES = 50_000
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _credentials(s3: S3Server) -> Iterator[None]:
-    """What a shell would have exported; tasks inherit it."""
+def _credentials(s3: S3Server, local_spark: LocalSpark) -> Iterator[None]:
+    """What a shell would have exported; tasks of a Spark that starts with it inherit it."""
+    local_spark.close()
     with pytest.MonkeyPatch.context() as patched:
         for name, value in s3.environment.items():
             patched.setenv(name, value)
