@@ -1,4 +1,4 @@
-"""html_page: tables as one HTML page without scripts; what comes from the input is escaped.
+"""html_page: tables as one HTML page without scripts; what comes from the input is escaped, control characters too.
 
 Shown by tests/unit/cli/probe/report/test_view.py.
 """
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.rows import Row
+from kctl.client.wording import one_line
 
 _STYLE = """
 :root{color-scheme:light dark}
@@ -36,8 +37,8 @@ def html_page(title: str, introduction: str, tables: Iterable[TitledRows]) -> st
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"<p>{escape(introduction)}</p>{''.join(map(_section, tables))}</body></html>\n"
+        f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"
+        f"<p>{_shown(introduction)}</p>{''.join(map(_section, tables))}</body></html>\n"
     )
 
 
@@ -49,9 +50,13 @@ def write_page(path: Path, page: str) -> None:
         raise CommandError(ExitCode.USAGE, f"--html {path}: {e.strerror}") from None
 
 
+def _shown(text: str) -> str:
+    return escape(one_line(text))
+
+
 def _section(table: TitledRows) -> str:
-    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in table.rows[0])
-    cells = (("-" if value is None else escape(str(value)) for value in row.values()) for row in table.rows)
+    head = "".join(f"<th>{_shown(column.replace('_', ' '))}</th>" for column in table.rows[0])
+    cells = (("-" if value is None else _shown(str(value)) for value in row.values()) for row in table.rows)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
     last = f"<p>and {table.more} more</p>" if table.more else ""
-    return f"<section><h2>{escape(table.title)}</h2><table><tr>{head}</tr>{body}</table>{last}</section>"
+    return f"<section><h2>{_shown(table.title)}</h2><table><tr>{head}</tr>{body}</table>{last}</section>"

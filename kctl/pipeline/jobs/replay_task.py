@@ -94,7 +94,8 @@ class ReplayTask(NamedTuple):
     def producer_properties(self) -> dict[str, object]:
         """Return the properties of its producer, whose transactional.id is that of all tasks of the same work."""
         transactional_id = f"{self.target.group_id}-{self.offsets.partition}"
-        return transactional_properties(resolve(self.target_properties), transactional_id)
+        given = {"allow.auto.create.topics": "false", **resolve(self.target_properties)}  # headers name topics
+        return transactional_properties(given, transactional_id)
 
 
 class Replayed(NamedTuple):

@@ -44,6 +44,24 @@ class NotingProducer:
         self._sent = []
 
 
+def test_topics_that_headers_name_are_not_created() -> None:
+    task = ReplayTask(
+        OffsetRange("t", 0, 0, 5),
+        (),
+        None,
+        MirrorTarget("t", "kctl-replay.test"),
+        RecordFilter(),
+        Destination(None, "to", None, 3, False, False),
+        None,
+        {},
+        {"bootstrap.servers": "unused:1"},
+        True,
+    )
+    assert task.producer_properties()["allow.auto.create.topics"] == "false"
+    own = task._replace(target_properties={**task.target_properties, "allow.auto.create.topics": "true"})
+    assert own.producer_properties()["allow.auto.create.topics"] == "true"
+
+
 @pytest.mark.parametrize(("rate_per_s", "transactions"), [(0.001, 5), (0.5, 2), (100.0, 1), (None, 1)])
 def test_no_transaction_is_open_while_a_low_rate_is_kept(
     monkeypatch: pytest.MonkeyPatch, rate_per_s: float | None, transactions: int

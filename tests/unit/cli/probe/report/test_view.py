@@ -105,6 +105,8 @@ def test_page_has_all_tables_and_escapes_its_input(report: Report) -> None:
         assert not any(name.startswith("on") for name in attributes)
     assert "url(" not in text
     assert "<script>alert(1)</script>" in found.text  # as text alone
+    assert "\x1b" not in found.text
+    assert r"\x1b[31m<script>" in found.text
     for words in ("Suggested timeouts", "--api-timeout", "never-ready", LONG, "sydney: 2 files", "Invalid lines: 1"):
         assert words in found.text, words
 
