@@ -18,7 +18,7 @@ from kctl.client.admin import LATEST, Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
@@ -219,6 +219,7 @@ def _exported(folder: Path | StoreUrl, request: ReplayRequest) -> dict[int, list
     topic, manifests = request.topic, read_export(folder, request.properties)
     if not manifests:
         raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
+    check_is_raw(manifests, str(folder))
     found: dict[int, list[ExportedRange]] = {}
     for each in sorted(each for manifest in manifests for each in manifest.ranges):
         if each.topic == topic:

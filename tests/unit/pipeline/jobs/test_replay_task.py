@@ -1,10 +1,14 @@
 """Transactions of `replay` at low rates, and requests that it refuses before it looks at any broker."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from kctl.client.clock import ManualClock
 from kctl.client.errors import ConfigError
+from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedRange, Manifest, write_manifest
+from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import replay_task
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget
 from kctl.pipeline.jobs.replay import Offsets, ReplayRequest, replay
@@ -120,3 +124,11 @@ def test_records_that_name_a_topic_of_kafka_or_kctl_itself_are_misplaced(to_topi
     without_header = [] if to_topic is None else [to_topic]
     assert placed.column("topic").to_pylist() == ["w", *without_header]
     assert (counts.read, counts.misplaced) == (9, 8 - len(without_header))
+
+
+def test_export_with_decoded_columns_is_refused(tmp_path: Path) -> None:
+    exported = ExportedRange("t", 0, 0, 1, 1, ())
+    (tmp_path / MANIFESTS).mkdir()
+    write_manifest(tmp_path, Manifest(1, {"format": "parquet", "decode": "value=avro"}, (exported,), 1), tmp_path)
+    with pytest.raises(ExportDataError, match=r"has decoded columns \(value=avro\)"):
+        replay(ReplayRequest("t", {}, {}, folder=tmp_path, to_topic="u"))
