@@ -9,6 +9,7 @@ Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipelin
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -165,6 +166,10 @@ class IcebergTarget(TableTarget):
 
     def _opened(self) -> "Catalog":
         from pyiceberg.catalog import load_catalog
+
+        library = logging.getLogger("pyiceberg")
+        if library.level == logging.NOTSET:  # it warns of columns without statistics, in the middle of the progress
+            library.setLevel(logging.ERROR)
 
         def load() -> "Catalog":
             try:

@@ -112,6 +112,11 @@ def test_rounds_are_continued_by_the_next_run(location: Location, layout: str) -
     assert rows(location) == expected(*range(5))
 
 
+def test_commit_logs_nothing_to_the_terminal(location: Location, caplog: pytest.LogCaptureFixture) -> None:
+    commit(claimed(location), 0, 3)
+    assert caplog.messages == []
+
+
 def test_files_of_no_commit_are_no_part_of_the_table(location: Location) -> None:
     target = claimed(location)
     written(target, 0, 3)
