@@ -89,7 +89,7 @@ def test_profile_without_a_login_is_used_anywhere_without_a_note(tmp_path: Path,
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     assert kctl("profile", "create", "dev", "-b", "localhost:1", environ=environ).code == 0
     ended = kctl("topics", "list", "-b", bootstrap, environ=environ)
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, "profile" in ended.stderr) == (0, False), ended.stderr  # topics may exist: it is shared
 
 
 def test_commands_that_ask_no_server_need_no_secret(user: User, bootstrap: str) -> None:
