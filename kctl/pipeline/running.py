@@ -252,35 +252,32 @@ class TaskCounts(NamedTuple):
     total: int
 
 
-class OffsetsDone:
-    """How far a round is, by the ranges that are done.
+def run_counted(
+    session: Session,
+    name: str,
+    phase: str,
+    items: Sequence[Item],
+    work: Callable[[Item, Attempt], Result],
+    size_of: Callable[[Item], int],
+    on_progress: OnProgress,
+) -> list[Result]:
+    """Run the work as `run_tasks` does, report how much of the items is done, and return the results in their order.
 
-    Args: phase: what is being done. total: the offsets of all ranges.
+    Args: phase: what is being done. size_of: what an item counts: its offsets, or 1.
+    Raises: SparkFailedError: as `run_tasks`. KafkaError: the first error of a task.
     """
+    total, done = sum(map(size_of, items)), 0
 
-    def __init__(self, phase: str, total: int, on_progress: OnProgress) -> None:
-        self._phase = phase
-        self._total = total
-        self._done = 0
-        self._on_progress = on_progress
+    def count(position: int, _result: Result) -> None:
+        nonlocal done
+        done += size_of(items[position])
 
-    def done(self, offsets: int) -> None:
-        """Count a range as done."""
-        self._done += offsets
+    def report(counts: TaskCounts) -> None:
+        on_progress(Progress(phase, counts.done, counts.active, counts.total, counts.failed, done, total - done))
 
-    def tick(self, counts: TaskCounts) -> None:
-        """Report; the `on_tick` of `run_tasks`."""
-        self._on_progress(
-            Progress(
-                self._phase,
-                counts.done,
-                counts.active,
-                counts.total,
-                counts.failed,
-                self._done,
-                self._total - self._done,
-            )
-        )
+    found = run_tasks(session, name, items, work, on_done=count, on_tick=report)
+    found.raise_first()
+    return [found.results[position] for position in range(len(items))]
 
 
 class _Watcher(Generic[Item, Result]):

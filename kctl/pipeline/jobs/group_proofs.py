@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
 from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics, source_offsets, target_offsets
 from kctl.pipeline.jobs.offset_translation import Runs, read_side
-from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Planner
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, run_tasks
+from kctl.pipeline.running import Attempt, OnProgress, run_counted
 from kctl.pipeline.session import Session
 
 SAME, REPEATS, SKIPS, DIFFERS, MISSING = "same", "repeats", "skips", "differs", "missing"
@@ -79,17 +79,8 @@ def prove_groups(
                     dict(mirrored.target_properties),
                 )
             )
-    watch = OffsetsDone("comparing groups", len(tasks), on_progress)
-    done = run_tasks(
-        session,
-        "kctl verify: groups",
-        tasks,
-        prove,
-        on_done=lambda _position, _result: watch.done(1),
-        on_tick=watch.tick,
-    )
-    done.raise_first()
-    found = {keys[position]: result for position, result in done.results.items()}
+    proofs = run_counted(session, "kctl verify: groups", "comparing groups", tasks, prove, lambda _task: 1, on_progress)
+    found = dict(zip(keys, proofs, strict=True))
     return [
         GroupProof(group, *tp, offset, there.get((group, tp)), *found.get((group, tp), (MISSING, 0)))
         for (group, tp), offset in sorted(offsets.items())
@@ -134,12 +125,9 @@ def _fingerprints(properties: dict[str, object], side: OffsetRange, compared: Co
 def _bounds(
     properties: Mapping[str, object], partitions: list[TopicPartition], mirrored: MirroredTopics
 ) -> dict[TopicPartition, tuple[int, int]]:
-    with Admin(resolve(properties), events=mirrored.events) as admin:
-        ends = admin.list_offsets(dict.fromkeys(partitions, LATEST), isolation_level="read_committed")
-        ends.raise_first()
-        starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
-        starts.raise_first()
-    return {tp: (starts[tp].offset, ends[tp].offset) for tp in partitions}
+    with Planner({**resolve(properties), **READ_COMMITTED}, events=mirrored.events) as planner:
+        ends, starts = planner.ends(partitions, LATEST), planner.ends(partitions, EARLIEST)
+    return {tp: (starts[tp], ends[tp]) for tp in partitions}
 
 
 def _from(tp: TopicPartition, offset: int, bounds: tuple[int, int]) -> OffsetRange:

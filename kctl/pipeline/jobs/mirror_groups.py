@@ -25,7 +25,7 @@ from kctl.pipeline.jobs.mirror_positions import (
 from kctl.pipeline.jobs.offset_translation import TranslationTask, translate_offsets
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import OffsetsDone, OnProgress, run_tasks
+from kctl.pipeline.running import OnProgress, run_counted
 from kctl.pipeline.session import Session
 
 ALREADY_THERE = "is there already"
@@ -108,19 +108,18 @@ def translate_groups(
     if not asked:
         return []
     tasks, problems = _tasks(mirrored, asked)
-    watch = OffsetsDone("translating offsets of groups", len(tasks), on_progress)
-    done = run_tasks(
+    translated = run_counted(
         session,
         "kctl mirror: groups",
+        "translating offsets of groups",
         tasks,
         translate_offsets,
-        on_done=lambda _position, _result: watch.done(1),
-        on_tick=watch.tick,
+        lambda _task: 1,
+        on_progress,
     )
-    done.raise_first()
     places = {
-        (tasks[position].source.topic_partition, each.offset): each
-        for position, result in done.results.items()
+        (task.source.topic_partition, each.offset): each
+        for task, result in zip(tasks, translated, strict=True)
         for each in result
     }
     committed = target_offsets(mirrored, offsets)

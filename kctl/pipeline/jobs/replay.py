@@ -28,7 +28,7 @@ from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import OnProgress, Progress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.targets import read_export
 
@@ -106,20 +106,12 @@ def replay(
         if request.rate_per_s is not None:
             at_once = min(len(tasks), running.parallelism)
             tasks = [task._replace(rate_per_s=request.rate_per_s / at_once) for task in tasks]
-        watch = OffsetsDone(
-            "replaying" if request.writes else "counting", sum(task.offsets.size for task in tasks), on_progress
+        phase = "replaying" if request.writes else "counting"
+        done = run_counted(
+            running, "kctl replay", phase, tasks, replay_range, lambda task: task.offsets.size, on_progress
         )
-        done = run_tasks(
-            running,
-            "kctl replay",
-            tasks,
-            replay_range,
-            on_done=lambda position, _: watch.done(tasks[position].offsets.size),
-            on_tick=watch.tick,
-        )
-    done.raise_first()
     total = Replayed()
-    for each in done.results.values():
+    for each in done:
         total = total.plus(each)
     return total
 

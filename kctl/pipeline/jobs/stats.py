@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import Attempt, OnProgress, Progress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
@@ -123,18 +123,12 @@ def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_pr
 
     by_partition = {each.partition: RecordStatistics() for each in plan.partitions}
     if session is not None:
-        watch = OffsetsDone("reading", plan.offsets, on_progress)
-        done = run_tasks(
-            session,
-            "kctl stats",
-            [_Task(each, dict(request.properties)) for each in plan.ranges],
-            read_statistics,
-            on_done=lambda position, _: watch.done(plan.ranges[position].size),
-            on_tick=watch.tick,
+        tasks = [_Task(each, dict(request.properties)) for each in plan.ranges]
+        found = run_counted(
+            session, "kctl stats", "reading", tasks, read_statistics, lambda task: task.range.size, on_progress
         )
-        done.raise_first()
-        for position, each in enumerate(plan.ranges):
-            by_partition[each.partition] = by_partition[each.partition].then(done.results[position])
+        for each, statistics in zip(plan.ranges, found, strict=True):
+            by_partition[each.partition] = by_partition[each.partition].then(statistics)
     total = RecordStatistics()
     for statistics in by_partition.values():
         total = total.beside(statistics)

@@ -25,7 +25,7 @@ from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OffsetsDone, OnProgress, Progress, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import Attempt, OnProgress, Progress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import files_of, read_export
@@ -234,21 +234,14 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
         None if request.folder is None else files_of(request.folder, request.properties),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
-    watch = OffsetsDone("comparing", plan.offsets, on_progress)
     tasks = [_TallyTask(sides, piece) for piece in plan.pieces]
-    tallied = run_tasks(
-        session,
-        "kctl verify: tally",
-        tasks,
-        tally_piece,
-        on_done=lambda position, _: watch.done(plan.pieces[position].size),
-        on_tick=watch.tick,
+    tallied = run_counted(
+        session, "kctl verify: tally", "comparing", tasks, tally_piece, lambda task: task.piece.size, on_progress
     )
-    tallied.raise_first()
     totals: dict[tuple[bool, int], Tally] = {}
-    for position, piece in enumerate(plan.pieces):
+    for piece, tally_of_piece in zip(plan.pieces, tallied, strict=True):
         key = piece.is_target, piece.partition
-        totals[key] = totals.get(key, Tally()).then(tallied.results[position])
+        totals[key] = totals.get(key, Tally()).then(tally_of_piece)
     pairs = {p: (totals.get((False, p), Tally()), totals.get((True, p), Tally())) for p in plan.partitions}
     unequal = [partition for partition, (ours, theirs) in pairs.items() if not ours.is_same(theirs)]
     found = _differences(plan, sides, unequal, session, on_progress)
@@ -281,18 +274,16 @@ def _differences(
         )
         for partition in unequal
     ]
-    sizes = [sum(piece.size for piece in (*task.source, *task.target)) for task in tasks]
-    watch = OffsetsDone("finding what differs", sum(sizes), on_progress)
-    found = run_tasks(
+    found = run_counted(
         session,
         "kctl verify: differences",
+        "finding what differs",
         tasks,
         diff_pieces,
-        on_done=lambda position, _: watch.done(sizes[position]),
-        on_tick=watch.tick,
+        lambda task: sum(piece.size for piece in (*task.source, *task.target)),
+        on_progress,
     )
-    found.raise_first()
-    return {unequal[position]: each for position, each in found.results.items()}
+    return dict(zip(unequal, found, strict=True))
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
