@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
+from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.resume_point import ResumePoint
@@ -157,3 +158,21 @@ def read_export(location: Location, properties: Mapping[str, object]) -> list[Ma
     from kctl.pipeline.object_store.store import ObjectStore
 
     return read_object_manifests(ObjectStore(location, StoreTimeouts.of(properties)))
+
+
+def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
+    """Return the manifests of an export that has the bytes of its records.
+
+    Args: as of `files_of`.
+    Raises: FolderError: it is no export. ExportDataError: it has decoded columns; or as `files_of`.
+    """
+    manifests = read_export(location, properties)
+    if not manifests:
+        raise FolderError(f"{location} is not an export: it has no manifest", "kctl pipeline export makes one")
+    decode = manifests[0].settings.get("decode")
+    if decode is not None:
+        raise ExportDataError(
+            f"{location} has decoded columns ({decode}), not the bytes of its records",
+            "export without --decode to another folder",
+        )
+    return manifests

@@ -107,16 +107,6 @@ def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, 
             )
 
 
-def check_is_raw(manifests: Sequence[Manifest], place: str) -> None:
-    """Raise ExportDataError where an export has decoded columns in place of the records' bytes."""
-    for manifest in manifests[:1]:
-        if "decode" in manifest.settings:
-            raise ExportDataError(
-                f"{place} has decoded columns ({manifest.settings['decode']}), not the bytes of its records",
-                "export without --decode to another folder",
-            )
-
-
 # --- reading --------------------------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.folder import inside
-from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.locations import StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.references import refuse_plain_secrets, resolve
@@ -33,7 +32,7 @@ from kctl.pipeline.running import (
     run_tasks,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
-from kctl.pipeline.targets import read_export
+from kctl.pipeline.targets import read_raw_export
 
 PROGRESS_FOLDER = "_import"
 LOOK_EVERY_MS = 1000
@@ -146,10 +145,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
-    manifests = read_export(folder, request.properties)
-    if not manifests:
-        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
-    check_is_raw(manifests, str(folder))
+    manifests = read_raw_export(folder, request.properties)
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
     exported = sorted({each.topic for each in ranges})
     missing = [topic for topic in request.topics if topic not in exported]

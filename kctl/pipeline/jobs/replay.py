@@ -18,8 +18,7 @@ from kctl.client.admin import LATEST, Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.mirror_task import wait_for_markers
@@ -30,7 +29,7 @@ from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import OnProgress, Progress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.targets import read_export
+from kctl.pipeline.targets import read_raw_export
 
 MAX_ATTEMPTS = 3
 
@@ -208,10 +207,7 @@ def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[s
 
 
 def _exported(folder: Path | StoreUrl, request: ReplayRequest) -> dict[int, list[ExportedRange]]:
-    topic, manifests = request.topic, read_export(folder, request.properties)
-    if not manifests:
-        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
-    check_is_raw(manifests, str(folder))
+    topic, manifests = request.topic, read_raw_export(folder, request.properties)
     found: dict[int, list[ExportedRange]] = {}
     for each in sorted(each for manifest in manifests for each in manifest.ranges):
         if each.topic == topic:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.export_files.manifests import ExportedRange, check_is_raw, resume_points
+from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
-from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_groups
 from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
@@ -28,7 +27,7 @@ from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, OnProgress, Progress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import files_of, read_export
+from kctl.pipeline.targets import files_of, read_raw_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -187,10 +186,7 @@ def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is
 
 def _exported(folder: Location, topic: str, properties: Mapping[str, object]) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
-    manifests = read_export(folder, properties)
-    if not manifests:
-        raise FolderError(f"{folder} is not an export: it has no manifest", "kctl pipeline export makes one")
-    check_is_raw(manifests, str(folder))
+    manifests = read_raw_export(folder, properties)
     ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
     if not ranges:
         names = ", ".join(sorted({name for name, _ in resume_points(manifests)}))
