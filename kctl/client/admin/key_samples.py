@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from kctl.client.admin.at_leaders import ask_leaders
 from kctl.client.admin.call import Call, Results
-from kctl.client.admin.record_times import LAST_VERSION_WITH_NAMES, fetch_request
-from kctl.client.broker_errors import broker_error
+from kctl.client.admin.record_times import LAST_VERSION_WITH_NAMES, fetch_request, fetched_partitions
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.protocol.api.fetch import FetchResponse
@@ -46,17 +45,8 @@ def sample_keys(call: Call, ranges: Mapping[TopicPartition, KeyRange]) -> Result
 def _read(
     call: Call, ranges: Mapping[TopicPartition, KeyRange], response: FetchResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, KeySample | KafkaError]]:
-    if response.error_code:
-        error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
-        yield from ((key, error) for key in ranges)
-        return
-    for topic in response.responses:
-        for part in topic.partitions:
-            key = TopicPartition(topic.topic, part.partition_index)
-            if part.error_code:
-                yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
-            elif key in ranges:
-                yield key, _sample(key, ranges[key], bytes(part.records or b""))
+    for key, part in fetched_partitions(call, ranges, response, node_id):
+        yield key, part if isinstance(part, KafkaError) else _sample(key, ranges[key], bytes(part.records or b""))
 
 
 def _sample(key: TopicPartition, wanted: KeyRange, data: bytes) -> KeySample | KafkaError:

@@ -13,7 +13,7 @@ from kctl.client.admin.call import Call, Results
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import CorruptBatchError, KafkaError
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.items import malformed
 
@@ -128,6 +128,23 @@ def fetch_request(
     return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=MOST_BYTES, topics=list(topics.values()))
 
 
+def fetched_partitions(
+    call: Call, asked: Mapping[TopicPartition, object], response: FetchResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, PartitionData | KafkaError]]:
+    """Yield what a broker answered for each partition that was asked for, or its error; errors of others, too."""
+    if response.error_code:
+        error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
+        yield from ((key, error) for key in asked)
+        return
+    for topic in response.responses:
+        for part in topic.partitions:
+            key = TopicPartition(topic.topic, part.partition_index)
+            if part.error_code:
+                yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
+            elif key in asked:
+                yield key, part
+
+
 def _read(
     call: Call,
     offsets: Mapping[TopicPartition, int],
@@ -135,17 +152,11 @@ def _read(
     response: FetchResponse,
     node_id: int,
 ) -> Iterator[tuple[TopicPartition, V | _Further | KafkaError | None]]:
-    if response.error_code:
-        error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
-        yield from ((key, error) for key in offsets)
-        return
-    for topic in response.responses:
-        for part in topic.partitions:
-            key = TopicPartition(topic.topic, part.partition_index)
-            if part.error_code:
-                yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
-            elif key in offsets:
-                yield key, _first(key, offsets[key], bytes(part.records or b""), part.high_watermark, make)
+    for key, part in fetched_partitions(call, offsets, response, node_id):
+        if isinstance(part, KafkaError):
+            yield key, part
+        else:
+            yield key, _first(key, offsets[key], bytes(part.records or b""), part.high_watermark, make)
 
 
 def _first(
