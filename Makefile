@@ -22,6 +22,8 @@ SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 NOT_SLOW = $(if $(SKIP_SLOW),-m "not slow")
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
 NEED_DIST := packages installed
+# The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
+KERBEROS := $(shell command -v krb5-config > /dev/null && echo ,kerberos)
 FAILED := build/failed-tiers
 # Each tier remembers its failed tests in a folder of its own, since two tiers run at a time.
 REMEMBER = -o cache_dir=build/failed-tests/$*
@@ -29,18 +31,18 @@ REMEMBER = -o cache_dir=build/failed-tests/$*
 FOUR_PROCESSES := -n 4 --dist loadfile
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
-$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py)
+$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(READY): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(KERBEROS)]'
 	@touch $@
 
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
@@ -155,15 +157,22 @@ soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_at_least_once.py
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_produce_nothing_lost.py
 
+soak-lakes: $(READY)  ## sync and export to stores and tables under 20 blows each, two writers at once, Azure; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
+	$(PYTEST) -rP tests/soak_lakes
+
 replication: $(READY)  ## the sandbox's story of replicas in trouble on three real nodes; its steps race with Kafka's own clocks
 	$(PYTEST) tests/replication
+
+foreign: $(READY)  ## the suites of Go's clients on the sandbox and on Kafka (Go, Java 17 and Maven; minutes)
+	rm -f build/foreign.txt
+	$(PYTEST) tests/foreign
 
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs
 
 dist: dist/.built
 
-dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -path 'man/*' -o -path 'completions/*')
+dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -name '*.c' -o -path 'man/*' -o -path 'completions/*')
 	rm -rf dist
 	$(BIN)/python tools/build_packages.py --out dist
 	@touch $@
@@ -190,9 +199,9 @@ conformance: $(READY)  ## bytes and outcomes against the Java client and others
 bench: $(READY) $(PEERS)  ## measurements, each with what it compares to
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
-bench-cli: $(READY) $(PEERS)  ## whole commands next to kcat, franz-go, confluent-kafka, aiokafka and Java; writes docs/performance.md
+bench-cli: $(READY) $(PEERS)  ## whole commands next to kcat, franz-go, confluent-kafka, aiokafka and Java; writes docs/performance.md; options by BENCH_CLI='...'
 	@command -v kcat > /dev/null || apt-get install --yes --quiet kcat
-	PYTHONPATH=. $(BIN)/python benchmarks/bench_cli.py --write-page
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_cli.py --write-page $(BENCH_CLI)
 
 bench-lateness: $(READY)  ## how late whole commands end after their timeouts, on a cluster that answers nothing
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_lateness.py

@@ -1,4 +1,4 @@
-"""Builds the one compiled package, kctl/client/records/_hot, with mypyc.
+"""Builds the one compiled package, kctl/client/records/_hot, with mypyc and, for one module, from C.
 
 The extension is optional: without a C compiler or mypy, or with KCTL_PURE=1, the same sources run as plain Python.
 Everything else about the distribution is in pyproject.toml.
@@ -9,10 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 HOT = "kctl/client/records/_hot"
-MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "murmur2", "rows", "builder")
+MODULES = (
+    "varint",
+    "record",
+    "bulk",
+    "cursor",
+    "conditions",
+    "exits",
+    "columns",
+    "murmur2",
+    "rows",
+    "send_future",
+    "builder",
+)
+IN_C = ("bulk",)
+"""Those that are written in C too, where mypyc cannot say what is to be done."""
 
 
 def hot_extensions() -> list[Any]:
@@ -27,7 +41,7 @@ def hot_extensions() -> list[Any]:
     try:
         extensions = mypycify(
             # The dependencies are not there when a package is built in an environment of its own.
-            ["--ignore-missing-imports", *(str(Path(HOT, f"{name}.py")) for name in MODULES)],
+            ["--ignore-missing-imports", *(str(Path(HOT, f"{name}.py")) for name in MODULES if name not in IN_C)],
             opt_level="3",
             debug_level="0",
             group_name=f"{HOT.replace('/', '.')}.native",
@@ -35,11 +49,14 @@ def hot_extensions() -> list[Any]:
     except SystemExit:
         sys.stderr.write("mypyc cannot compile the record codec (see above): it runs as plain Python\n")
         return []
+    for name in IN_C:
+        extensions.append(Extension(f"{HOT.replace('/', '.')}.{name}", [f"{HOT}/{name}.c"]))
     for extension in extensions:
         extension.optional = True
         if sys.platform != "win32":
-            # Lets the C compiler inline one hot function into the other: nobody replaces them at load time.
-            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden"]
+            # Lets the C compiler inline one hot function into the other: none is replaced at load time. Information
+            # for debuggers would have the folder of the build in it, so that no two builds were the same.
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden", "-g0"]
     return list(extensions)
 
 

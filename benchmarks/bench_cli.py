@@ -1,6 +1,6 @@
 """Whole commands beside those of others, on real brokers that are started for it: `make bench-cli`.
 
-    python benchmarks/bench_cli.py [--quick] [--records N] [--rounds N] [--only TEXT] [--json FILE] [--write-page]
+    python benchmarks/bench_cli.py [--quick] [--records N] [--rounds N] [--only TEXT]... [--json FILE] [--write-page]
 
 kctl, kcat, a program on franz-go, Kafka's own tools, and programs on confluent-kafka and aiokafka move the same
 records, one process after the other, each second round in the other order. Before the rounds each command runs once;
@@ -114,7 +114,7 @@ def measure_rows(setting: Setting, rows: list[Row], args: argparse.Namespace) ->
     """Measure each row and say at once what came out."""
     results = []
     for row in rows:
-        if args.only not in row.name:
+        if args.only and not any(text in row.name for text in args.only):
             continue
         results.append(result := measure_row(setting, row, args.rounds))
         of = cli_tables.MEASURES[row.measure]
@@ -176,7 +176,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=int, help="of 100 bytes; a third as many of 1 kB")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--topics", type=int)
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--only", action="append", help="rows whose name has this in it; may be repeated")
     parser.add_argument("--json", type=Path, default=Path("build/bench_cli.json"))
     parser.add_argument("--write-page", action="store_true", help="put the table into docs/performance.md")
     args = parser.parse_args()

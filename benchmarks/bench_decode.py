@@ -62,6 +62,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         record(*HEAD, {"name": "one", "type": WIDE}, {"name": "other", "type": ["null", "int", "string", "B"]}),
         {"id": "4711-0815", "at": AT, "one": ("A", {"x": 7}), "other": "text"},
     ),
+    "four unions": (
+        record(*({"name": name, "type": WIDE if name == "a" else [*WIDE[:4], "A", "B"]} for name in "abcd")),
+        {"a": 1, "b": "text", "c": 1.5, "d": 2},
+    ),
+    "with bytes": (
+        record(*({"name": name, "type": ["null", "int", "string", "bytes"]} for name in "abcd")),
+        {"a": b"a", "b": b"b", "c": b"x", "d": 5},
+    ),
 }
 
 

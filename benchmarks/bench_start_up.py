@@ -59,7 +59,7 @@ def first_frame_ms(address: str) -> float:
     command = [*KCTL, "probe", "-b", address]
     started = time.perf_counter()
     with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**with_bytecode(), "TERM": "xterm"}
     ) as one:
         shown = b""
         while FRAME_END not in shown:

@@ -1,9 +1,12 @@
 """What all tests share: the fixtures of the real brokers, no property test judged by the clock, and Ctrl-C as it is.
 
+What was collected lives until the end: the garbage collector does not look through thousands of tests again and again.
+
 A shell starts what runs in its background with SIGINT ignored, and every process that tests start would inherit that.
 The same holds for the options with which the Makefile runs failed tests again.
 """
 
+import gc
 import os
 import signal
 
@@ -18,3 +21,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop("PYTEST_ADDOPTS", None)
 
 pytest_plugins = ["tests.support.kafka.plugin"]
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -51,7 +51,7 @@ def faults() -> str:
         NOTE,
         "",
         "What goes wrong, and what kctl prints: `#` stands for a number, `...` for anything. Codes are those of "
-        "[exit-codes.md](exit-codes.md); 0 is a fault that ends no call. `kctl explain fault N` prints one.",
+        "[exit codes](exit-codes.md); 0 is a fault that ends no call. `kctl explain fault N` prints one.",
     ]
     for fault in FAULTS.values():
         lines += ["", f'## <a id="fault-{fault.number}"></a>{fault.number}. {fault.title}', fault.causes, ""]
@@ -123,7 +123,7 @@ def findings() -> str:
         "# Findings",
         "<!-- Written by tools/write_reference.py from kctl/why/table.py; edit that. -->",
         "",
-        "What `kctl why` and `kctl doctor` look for ([why.md](why.md)). The ids are stable. Words in capitals are "
+        "What `kctl why` and `kctl doctor` look for ([why](why.md)). The ids are stable. Words in capitals are "
         "names and numbers. `kctl explain ID` prints one.",
         "",
         "| finding | severity | about | looks | what |",

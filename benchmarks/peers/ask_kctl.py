@@ -62,9 +62,9 @@ def connect(options: Options) -> Attempt:
         client.set_nodes(bootstrap_nodes(config))
         started_ns = time.perf_counter_ns()
         client.ready(-1)
-        while not expired and client.node_error(-1) is None:
+        while not expired and client.status.node_error(-1) is None:
             client.poll(LONG_MS)
-        error = client.node_error(-1)
+        error = client.status.node_error(-1)
         ended_ns, text = expired[0] if expired else (time.perf_counter_ns(), str(error))
         client.close()
         return Ended(text, (ended_ns - started_ns) // 1000)

@@ -84,7 +84,7 @@ def api(
 ) -> int:
     """Send one request of any API of Kafka and print the response, both as JSON.
 
-    Fields have Kafka's names; bytes are base64. A field that is left out has Kafka's default, timeoutMs what is left
+    Fields have Kafka's names; bytes are base64. A field that is left out has Kafka's default, timeoutMs the time left
     of --api-timeout. The request is sent once.
     """
     if name is None:
@@ -117,16 +117,18 @@ def _list(common: Common) -> int:
     return ExitCode.OK
 
 
+def _read_stdin(common: Common) -> str:
+    data = common.environment.stdin.read(MAX_INPUT_BYTES + 1)
+    if len(data) > MAX_INPUT_BYTES:
+        raise click.UsageError(f"The request on stdin is longer than {MAX_INPUT_BYTES >> 20} MiB.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as e:
+        raise click.UsageError(f"The request on stdin is not UTF-8 at byte {e.start}.") from None
+
+
 def _fields(common: Common, request: str | None) -> dict[str, object]:
-    text = "{}" if request is None else request
-    if text == "-":
-        data = common.environment.stdin.read(MAX_INPUT_BYTES + 1)
-        if len(data) > MAX_INPUT_BYTES:
-            raise click.UsageError(f"The request on stdin is longer than {MAX_INPUT_BYTES >> 20} MiB.")
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as e:
-            raise click.UsageError(f"The request on stdin is not UTF-8 at byte {e.start}.") from None
+    text = _read_stdin(common) if request == "-" else "{}" if request is None else request
     try:
         fields = json.loads(text)
     except RecursionError:

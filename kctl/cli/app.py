@@ -46,14 +46,14 @@ COMMANDS = {
     "configs": Entry("kctl.cli.configs", "Show and change configs of topics, brokers and groups."),
     "acls": Entry("kctl.cli.acls.command", "List, create and delete ACLs, and check what they allow."),
     "users": Entry("kctl.cli.users", "List, create, change and delete users that log in by SCRAM."),
-    "quotas": Entry("kctl.cli.quotas", "Limit what clients produce, fetch and ask for, and show which limit applies."),
+    "quotas": Entry(
+        "kctl.cli.quotas", "Limit how fast clients produce, fetch and send requests, and show which limit applies."
+    ),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),
     "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),
     "doctor": Entry("kctl.cli.why.doctor", "Look for everything that `kctl why` finds, in the whole cluster."),
-    "apply": Entry(
-        "kctl.cli.apply.command", "Create and change topics and ACLs until they are as a file declares them."
-    ),
+    "apply": Entry("kctl.cli.apply.command", "Create and change topics and ACLs to match a file."),
     "partitions": Entry("kctl.cli.partitions.command", "Move partitions between brokers and elect their leaders."),
     "wait": Entry("kctl.cli.wait", "Wait for topics, brokers or a group."),
     "schemas": Entry("kctl.cli.schemas", "List, show, check, register and delete schemas of a registry."),

@@ -37,7 +37,7 @@ def disks(
         bool, typer.Option("--replicas", help="Show the size of each replica instead, the largest first.")
     ] = False,
 ) -> int:
-    """Show the log directories of brokers: free space, what replicas take, and the largest one.
+    """Show the log directories of brokers: free space, space used by replicas, and the largest replica.
 
     Without an ID, those of all brokers.
     """

@@ -4,16 +4,22 @@ One rule: what destroys records, access or positions shows first and needs --exe
 other change is made at once and has --dry-run. Shown by tests/unit/cli/test_changes.py and tests/cli/test_configs.py.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
-from kctl.cli.options import Common
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.options import Common, Output
 from kctl.client.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin
+
+T = TypeVar("T")
 
 LONGEST_ANSWER_BYTES = 1024
 
@@ -22,7 +28,7 @@ ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be
 """Of what the other side cannot check without doing it."""
 Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 Yes = Annotated[bool, typer.Option("--yes", help="The same as --execute.")]
-YesUnneeded = Annotated[bool, typer.Option("--yes", help="Accepted as elsewhere; the change is made without it.")]
+YesUnneeded = Annotated[bool, typer.Option("--yes", help="Not needed here: the change is made without asking.")]
 
 
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
@@ -48,7 +54,44 @@ def is_confirmed(common: Common, facts: Sequence[str], question: str) -> bool:
     environment.stderr.write(f"{question} [y/N] ")
     environment.stderr.flush()
     answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
+    if not answer.endswith(b"\n"):  # Ctrl-D: what follows begins on a line of its own
+        environment.stderr.write("\n")
     return answer.strip().lower() in (b"y", b"yes")
+
+
+def after_yes(common: Common, admin: "Admin", facts: Sequence[str], question: str, change: Callable[[], T]) -> T | None:
+    """Ask on a terminal, and make the change after a yes, with a new timeout: the answer took its time."""
+    if not is_confirmed(common, facts, question):
+        return None
+    with admin.within():
+        return change()
+
+
+def result_word(key: object, failed: Container[object] | None, done: str) -> str:
+    """Return what became of one item, such as "deleted"; `failed` is None in a dry run."""
+    if failed is None:
+        return f"would be {done}"
+    return "failed" if key in failed else done
+
+
+def end_change(
+    common: Common,
+    output: Output,
+    listing: Listing,
+    failed: Mapping[T, KafkaError] | None,
+    would: str,
+) -> int:
+    """Write one row for each item of a change; report what failed, or what was not done, and return the exit code.
+
+    Args:
+        failed: None in a dry run.
+        would: what a dry run would have done.
+    """
+    write_listing(common.environment, output, listing)
+    if failed is None:
+        say_dry_run(common, would)
+        return ExitCode.OK
+    return report_failures(common, len(failed) < len(listing.rows), failed.values())
 
 
 def say_dry_run(common: Common, what: str) -> None:

@@ -3,11 +3,16 @@
 Shown by tests/cli/test_cluster.py.
 """
 
+from typing import TYPE_CHECKING
+
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, with_common
+
+if TYPE_CHECKING:
+    from kctl.client.admin import QuorumReplica
 
 BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller")
 QUORUM_COLUMNS = ("node", "role", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms")
@@ -62,35 +67,26 @@ def describe(common: Common) -> int:
 @app.command()
 @with_common(*SHAPES)
 def quorum(common: Common) -> int:
-    """Show the controllers that vote, the brokers that copy their log, and how far each is behind."""
+    """Show the voting controllers, the brokers that copy their log, and how far each is behind."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         found = admin.describe_quorum()
-    rows: list[Row] = []
-    for each in found.replicas:
-        role = "leader" if each.node_id == found.leader_id else "voter" if each.is_voter else "observer"
-        rows.append(
-            {
-                "node": each.node_id,
-                "role": role,
-                "log_end_offset": each.log_end_offset,
-                "lag": None if each.lag < 0 else each.lag,
-                "last_fetch_ms": None if each.last_fetch_at_ms < 0 else each.last_fetch_at_ms,
-                "last_caught_up_ms": None if each.last_caught_up_at_ms < 0 else each.last_caught_up_at_ms,
-            }
-        )
-    facts: list[tuple[str, Value]] = [
-        ("leader", found.leader_id),
-        ("leader_epoch", found.leader_epoch),
-        ("high_watermark", found.high_watermark),
-    ]
-    extra = {
-        "leader_id": found.leader_id,
-        "leader_epoch": found.leader_epoch,
-        "high_watermark": found.high_watermark,
-    }
-    sections = [Section(facts, rows)]
+    rows = [_replica_row(each, is_leader=each.node_id == found.leader_id) for each in found.replicas]
+    state = {"leader_epoch": found.leader_epoch, "high_watermark": found.high_watermark}
+    extra = {"leader_id": found.leader_id, **state}
+    sections = [Section([("leader", found.leader_id), *state.items()], rows)]
     write_listing(common.environment, output, Listing("quorum", QUORUM_COLUMNS, rows, extra, sections=sections))
     return ExitCode.OK
+
+
+def _replica_row(replica: "QuorumReplica", *, is_leader: bool) -> Row:
+    return {
+        "node": replica.node_id,
+        "role": "leader" if is_leader else "voter" if replica.is_voter else "observer",
+        "log_end_offset": replica.log_end_offset,
+        "lag": None if replica.lag < 0 else replica.lag,
+        "last_fetch_ms": None if replica.last_fetch_at_ms < 0 else replica.last_fetch_at_ms,
+        "last_caught_up_ms": None if replica.last_caught_up_at_ms < 0 else replica.last_caught_up_at_ms,
+    }

@@ -6,6 +6,7 @@ commands take. Reading it imports every command. Shown by tests/unit/cli/test_co
 
 from collections.abc import Iterator
 from enum import Enum
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import typer
@@ -174,7 +175,7 @@ def _type(declared: Any) -> str:
     if declared.is_flag:
         return "flag"
     function = getattr(declared.type, "func", None)
-    if function is duration_ms:
+    if function is not None and unwrap(function) is duration_ms:
         return "duration"
     if isinstance(function, Words) or hasattr(declared.type, "choices"):
         return "choice"

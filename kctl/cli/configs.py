@@ -50,7 +50,7 @@ def show(
 ) -> int:
     """Show each property with its value, where that was set, and its default.
 
-    What brokers keep secret has no value.
+    Properties that brokers keep secret have no value.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.nearest_names import suggest_resources
@@ -81,7 +81,7 @@ def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: Y
 @app.command()
 @with_common(*SHAPES)
 def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
-    """Remove properties of one resource, so that the default is in force again."""
+    """Remove properties of one resource, so that the default applies again."""
     resources, keys = _resource(kind, rest)
     return change(common, dict.fromkeys(resources, _some(dict.fromkeys(keys))), dry_run=dry_run)
 

@@ -8,12 +8,30 @@ from typing import Protocol
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.client.wording import harmless_text
 
 FLUSH_BYTES = 64 * 1024
 
 
 class OutputClosed(Exception):
     """The reader of our stdout has left; there is nothing more to do or to print."""
+
+
+class StdoutFailed(CommandError):
+    """Stdout is closed or its disk is full.
+
+    Args: unwritten: the data that it did not take.
+    """
+
+    def __init__(self, reason: str, unwritten: bytes, hint: str = "") -> None:
+        super().__init__(ExitCode.USAGE, f"cannot write to stdout: {reason}", hint)
+        self._reason = reason
+        self._unwritten = unwritten
+
+    def with_result(self) -> "StdoutFailed":
+        """Return the same error with the data below it, for a command that has changed something."""
+        lines = harmless_text(self._unwritten.decode("utf-8", "replace")).splitlines()
+        return StdoutFailed(self._reason, self._unwritten, "\n  ".join(["the result was:", *lines]))
 
 
 class RawStream(Protocol):
@@ -36,7 +54,7 @@ class DataOut:
     def write(self, data: bytes) -> None:
         """Take `data`; written at once when enough has gathered.
 
-        Raises: OutputClosed, CommandError: as `flush`.
+        Raises: OutputClosed, StdoutFailed: as `flush`.
         """
         self._pending.append(data)
         self._pending_bytes += len(data)
@@ -47,12 +65,17 @@ class DataOut:
         """Take one line of text."""
         self.write(text.encode("utf-8", "surrogateescape") + b"\n")
 
+    def write_at_once(self, text: str) -> None:
+        """Write text to a terminal now; raises as `flush`."""
+        self.write(text.encode("utf-8", "replace"))
+        self.flush()
+
     def flush(self) -> None:
         """Write whatever has gathered.
 
         Raises:
             OutputClosed: the reader has left.
-            CommandError: the disk is full, for example.
+            StdoutFailed: the disk is full, for example.
         """
         if not self._pending:
             return
@@ -60,16 +83,19 @@ class DataOut:
         self._pending.clear()
         self._pending_bytes = 0
         try:
-            while data:
-                written = self._stream.write(data)
-                if written is None:  # somebody made the stream non-blocking, and it is full
-                    select.select([], [self._stream], [])
-                else:
-                    data = data[written:]
+            self._write_all(data)
         except BrokenPipeError:
             raise OutputClosed from None
         except OSError as e:
-            raise CommandError(ExitCode.USAGE, f"cannot write to stdout: {e.strerror or e}") from None
+            raise StdoutFailed(e.strerror or str(e), bytes(data)) from None
+
+    def _write_all(self, data: memoryview) -> None:
+        while data:
+            written = self._stream.write(data)
+            if written is None:  # somebody made the stream non-blocking, and it is full
+                select.select([], [self._stream], [])
+            else:
+                data = data[written:]
 
     def check_reader(self) -> None:
         """Notice without writing that the reader has left, so that an idle command ends too.

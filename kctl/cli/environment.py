@@ -125,6 +125,15 @@ class Environment(NamedTuple):
         return max(NARROWEST, columns or self.columns), max(LOWEST, rows or DEFAULT_ROWS)
 
     @property
+    def stderr_columns(self) -> int:
+        """How wide the terminal on stderr is now."""
+        try:
+            columns = os.get_terminal_size(self.stderr.fileno()).columns
+        except (OSError, ValueError):  # a stream in memory
+            columns = self.columns
+        return max(NARROWEST, columns or self.columns)
+
+    @property
     def table_width(self) -> int | None:
         """How wide a table may be: as the terminal; None where no terminal shows it."""
         return self.size()[0] if self.stdout_is_tty else None
@@ -140,10 +149,11 @@ class Environment(NamedTuple):
     def say(self, line: str, *, is_error: bool = False) -> None:
         """Write a line for people to stderr. Where that takes nothing, the command ends as it would have."""
         text = self.secrets.masked(line)
-        if self.colours_stderr:
-            from kctl.cli.view.notices import coloured_notice  # rich: wanted on a terminal
+        if self.stderr_is_tty:
+            from kctl.cli.view.notices import terminal_notice  # wanted on a terminal
 
-            text = coloured_notice(text, is_error=is_error)
+            colour = self.colours_stderr
+            text = terminal_notice(text, is_error=is_error, width=self.stderr_columns, colour=colour)
         with suppress(OSError):  # stderr has no reader any more
             self.stderr.write(text + "\n")
             self.stderr.flush()

@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl schemas show": (Example("The latest schema of a subject", "kctl schemas show orders-value", _SPARK),),
     "kctl schemas check": (
-        Example("Whether a subject takes a schema", "kctl schemas check orders-value order.avsc", _SPARK),
+        Example("Whether a subject accepts a schema", "kctl schemas check orders-value order.avsc", _SPARK),
     ),
     "kctl schemas register": (
         Example("The next version of a subject", "kctl schemas register orders-value order.avsc", _SPARK),
@@ -98,7 +98,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl why group": (
         Example("Why does the group not read?", "kctl why group billing --severity error"),
-        Example("Also what moves, by a second look", "kctl why group billing --watch 2s --severity error"),
+        Example("Also what changes, by checking twice", "kctl why group billing --watch 2s --severity error"),
         Example("As JSON lines", "kctl why group billing --severity error --output jsonl"),
     ),
     "kctl why topic": (Example("What is wrong with a topic", "kctl why topic orders"),),
@@ -127,14 +127,14 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Until its members have left", "kctl wait group billing --state Empty"),
     ),
     "kctl apply": (
-        Example("The topics that there are, as a file", "kctl apply --export > topics.yaml"),
+        Example("The existing topics, as a file", "kctl apply --export > topics.yaml"),
         Example("How the cluster differs from it", "kctl apply --export | kctl apply -f - --diff"),
         Example(
             "Change what differs", "kctl apply --export | sed s/'partitions: 2'/'partitions: 3'/ | kctl apply -f -"
         ),
     ),
     "kctl configs show": (
-        Example("What is set of a topic", "kctl configs show topic orders --changed"),
+        Example("Properties that are set on a topic", "kctl configs show topic orders --changed"),
         Example("A broker, as JSON", "kctl configs show broker 1 --output json"),
     ),
     "kctl configs set": (
@@ -220,6 +220,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl groups delete-offsets": (
         Example("Delete offsets of one topic", "kctl groups delete-offsets billing --topic orders --execute"),
     ),
+    "kctl groups remove-members": (
+        Example(
+            "Remove a static member that is gone", "kctl groups remove-members workers --instance worker-2 --execute"
+        ),
+    ),
     "kctl profile list": (Example("All profiles", "kctl profile list"),),
     "kctl profile show": (
         Example("Settings of a profile, and where each comes from", "kctl profile show dev --origin"),
@@ -278,6 +283,15 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show what would be read", "kctl pipeline stats orders --dry-run"),
         Example("Count, and write a page", "kctl pipeline stats orders --html orders.html", _SPARK),
     ),
+    "kctl pipeline sync": (
+        Example("Show where it would begin", "kctl pipeline sync orders --to out --dry-run"),
+        Example("Copy the records that exist, and exit", "kctl pipeline sync orders --to out --available-now", _SPARK),
+        Example(
+            "Keep a table up to date, with progress as a consumer group",
+            "kctl pipeline sync t --to delta:out --checkpoint state --group t-lake",
+            _SPARK,
+        ),
+    ),
     "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
     "kctl completion bash": (Example("For this shell", "source <(kctl completion bash)"),),
     "kctl completion zsh": (Example("To a folder in $fpath", "kctl completion zsh > _kctl"),),
@@ -296,17 +310,17 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "Ids from 0, large records", "kctl sandbox up --node-ids-from 0 --config message.max.bytes=9000000", _SPARK
         ),
     ),
-    "kctl sandbox status": (Example("Brokers and faults of what runs", "kctl sandbox status", _SPARK),),
+    "kctl sandbox status": (Example("Brokers and faults of the running sandboxes", "kctl sandbox status", _SPARK),),
     "kctl sandbox tell": (
-        Example("Broker 1 stands still", "kctl sandbox tell start 1 freeze", _SPARK),
-        Example("No answer to a SYN, from any broker", "kctl sandbox tell start all blackhole", _SPARK),
-        Example("Nothing listens on the port", "kctl sandbox tell start 2 refuse", _SPARK),
-        Example("Connections are reset at once", "kctl sandbox tell start 2 reset", _SPARK),
-        Example("Reset when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
-        Example("Accepted, and never answered", "kctl sandbox tell start 2 silence", _SPARK),
-        Example("Carried out, the answers lost", "kctl sandbox tell start 2 drop-answers", _SPARK),
-        Example("Each answer half a second late", "kctl sandbox tell start all delay 500", _SPARK),
-        Example("The next 3 fetches fail", "kctl sandbox tell fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
-        Example("All faults off", "kctl sandbox tell heal", _SPARK),
+        Example("Freeze broker 1", "kctl sandbox tell start 1 freeze", _SPARK),
+        Example("Drop all packets to all brokers", "kctl sandbox tell start all blackhole", _SPARK),
+        Example("Refuse connections to broker 2", "kctl sandbox tell start 2 refuse", _SPARK),
+        Example("Reset connections at once", "kctl sandbox tell start 2 reset", _SPARK),
+        Example("Reset connections when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
+        Example("Accept connections and never respond", "kctl sandbox tell start 2 silence", _SPARK),
+        Example("Handle requests and drop the responses", "kctl sandbox tell start 2 drop-answers", _SPARK),
+        Example("Delay each response by half a second", "kctl sandbox tell start all delay 500", _SPARK),
+        Example("Fail the next 3 fetches", "kctl sandbox tell fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
+        Example("Clear all faults", "kctl sandbox tell heal", _SPARK),
     ),
 }

@@ -10,7 +10,7 @@ import typer
 from kctl.cli.commands import Commands
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations.page import WIDTH
+from kctl.cli.formats.columns import READABLE
 from kctl.cli.formats.listing import SHAPES, write_lines, write_listing
 from kctl.cli.options import Output, output_option
 
@@ -33,14 +33,14 @@ def explain(
     """Explain an exit code, an error, a timeout, a property, a finding of kctl why, or a line that kctl has printed.
 
     Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
-    group-stuck, "fault 7" or any words.
+    retention.ms, lag, group-stuck, "fault 7" or any words.
     """
     from kctl.cli.explanations.answer import listing_of, text_lines  # the whole catalogue: not wanted for --help
 
     environment: Environment = ctx.obj
     asked = " ".join(text or ())
     if output is None or output is Output.TABLE:
-        columns = environment.columns if environment.stdout_is_tty else WIDTH
+        columns = environment.columns if environment.stdout_is_tty else READABLE
         write_lines(environment, (line.rstrip() for line in text_lines(asked, is_list=list_, columns=columns)))
     else:
         write_listing(environment, output, listing_of(asked, is_list=list_))

@@ -106,6 +106,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.JobError: ExitCode.UNEXPECTED,
     job_errors.SparkMissingError: ExitCode.USAGE,
     job_errors.SparkSetUpError: ExitCode.USAGE,
+    job_errors.StreamSourceError: ExitCode.UNEXPECTED,
     job_errors.SparkFailedError: ExitCode.UNEXPECTED,
     job_errors.FolderError: ExitCode.USAGE,
     job_errors.ExportDataError: ExitCode.DATA,
@@ -118,6 +119,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.StoreDeniedError: ExitCode.NOT_AUTHORISED,
     job_errors.StoreMissingError: ExitCode.UNKNOWN_RESOURCE,
     job_errors.RecordDataError: ExitCode.DATA,
+    job_errors.FilterTimeoutError: ExitCode.API_TIMEOUT,
 }
 
 _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
@@ -199,10 +201,12 @@ MOST_NODES = 10
 
 BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows the topics; kctl topics create creates one",
+    "INVALID_TOPIC_EXCEPTION": "a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'; internal topics are read-only",
     "GROUP_ID_NOT_FOUND": "kctl groups list shows the groups",
     "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",
+    "MESSAGE_TOO_LARGE": "kctl configs set topic NAME max.message.bytes=BYTES raises the limit of a topic",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and which of them are offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
     "COORDINATOR_NOT_AVAILABLE": (
@@ -223,6 +227,8 @@ def exit_code(error: BaseException) -> ExitCode:
         return error.code
     if isinstance(error, errors.BrokerError):
         return broker_exit_code(error.name)
+    if isinstance(error, job_errors.StreamSourceError):
+        return broker_exit_code(error.broker_name) if error.broker_name else class_exit_code(error.kind)
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
         blocked_by = exit_code(error.cause)
         return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
@@ -253,36 +259,48 @@ def explain(error: BaseException) -> Failure:
         hint = "ulimit -n shows how many files and connections this process may open"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
-    if isinstance(error, PARSER_ERRORS):
-        message = _sentence(error)
-    elif isinstance(error, errors.KafkaTimeoutError):
-        message = error.summary
-    elif isinstance(error, errors.KafkaError | CommandError):
-        message = str(error)
-    else:
-        message = f"unexpected error, which is a bug: {type(error).__name__}: {error}"
     details = tuple(harmless_text(line) for line in _details(error))
-    return Failure(code, harmless_text(message), _hint(error, code), details)
+    return Failure(code, harmless_text(_message(error)), _hint(error, code), details)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, PARSER_ERRORS):
+        return _sentence(error)
+    if isinstance(error, errors.KafkaTimeoutError):
+        return error.summary
+    if isinstance(error, errors.KafkaError | CommandError):
+        return str(error)
+    return f"unexpected error, which is a bug: {type(error).__name__}: {error}"
 
 
 def _sentence(error: Any) -> str:
     """Return what is wrong with a command line; of an unknown command or option, what was meant."""
     ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
+    if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):
+        return _no_such_command(unknown[1], ctx)
+    if ctx is not None and hasattr(error, "possibilities"):
+        return _no_such_option(error.option_name, ctx)
+    return _plain_number(str(error.format_message()))
+
+
+def _no_such_command(name: str, ctx: Any) -> str:
     from kctl.cli.suggestions import Unknown, did_you_mean  # wanted only for mistakes
 
-    if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):
-        names = ctx.command.list_commands(ctx)
-        meant = did_you_mean(Unknown.COMMAND, unknown[1], names)
-        rest = f"There are: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
-        return f"No such command '{unknown[1]}'. {rest}"
-    if ctx is not None and hasattr(error, "possibilities"):
-        known = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
-        command = " ".join(ctx.command_path.split()[1:3])
-        meant = did_you_mean(Unknown.OPTION, error.option_name, known, command)
-        rest = "" if meant is None else f" Did you mean '{meant}'?"
-        return f"No such option '{error.option_name}'.{rest}"
-    return _plain_number(str(error.format_message()))
+    names = ctx.command.list_commands(ctx)
+    meant = did_you_mean(Unknown.COMMAND, name, names, ctx.command_path.partition(" ")[2])
+    rest = f"There are: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
+    return f"No such command '{name}'. {rest}"
+
+
+def _no_such_option(name: str, ctx: Any) -> str:
+    from kctl.cli.suggestions import Unknown, did_you_mean  # as above
+
+    known = [option for each in ctx.command.get_params(ctx) for option in (*each.opts, *each.secondary_opts)]
+    command = " ".join(ctx.command_path.split()[1:3])
+    meant = did_you_mean(Unknown.OPTION, name, known, command)
+    rest = "" if meant is None else f" Did you mean '{meant}'?"
+    return f"No such option '{name}'.{rest}"
 
 
 def _plain_number(sentence: str) -> str:
@@ -305,7 +323,8 @@ def _details(error: BaseException) -> list[str]:
         return []
     account = error.account
     lines = [f"{error.limit}={error.timeout_ms}: {account}"] if str(account) else []
-    others = [str(each) for each in account.node_errors if str(each) != str(error.cause)]
+    causes = (str(error.cause), "" if error.cause is None else str(error.cause.__cause__))
+    others = [str(each) for each in account.node_errors if str(each) not in causes]
     more = [f"and {len(others) - MOST_NODES} more nodes"] if len(others) > MOST_NODES else []
     return [*lines, *(f"also {other}" for other in others[:MOST_NODES]), *more]
 

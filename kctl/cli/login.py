@@ -19,7 +19,7 @@ USERNAME, PASSWORD = "sasl.username", "sasl.password"
 OTHER_NAMES = {"sasl.mechanisms": MECHANISM}
 """Names of librdkafka for properties that Kafka's clients have."""
 _LOGIN = (JAAS, USERNAME, PASSWORD, "ssl.key.password")
-_LOGIN_PREFIXES = ("sasl.oauthbearer.", "ssl.keystore.")
+_LOGIN_PREFIXES = ("sasl.oauthbearer.", "sasl.kerberos.", "ssl.keystore.")
 MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -32,7 +32,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def is_of_login(name: str) -> bool:
-    """Return whether a property is part of what logs in: user, password, token or client key."""
+    """Return whether a property is part of what logs in: user, password, token, keytab or client key."""
     return name in _LOGIN or name.startswith(_LOGIN_PREFIXES)
 
 

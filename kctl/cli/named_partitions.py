@@ -3,7 +3,7 @@
 Shown by tests/unit/cli/test_named_partitions.py, tests/cli/test_groups_offsets.py and test_transactions.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
@@ -25,17 +25,21 @@ def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, lis
     """
     found: dict[str, list[int] | None] = {}
     for text in texts:
-        topic, colon, numbers = text.partition(":")
-        if not topic or len(topic) > LONGEST_TOPIC_NAME:
-            raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint=where)
-        try:
-            partitions = parse_partitions([numbers]) if colon else None
-        except ValueError as e:
-            raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint=where) from None
+        topic, partitions = _parse_one(text, where)
         before = found.get(topic, [])
         is_all = partitions is None or before is None
         found[topic] = None if is_all else sorted({*(before or ()), *(partitions or ())})
     return found
+
+
+def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
+    topic, colon, numbers = text.partition(":")
+    if not topic or len(topic) > LONGEST_TOPIC_NAME:
+        raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint=where)
+    try:
+        return topic, parse_partitions([numbers]) if colon else None
+    except ValueError as e:
+        raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint=where) from None
 
 
 def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
@@ -49,12 +53,16 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
     found: dict[str, list[int]] = {}
     for topic, numbers in wanted.items():
         existing = sorted(described[topic].partitions)
-        missing = [number for number in numbers or () if number not in existing]
-        if missing:
-            raise CommandError(
-                ExitCode.UNKNOWN_RESOURCE,
-                f"topic {topic} has no partition {', '.join(map(str, missing[:_MOST_NAMED]))}",
-                f"it has {len(existing)}, numbered from 0",
-            )
+        refuse_missing(topic, [number for number in numbers or () if number not in existing], len(existing))
         found[topic] = existing if numbers is None else numbers
     return found
+
+
+def refuse_missing(topic: str, missing: Sequence[int], count: int) -> None:
+    """Raise CommandError where a topic of `count` partitions lacks some."""
+    if missing:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"topic {topic} has no partition {', '.join(map(str, missing[:_MOST_NAMED]))}",
+            f"it has {count}, numbered from 0",
+        )

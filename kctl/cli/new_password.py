@@ -40,17 +40,22 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
     else:
         where, text = "the password", _asked(common, user)
     common.environment.secrets.values = (*common.environment.secrets.values, text)
+    _check(where, text)
+    return text
+
+
+def _check(where: str, text: str) -> None:
+    """Raise ConfigError for what is no password."""
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
-        raise ConfigError(f"{where}: the password has more than one line: is it the right file?")
+        raise ConfigError(f"{where}: the password has more than one line; is this the right file?")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise ConfigError(f"{where}: the password is not UTF-8") from None
     if size > LONGEST_PASSWORD_BYTES:
         raise ConfigError(f"{where}: the password is longer than {LONGEST_PASSWORD_BYTES} bytes")
-    return text
 
 
 def _of_file(common: Common, file: str) -> str:
@@ -70,7 +75,7 @@ def _of_file(common: Common, file: str) -> str:
     if raw is None:
         limit = limit_text(timer.timeout_ms, "--api-timeout")
         what = f"timed out after {limit}: --password-file {one_line(file)} had no end"
-        raise CommandError(ExitCode.API_TIMEOUT, what, "a pipe has an end when who writes to it has closed it")
+        raise CommandError(ExitCode.API_TIMEOUT, what, "a pipe ends when its writer closes it")
     if len(raw) > LARGEST_SECRET_BYTES:
         raise ConfigError(f"--password-file: {one_line(file)} is larger than {LARGEST_SECRET_BYTES} bytes")
     try:
@@ -97,11 +102,11 @@ def _asked(common: Common, user: str) -> str:
     words = one_line(user).replace("{", "").replace("}", "")
     try:
         first = fetch(_KEY, f"${{prompt:New password of {words}}}", "", sources).value
-        second = fetch(_KEY, "${prompt:Once more}", "", sources).value
+        second = fetch(_KEY, "${prompt:Repeat the password}", "", sources).value
     except ConfigError:
         raise CommandError(
             ExitCode.USAGE,
-            f"no password of {words}: there is no terminal to ask on",
+            f"no password of {words}: no terminal to ask on",
             "--password-file FILE or --password-from SOURCE names it",
         ) from None
     if first != second:

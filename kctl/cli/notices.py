@@ -59,11 +59,12 @@ class Waits:
         self._lock = threading.Lock()
         self._progress_at_ms = now_ms
         """When a connection became ready or a response arrived last."""
-        self._was_ready = False
         self._attempts: dict[int, _Attempt] = {}
         self._errors: dict[str, KafkaError] = {}
         """The last error at each address that has not become ready since."""
         self._requests: dict[tuple[int, int], _Request] = {}
+        self._ready: dict[str, int] = {}
+        """The time of the first connection to each address."""
 
     def on_event(self, event: Event) -> None:
         """Learn from an event."""
@@ -77,7 +78,7 @@ class Waits:
             case Ready():
                 self._attempts.pop(event.target.attempt, None)
                 self._errors.pop(_place(event.target), None)
-                self._was_ready = True
+                self._ready.setdefault(_place(event.target), event.elapsed_ms)
                 self._progress_at_ms = event.at_ms
             case Failed() | Expired() | Lost():
                 self._drop(event.target)
@@ -112,7 +113,15 @@ class Waits:
         with self._lock:
             errors = self._errors.values()
             are_refusals = all(isinstance(each, ConnectionRefused | DnsError) for each in errors)
-            return bool(errors) and are_refusals and not self._was_ready and not self._requests
+            return bool(errors) and are_refusals and not self._ready and not self._requests
+
+    def connections(self) -> list[str]:
+        """Return which servers accepted the client and, once one did, which could not be used."""
+        with self._lock:
+            if not self._ready:
+                return []
+            failed = [f"{place} is not usable: {_brief(place, error)}" for place, error in self._errors.items()]
+            return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def _causes(self, now_ms: int) -> list[str]:
         if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
@@ -123,11 +132,15 @@ class Waits:
             if now_ms - each.sent_at_ms >= REPORT_AFTER_MS
         }
         for place, error in self._errors.items():
-            found.setdefault(place, _DETAILS.sub("", str(error).removeprefix(f"{place}: ")))
+            found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
             if now_ms - attempt.since_ms >= REPORT_AFTER_MS:
                 found.setdefault(_place(attempt.target), f"no progress in phase {attempt.phase.value} of connecting")
         return [f"{place}: {cause}" for place, cause in found.items()]
+
+
+def _brief(place: str, error: KafkaError) -> str:
+    return _DETAILS.sub("", str(error).removeprefix(f"{place}: "))
 
 
 def _place(target: Target) -> str:
@@ -141,15 +154,19 @@ class WaitNotices:
     Args:
         say: prints a line on stderr.
         limit: until when it is tried, such as "60s (--api-timeout)".
+        verbose: at the end, also name the servers that accepted the client and those that failed.
 
     Attributes: refused_limit: the same where all bootstrap servers refuse; empty where that makes no difference.
     """
 
-    def __init__(self, program: str, say: Callable[[str], None], clock: Clock, limit: str) -> None:
+    def __init__(
+        self, program: str, say: Callable[[str], None], clock: Clock, limit: str, *, verbose: bool = False
+    ) -> None:
         self.say = say
         self._program = program
         self._clock = clock
         self._limit = limit
+        self._verbose = verbose
         self.refused_limit = ""
         self._waits = Waits(clock.now_ms())
         self.on_event = self._waits.on_event
@@ -168,6 +185,9 @@ class WaitNotices:
 
     def stop(self) -> None:
         """Say nothing any more: the command says itself what it waits for, or has ended."""
+        if self._verbose and not self._is_stopping:
+            for line in self._waits.connections():
+                self.say(f"{self._program}: {line}")
         self._is_stopping = True
         if self._driver is not None:
             self._stop.notify()
@@ -196,7 +216,7 @@ class WaitNotices:
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
         limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit
-        self.say(f"{self._program}: waiting: {shown}{more}, retrying until {limit}")
+        self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {limit}")
 
 
 def limit_text(limit_ms: int, flag: str) -> str:

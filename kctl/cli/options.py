@@ -1,8 +1,7 @@
 """The options that every command shares, declared once, and what they come to.
 
-`@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that only some of the
-commands share are declared in one function, too, and `@with_options(...)` below it gives them to a command.
-Shown by tests/unit/cli/test_options.py.
+`@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that some commands
+share are declared in one function, too, which `@with_options(...)` takes. Shown by tests/unit/cli/test_options.py.
 """
 
 import inspect
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never, get_args
 import typer
 
 from kctl.cli import click
+from kctl.cli.data_out import StdoutFailed
 from kctl.cli.environment import Environment
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
@@ -88,13 +88,8 @@ class Shapes(Words):
 def output_option(*offered: Output) -> Any:
     """Return the option --output of a command that offers these shapes."""
     shapes = Shapes(offered)
-    return typer.Option(
-        "--output",
-        parser=shapes,
-        metavar=shapes.metavar,
-        hidden=not offered,
-        help="Shape of the data on stdout; --json is short for json, or jsonl of a stream.",
-    )
+    words = "Format of the data on stdout; --json means json, or jsonl for a stream."
+    return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
 
 
 def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
@@ -151,7 +146,7 @@ class Common(NamedTuple):
         """The settings of a command that ends by itself: it fails soon while all bootstrap servers refuse."""
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         given = settings.by_name[FAIL_FAST].text
-        if self.notices is not None and given.isdecimal():
+        if self.notices is not None and given.isdecimal() and int(given) < _api_timeout_ms(settings):
             from kctl.cli.notices import limit_text
 
             self.notices.refused_limit = limit_text(int(given), "--fail-fast")
@@ -206,7 +201,7 @@ def common(
             "--bootstrap",
             "-b",
             metavar="HOST:PORT",
-            help="First servers to ask, with commas or repeated; port 9092 where none is named; else "
+            help="Bootstrap servers, separated by commas or repeated; the default port is 9092. Else "
             "$KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers. Also --bootstrap-server and --brokers.",
         ),
     ] = None,
@@ -229,7 +224,7 @@ def common(
         typer.Option(
             "--fail-fast/--no-fail-fast",
             help="Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout. The "
-            "default is --fail-fast, but not for following or for produce from a pipe.",
+            "default is --fail-fast, except when following or producing from a pipe.",
         ),
     ] = None,
     security_protocol: Annotated[
@@ -242,12 +237,12 @@ def common(
     ] = None,
     command_config: Annotated[
         Path | None,
-        typer.Option("--command-config", metavar="FILE", help="A .properties file, as of Kafka's own tools."),
+        typer.Option("--command-config", metavar="FILE", help="A .properties file, as Kafka's own tools take it."),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", "-C", metavar="PROFILE", help="Profile to use; else $KCTL_PROFILE, else the current."
+            "--profile", "-C", metavar="PROFILE", help="Profile to use; else $KCTL_PROFILE, else the current profile."
         ),
     ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
@@ -304,7 +299,7 @@ def common(
         trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
         notices=None
         if quiet or trace or not (environment.stderr_is_tty or verbose)
-        else _notices(environment, settings),
+        else _notices(environment, settings, verbose=verbose),
     )
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
@@ -363,11 +358,11 @@ def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
     return Tracer(environment.say, environment.clock, environment.styled, limit_ms=_api_timeout_ms(settings))
 
 
-def _notices(environment: Environment, settings: Settings) -> "WaitNotices":
+def _notices(environment: Environment, settings: Settings, *, verbose: bool) -> "WaitNotices":
     from kctl.cli.notices import WaitNotices, limit_text
 
     limit = limit_text(_api_timeout_ms(settings), "--api-timeout")
-    return WaitNotices(environment.program, environment.say, environment.clock, limit)
+    return WaitNotices(environment.program, environment.say, environment.clock, limit, verbose=verbose)
 
 
 def _api_timeout_ms(settings: Settings) -> int:
@@ -446,6 +441,8 @@ def with_common(
             merged = common(**{name: given.pop(name) for name in shared}, fetches=does_fetch)
             try:
                 return command(merged, **given)
+            except StdoutFailed as failed:
+                raise (failed.with_result() if "yes" in given else failed) from None  # it changes something
             finally:
                 merged.finish_traces()
 
@@ -468,8 +465,7 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command options that are declared elsewhere, after its own and before the common ones.
 
-    Args: declarations: by a parameter of the command, the function whose parameters are options: what it returns for
-        those given is what the command gets. It says what is wrong with them before anything else is done.
+    Args: declarations: by a parameter of the command, the function whose parameters are options and which returns it.
     """
     taken = {name: inspect.signature(declared).parameters for name, declared in declarations.items()}
 

@@ -43,18 +43,18 @@ Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=f"{', '.join(K
 
 @app.callback()
 def quotas() -> None:
-    """Limit what clients produce, fetch and ask for, and show which limit applies."""
+    """Limit how fast clients produce, fetch and send requests, and show which limit applies."""
 
 
 def entity_options(
     user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="A user, without User:.")] = None,
-    user_default: Annotated[bool, typer.Option("--user-default", help="Users without a quota of their own.")] = False,
+    user_default: Annotated[bool, typer.Option("--user-default", help="All users without their own quota.")] = False,
     client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="A client id.")] = None,
     client_id_default: Annotated[
-        bool, typer.Option("--client-id-default", help="Client ids without a quota of their own.")
+        bool, typer.Option("--client-id-default", help="All client ids without their own quota.")
     ] = False,
     ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="An address of clients.")] = None,
-    ip_default: Annotated[bool, typer.Option("--ip-default", help="Addresses without a quota of their own.")] = False,
+    ip_default: Annotated[bool, typer.Option("--ip-default", help="All addresses without their own quota.")] = False,
 ) -> Names:
     """Return the names of the parts of an entity."""
     found: dict[str, str | None] = {}
@@ -68,7 +68,7 @@ def entity_options(
         if name is not None or is_default:
             found[kind] = name
     if "ip" in found and len(found) > 1:
-        raise click.UsageError("An address has quotas of its own: --ip cannot be combined with a user or client id.")
+        raise click.UsageError("--ip cannot be combined with a user or client id: an address has its own quotas.")
     return found
 
 
@@ -82,14 +82,12 @@ def list_(common: Common, names: Names) -> int:
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         found = admin.describe_client_quotas(list(names))
-    rows: list[Row] = []
-    for entity in sorted(found, key=_order):
-        parts = dict(entity.parts)
-        if all(parts.get(kind, "") == name for kind, name in names.items()):
-            rows += [
-                {**_entity_row(entity), "key": key, "quota": _number(value)}
-                for key, value in sorted(found[entity].items())
-            ]
+    rows: list[Row] = [
+        {**_entity_row(entity), "key": key, "quota": _number(value)}
+        for entity in sorted(found, key=_order)
+        if all(dict(entity.parts).get(kind, "") == name for kind, name in names.items())
+        for key, value in sorted(found[entity].items())
+    ]
     write_listing(common.environment, output, Listing("quotas", COLUMNS, rows))
     if not rows and output is Output.TABLE:
         common.say(f"{common.environment.program}: {'no quota matches' if names else 'no quota is set'}")
@@ -124,7 +122,7 @@ def unset(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - as above
 ) -> int:
-    """Remove quotas of one entity, so that those of a default apply, or none.
+    """Remove quotas of one entity, so that the default quotas apply, if there are any.
 
     The result of a quota that was not set is "not set".
     """
@@ -159,6 +157,13 @@ def describe(common: Common, names: Names) -> int:
     return ExitCode.OK
 
 
+def _result(value: float | None, *, was_set: bool, dry_run: bool) -> str:
+    if value is None and not was_set:
+        return "not set"
+    done = "unset" if value is None else "set"
+    return f"would be {done}" if dry_run else done
+
+
 def _change(common: Common, names: Names, values: Mapping[str, float | None], *, dry_run: bool) -> int:
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.client.admin import QuotaEntity
@@ -171,10 +176,7 @@ def _change(common: Common, names: Names, values: Mapping[str, float | None], *,
         results = admin.alter_client_quotas({entity: values}, validate_only=dry_run)
     rows: list[Row] = []
     for key, value in values.items():
-        done = "unset" if value is None else "set"
-        result = "failed" if entity in results.failed else f"would be {done}" if dry_run else done
-        if value is None and key not in before and result != "failed":
-            result = "not set"
+        result = "failed" if entity in results.failed else _result(value, was_set=key in before, dry_run=dry_run)
         quota = None if value is None else _number(value)
         rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
     write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))

@@ -38,7 +38,7 @@ def sandbox() -> None:
 @app.command()
 def up(
     ctx: typer.Context,
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, metavar="N", help="How many brokers.")] = 3,
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, metavar="N", help="Number of brokers.")] = 3,
     port: Annotated[
         int,
         typer.Option(
@@ -57,7 +57,7 @@ def up(
     replication_factor: Annotated[
         int,
         typer.Option(
-            "--replication-factor", "-r", min=1, max=MOST_NODES, metavar="N", help="Copies of each new partition."
+            "--replication-factor", "-r", min=1, max=MOST_NODES, metavar="N", help="Replication factor of new topics."
         ),
     ] = 1,
     num_partitions: Annotated[
@@ -84,15 +84,13 @@ def up(
             "--transaction-version", min=0, max=2, metavar="N", help="2: an epoch for each transaction (KIP-890)."
         ),
     ] = 2,
-    acls: Annotated[
-        bool, typer.Option("--acls", help="Let ACLs decide who may do what; without, everyone may do everything.")
-    ] = False,
+    acls: Annotated[bool, typer.Option("--acls", help="Enforce ACLs; without it, everyone may do everything.")] = False,
     super_users: Annotated[
         list[str] | None,
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Who may do everything without ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
+            help="Principal that needs no ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
         ),
     ] = None,
     sasl_users: Annotated[
@@ -110,17 +108,19 @@ def up(
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Take commands of `kctl sandbox tell` on a socket made here; else where it looks for one.",
+            help="Accept commands of `kctl sandbox tell` on this socket [default: where it looks for one].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
-    """Start the cluster and keep it until Ctrl-C; its records live in memory.
+    """Start the cluster and run it until Ctrl-C; its records are kept in memory.
 
     Once connections are accepted, its bootstrap servers are printed on stdout.
     """
     if port and port + nodes - 1 > HIGHEST_PORT:
-        raise click.BadParameter(f"{nodes} nodes from {port} on end above {HIGHEST_PORT}", param_hint="'--port'")
+        raise click.BadParameter(
+            f"{nodes} nodes from port {port} need ports above {HIGHEST_PORT}", param_hint="'--port'"
+        )
     from kctl.cli.sandbox_control import new_socket
     from kctl.cli.sandbox_security import ANONYMOUS, read_principal, read_security
     from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
@@ -138,11 +138,14 @@ def up(
         out.write_line(served.bootstrap)
         out.flush()
         if not quiet:
-            environment.say(f"kctl sandbox: {nodes} brokers are running; Ctrl-C stops them and deletes their data")
+            many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
+            one = "1 broker is running; Ctrl-C stops it and deletes its data"
+            environment.say(f"kctl sandbox: {one if nodes == 1 else many}")
 
     if replication_factor > nodes:
         raise click.BadParameter(
-            f"{replication_factor} replicas need as many nodes, not {nodes}", param_hint="'--replication-factor'"
+            f"{replication_factor} replicas need {replication_factor} nodes, not {nodes}",
+            param_hint="'--replication-factor'",
         )
     names = [text.partition("=")[0] for text in sasl_users or ()]
     settings = ClusterSettings(
@@ -174,7 +177,7 @@ def up(
         raise click.BadParameter(str(e), param_hint="'--topic'") from None
     except OSError as e:
         raise CommandError(
-            ExitCode.USAGE, f"cannot listen on {host}:{port}: {e.strerror or e}", "choose another --port, or 0 for any"
+            ExitCode.USAGE, e.strerror or f"cannot listen on {host}:{port}: {e}", "choose another --port, or 0 for any"
         ) from None
     return ExitCode.SIGINT if ended_by is Signals.SIGINT else ExitCode.SIGTERM
 
@@ -182,10 +185,12 @@ def up(
 @app.command()
 def tell(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to do, such as: start 2 freeze.")],
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command, such as: start 2 freeze.")],
     control: Annotated[
         Path | None,
-        typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`; else the one that runs."),
+        typer.Option(
+            "--control", metavar="PATH", help="The socket of `kctl sandbox up`; else that of the running sandbox."
+        ),
     ] = None,
 ) -> int:
     """Send a command to a running cluster: faults, leaders, coordinators. docs/sandbox.md lists them.
@@ -218,11 +223,13 @@ def status(
     ctx: typer.Context,
     control: Annotated[
         Path | None,
-        typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`; else all that run."),
+        typer.Option(
+            "--control", metavar="PATH", help="The socket of `kctl sandbox up`; else those of all running sandboxes."
+        ),
     ] = None,
     output: Annotated[str | None, output_option(*SHAPES)] = None,
 ) -> int:
-    """Show the sandboxes of this user that run: brokers, partitions that each leads, and faults."""
+    """Show the running sandboxes of this user: brokers, partitions that each leads, and faults."""
     from kctl.cli.formats.listing import write_listing
     from kctl.cli.sandbox_control import no_sandbox, read_status, status_listing
 

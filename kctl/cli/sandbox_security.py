@@ -5,11 +5,15 @@ Shown by tests/cli/test_sandbox_security.py.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kctl.cli import click
 from kctl.client.config import read_input
 from kctl.sandbox import ListenerSecurity
 from kctl.sandbox.identity import ANONYMOUS, SaslUsers
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 __all__ = ["ANONYMOUS", "read_principal", "read_security"]
 
@@ -18,22 +22,24 @@ LARGEST_BYTES = 1 << 20
 
 def read_security(users: Sequence[str], certificate: Path | None) -> ListenerSecurity:
     """Return the security of all listeners. Raises: click.BadParameter: a file is not what it should be."""
-    context = None
-    if certificate is not None:
-        import ssl  # 10 ms, for those who want TLS
-
-        from kctl.client.errors import ConfigError
-        from kctl.client.security import server_context
-
-        try:
-            context = server_context(_text(certificate, "'--tls-certificate'"))
-        except (ssl.SSLError, ConfigError, ValueError) as e:
-            raise click.BadParameter(
-                f"{certificate} is not a PEM file with a private key and its certificate: {e}",
-                param_hint="'--tls-certificate'",
-            ) from None
+    context = None if certificate is None else _tls(certificate)
     passwords = dict(map(_user, users))
     return ListenerSecurity(context, SaslUsers(passwords) if passwords else None)
+
+
+def _tls(certificate: Path) -> "SSLContext":
+    import ssl  # 10 ms, for those who want TLS
+
+    from kctl.client.errors import ConfigError
+    from kctl.client.security import server_context
+
+    try:
+        return server_context(_text(certificate, "'--tls-certificate'"))
+    except (ssl.SSLError, ConfigError, ValueError) as e:
+        raise click.BadParameter(
+            f"{certificate} is not a PEM file with a private key and its certificate: {e}",
+            param_hint="'--tls-certificate'",
+        ) from None
 
 
 def read_principal(text: str) -> str:

@@ -34,7 +34,7 @@ Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Name of the sub
 SchemaFile = Annotated[str, typer.Argument(metavar="FILE", help="The schema; - is stdin.")]
 Type = Annotated[
     str | None,
-    typer.Option("--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema (by the file's ending)."),
+    typer.Option("--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema (by the file's extension)."),
 ]
 References = Annotated[
     list[str] | None,
@@ -62,7 +62,7 @@ def list_(
         str, typer.Argument(metavar="[PREFIX]", help="Only subjects that begin with it.", show_default=False)
     ] = "",
     deleted: Annotated[
-        bool, typer.Option("--deleted", help="Also subjects that are deleted, not permanently.")
+        bool, typer.Option("--deleted", help="Include subjects that are deleted, but not permanently.")
     ] = False,
 ) -> int:
     """List the subjects of the registry, with their versions."""
@@ -112,10 +112,11 @@ def check(
     """Check whether a schema is compatible with a version of a subject. Exits with 24 where it is not."""
     output = common.choose_output(*SHAPES)
     schema = _schema(common, file, kind, references)
-    compatible, messages = _registry(common).check(subject, schema, _version(version))
+    wanted = _version(version)
+    compatible, messages = _registry(common).check(subject, schema, wanted)
     row: Row = {
         "subject": subject,
-        "version": version or LATEST,
+        "version": wanted if isinstance(wanted, int) else None,
         "compatible": compatible,
         "messages": "; ".join(messages) or None,
     }
@@ -154,7 +155,7 @@ def delete(
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Delete permanently what was deleted before; the ids are lost.")
+        bool, typer.Option("--permanent", help="Delete permanently what was already deleted; the ids are lost.")
     ] = False,
     execute: Execute = False,
     yes: Yes = False,
@@ -183,7 +184,8 @@ def delete(
 def config(
     common: Common,
     subject: Annotated[
-        str | None, typer.Argument(metavar="[SUBJECT]", help="Name of the subject; without, the registry's own level.")
+        str | None,
+        typer.Argument(metavar="[SUBJECT]", help="Name of the subject; without it, the level of the whole registry."),
     ] = None,
     level: Annotated[
         str | None,

@@ -52,6 +52,9 @@ KNOWN: dict[str, AnyProperty] = {
 """Every property of any kind of client, and of a schema registry, by each of its names."""
 
 _SOUNDS_SECRET = re.compile(r"passw|pasw|secret|token$|credential|user\.info|jaas|\bkey$|\bpem\b")
+_REGISTRY_URL = RegistryConfig.schema_registry_url.name
+"""A user alone in it may be a token."""
+_KEY = re.compile(r"[\w.-]{0,80}")
 
 
 def is_secret(name: str) -> bool:
@@ -263,11 +266,8 @@ def _property_of_variable(variable: str) -> str | None:
 def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for text in overrides:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not name or not equals:
-            raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {name[:80]!r}")
-        if is_secret(name) or has_password(value):
+        name, value = key_and_value(text)
+        if is_secret(name) or has_password(value) or (_kafka_name(name) == _REGISTRY_URL and "@" in value):
             variable = ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
             or_variable = f", into ${variable}," if _property_of_variable(variable) is not None else ""
             raise ConfigError(
@@ -277,3 +277,18 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
             )
         found[name] = Setting(value, "-X")
     return found
+
+
+def key_and_value(override: str) -> tuple[str, str]:
+    """Return the parts of what -X has.
+
+    Raises: ConfigError: not of the form key=value; it names the key alone, since what follows may be a secret.
+    """
+    key, equals, value = override.partition("=")
+    key = key.strip()
+    if key and equals:
+        return key, value
+    shown = _KEY.match(key)
+    assert shown is not None
+    more = "..." if shown[0] != key else ""
+    raise ConfigError(f"-X takes key=value, such as -X client.id=me, not '{shown[0]}{more}'")

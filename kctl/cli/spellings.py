@@ -13,12 +13,19 @@ ALIASES = {
     "acl": "acls",
     "user": "users",
     "quota": "quotas",
+    "schema": "schemas",
+    "transaction": "transactions",
+    "partition": "partitions",
+    "broker": "brokers",
 }
 """Other names of commands."""
 SUBCOMMAND_ALIASES = {"ls": "list"}
-GROUPS = ("topics", "groups", "acls", "users", "quotas", "schemas", "profile", "bench", "pipeline", "why")
+GROUPS = (
+    "topics", "groups", "acls", "users", "quotas", "schemas", "profile", "bench", "pipeline", "why", "transactions",
+    "configs", "cluster", "brokers", "partitions", "wait", "sandbox",
+)  # fmt: skip
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
-PRINTING = (*GROUPS, "api", "consume", "doctor", "explain", "probe")
+PRINTING = (*GROUPS, "api", "consume", "apply", "doctor", "explain", "probe")
 """Commands with `--output`."""
 TWO_LOOKS = ("why", "doctor")
 OF_AUTO = ("--decode", "--encode")
@@ -38,14 +45,14 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
     if name == "version":
         return ["--version"]
     rest = _without_cluster_name(rest) if name == "acls" else rest
-    rest = _with_interval(name, _with_forms(_with_json(name, rest)))
+    rest = _with_interval(name, _with_forms(_with_json(name, [*shared, *rest])))
     if name not in GROUPS:
-        return [name, *shared, *rest]
+        return [name, *rest]
     more, behind = _take_shared(rest)
     if not behind or behind[0].startswith("-"):
-        return [name, *rest] if not shared else [name, *shared, *rest]
+        return [name, *behind]
     subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
-    return [name, subcommand, *shared, *more, *behind[1:]]
+    return [name, subcommand, *more, *behind[1:]]
 
 
 def _without_cluster_name(words: Sequence[str]) -> list[str]:
@@ -95,7 +102,8 @@ def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     at = 0
     while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in _OF_ROOT:
         words = _words_of_shared(arguments[at])
-        if words == 0:
+        following = arguments[at + 1] if at + 1 < len(arguments) else ""
+        if words == 0 or (arguments[at] == "-C" and following.startswith("-")):  # no profile: kcat's -C
             break
         at += words
     return list(arguments[:at]), list(arguments[at:])
@@ -105,7 +113,7 @@ def _words_of_shared(argument: str) -> int:
     """Return how many words a shared option is, with its value; 0 for what is no shared option."""
     from kctl.cli.options import shared_option_names  # 10 ms of import, wanted where an option comes first
 
-    takes_value = shared_option_names()
+    takes_value = {**shared_option_names(), "--json": False}
     name, equals, _ = argument.partition("=")
     if name in takes_value and not (equals and not takes_value[name]):
         return 2 if takes_value[name] and not equals else 1

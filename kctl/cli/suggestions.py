@@ -33,13 +33,24 @@ VARIABLES = dict.fromkeys(
 COMMANDS = {
     "list": "topics list", "ls": "topics list", "describe": "topics describe", "create": "topics create",
     "delete": "topics delete", "get": "topics list", "lag": "groups lag", "consumer-groups": "groups",
-    "cluster": "probe", "info": "probe", "brokers": "probe", "metadata": "probe", "config": "profile",
+    "cluster": "probe", "info": "probe", "brokers": "probe", "metadata": "probe", "config": "configs",
     "context": "profile", "use": "profile use", "tail": "consume", "cat": "consume", "read": "consume",
     "send": "produce", "write": "produce", "perf": "bench", "start": "sandbox up", "up": "sandbox up",
     "rm": "delete", "remove": "delete", "show": "describe", "seek": "reset-offsets", "alter": "reset-offsets",
-    "reset": "reset-offsets", "add": "create", "new": "create",
+    "reset": "reset-offsets", "add": "create", "new": "create", "nodes": "cluster describe", "ping": "probe",
+    "status": "doctor", "health": "doctor", "check": "doctor", "diagnose": "doctor", "login": "profile create",
+    "contexts": "profile list", "offsets": "topics offsets", "trim": "topics trim", "members": "groups members",
+    "reset-offsets": "groups reset-offsets", "export": "pipeline export", "import": "pipeline import",
+    "mirror": "pipeline mirror", "replay": "pipeline replay", "verify": "pipeline verify", "sync": "pipeline sync",
+    "stats": "pipeline stats", "elect": "partitions elect", "reassign": "partitions move", "quorum": "cluster quorum",
+    "disks": "brokers disks", "registry": "schemas", "subjects": "schemas list", "txn": "transactions",
+    "brokers list": "cluster describe", "brokers describe": "cluster describe", "brokers ls": "cluster describe",
+    "cluster info": "cluster describe", "cluster list": "cluster describe", "cluster health": "doctor",
+    "configs list": "configs show", "configs describe": "configs show", "configs get": "configs show",
+    "configs alter": "configs set", "topics consume": "consume", "topics produce": "produce",
+    "topics config": "topics alter", "groups offsets": "groups lag", "config use-context": "profile use",
 }  # fmt: skip
-"""Commands of other tools."""
+"""Commands of other tools; with the command before them where they are subcommands."""
 
 _LIMIT, _TOPIC, _JSONL = "-n N", "TOPIC without an option", "--output jsonl"
 OPTIONS: dict[str, dict[str, str]] = {
@@ -56,6 +67,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--value": "the value on stdin", "--json": "-i jsonl", "-J": "-i jsonl",
         "-l": "FILE: each line is a record", "--separator": "-K TEXT", "--property": "-K TEXT",
         "--required-acks": "--acks N", "--request-required-acks": "--acks N", "-T": "tee in front of kctl",
+        "--transactional-id": "--txn-id ID",
     },
     "topics": {
         "--topic": _TOPIC, "-t": _TOPIC, "--list": "topics list", "--describe": "topics describe TOPIC",
@@ -120,6 +132,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--consumer-config": "--command-config FILE", "--producer-config": "--command-config FILE",
         "--consumer-property": "-X KEY=VALUE", "--producer-property": "-X KEY=VALUE", "--set": "-X KEY=VALUE",
         "--context": "-C PROFILE", "--cluster": "-C PROFILE", "--timeout": "--api-timeout DURATION",
+        "-o": "--output FORMAT", "-f": "--output FORMAT", "--format": "--output FORMAT",
         "-L": "kctl probe, kctl topics list",
         "-P": "kctl produce TOPIC", "-G": "kctl consume -g GROUP TOPIC", "-Q": "kctl consume TOPIC -o @TIME -n 1",
         "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
@@ -145,7 +158,11 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
         known: the names that would be right in its place.
         command: the command that it was written for, with the subcommand.
     """
-    meant = _elsewhere(kind, command).get(name)
+    elsewhere = _elsewhere(kind, command)
+    meant = elsewhere.get(f"{command} {name}") if kind is Unknown.COMMAND else None
+    if meant is not None:
+        return meant
+    meant = elsewhere.get(name)
     known = list(known)
     if meant is not None and (kind is not Unknown.COMMAND or not known or meant.split()[0] in known):
         return meant

@@ -101,7 +101,7 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
     code = report_failures(common, has_done, list(failed.values()))
     if failed and has_done and not dry_run:
         for name, part in failed:
-            common.say(f"hint: {wanted.command(name, part)} makes the change that failed")
+            common.say(f"hint: {wanted.command(name, part)} retries the change that failed")
     return code
 
 

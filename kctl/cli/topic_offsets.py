@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import admin_of, open_admin
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import after_yes, report_failures, result_word, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -50,16 +50,7 @@ def show_offsets(common: Common, output: Output, name: str, at: str | None) -> i
         if spec is None:
             return _show_ends(common, output, admin, partitions)
         results = admin.list_offsets(dict.fromkeys(partitions, spec))
-    rows: list[Row] = [
-        {
-            "topic": tp.topic,
-            "partition": tp.partition,
-            "offset": None if found.offset < 0 else found.offset,
-            "timestamp_ms": None if found.timestamp_ms < 0 else found.timestamp_ms,
-            "leader_epoch": None if found.leader_epoch < 0 else found.leader_epoch,
-        }
-        for tp, found in sorted(results.done.items())
-    ]
+    rows = [_at_row(tp, found) for tp, found in sorted(results.done.items())]
     write_listing(common.environment, output, Listing("partitions", AT_COLUMNS, rows))
     return report_failures(common, results.done, list(results.failed.values()))
 
@@ -78,6 +69,16 @@ def _show_ends(common: Common, output: Output, admin: Admin, partitions: list[To
     return report_failures(common, rows, list(failed.values()))
 
 
+def _at_row(tp: TopicPartition, found: OffsetAndTimestamp) -> Row:
+    return {
+        "topic": tp.topic,
+        "partition": tp.partition,
+        "offset": None if found.offset < 0 else found.offset,
+        "timestamp_ms": None if found.timestamp_ms < 0 else found.timestamp_ms,
+        "leader_epoch": None if found.leader_epoch < 0 else found.leader_epoch,
+    }
+
+
 def trim_topic(common: Common, output: Output, name: str, before: str, *, execute: bool) -> int:
     """Show which records would be deleted, and delete them if that was asked for or is confirmed."""
     position = _position(common, before)
@@ -86,39 +87,42 @@ def trim_topic(common: Common, output: Output, name: str, before: str, *, execut
             trims = _trims(admin, _partitions(admin, name), position)
             wanted = {tp: trim.before for tp, trim in trims.items() if trim.records > 0}
             results = admin.delete_records(wanted) if execute and wanted else None
-        if results is None and wanted and not execute and _is_confirmed(common, trims):
-            results = admin.delete_records(wanted)  # with a new timeout: the answer took its time
-    failed = {} if results is None else results.failed
-    rows: list[Row] = []
-    for tp, trim in trims.items():
-        result = "would be deleted" if results is None else "failed" if tp in failed else "deleted"
-        rows.append(
-            {
-                "topic": tp.topic,
-                "partition": tp.partition,
-                "start": trim.start,
-                "end": trim.end,
-                "before": trim.before,
-                "records": trim.records,
-                "result": result if tp in wanted else "nothing to delete",
-            }
-        )
+        if results is None and wanted and not execute:
+            results = after_yes(
+                common, admin, _facts(trims), "Delete these records?", lambda: admin.delete_records(wanted)
+            )
+    failed = None if results is None else results.failed
+    rows = [
+        _trim_row(tp, trim, result_word(tp, failed, "deleted") if tp in wanted else "nothing to delete")
+        for tp, trim in trims.items()
+    ]
     write_listing(common.environment, output, Listing("partitions", TRIM_COLUMNS, rows))
     if results is not None:
-        return report_failures(common, results.done, list(failed.values()))
+        return report_failures(common, results.done, list(results.failed.values()))
     if wanted:
         total = sum(trims[tp].records for tp in wanted)
         say_dry_run(common, f"up to {counted(total, 'record')} of {counted(len(wanted), 'partition')} would be deleted")
     return ExitCode.OK
 
 
-def _is_confirmed(common: Common, trims: Mapping[TopicPartition, Trim]) -> bool:
-    facts = [
+def _trim_row(tp: TopicPartition, trim: Trim, result: str) -> Row:
+    return {
+        "topic": tp.topic,
+        "partition": tp.partition,
+        "start": trim.start,
+        "end": trim.end,
+        "before": trim.before,
+        "records": trim.records,
+        "result": result,
+    }
+
+
+def _facts(trims: Mapping[TopicPartition, Trim]) -> list[str]:
+    return [
         f"{tp}: {counted(trim.records, 'record')} before offset {trim.before}"
         for tp, trim in trims.items()
         if trim.records
     ]
-    return is_confirmed(common, facts, "Delete these records?")
 
 
 def _trims(admin: Admin, partitions: list[TopicPartition], position: Position) -> dict[TopicPartition, Trim]:

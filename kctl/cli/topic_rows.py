@@ -64,27 +64,29 @@ def topic_sizes(folders: Iterable[Sequence[LogDir]]) -> Counter[str]:
     return sizes
 
 
+def _list_row(topic: TopicListing) -> Row:
+    partitions = topic.partitions.values()
+    return {
+        "topic": topic.name,
+        "partitions": len(partitions),
+        "replication_factor": max((len(each.replicas) for each in partitions), default=None),
+        "under_replicated": sum(map(is_under_replicated, partitions)),
+        "offline": sum(map(is_offline, partitions)),
+        "internal": topic.is_internal,
+        "topic_id": id_text(topic.topic_id),
+    }
+
+
 def list_listing(
     topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
 ) -> Listing:
     """Return a row for each topic that has a wanted partition; with the sizes where they were asked for."""
     rows: list[Row] = []
     for topic in topics:
-        partitions = topic.partitions.values()
-        if health.is_any and not any(map(health.holds_for, partitions)):
+        if health.is_any and not any(map(health.holds_for, topic.partitions.values())):
             continue
-        rows.append(
-            {
-                "topic": topic.name,
-                "partitions": len(partitions),
-                "replication_factor": max((len(each.replicas) for each in partitions), default=None),
-                "under_replicated": sum(map(is_under_replicated, partitions)),
-                "offline": sum(map(is_offline, partitions)),
-                "internal": topic.is_internal,
-                "topic_id": id_text(topic.topic_id),
-                **({} if sizes is None else {"size_bytes": sizes.get(topic.name, 0)}),
-            }
-        )
+        row = _list_row(topic)
+        rows.append(row if sizes is None else {**row, "size_bytes": sizes.get(topic.name, 0)})
     shown = [name for name in LIST_COLUMNS if name != "topic_id" and (internal or name != "internal")]
     if sizes is None:
         return Listing("topics", LIST_COLUMNS, rows, shown=shown)

@@ -10,7 +10,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common, Output
 from kctl.cli.topic_rows import chosen_topics, is_offline
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.grammar.topics import TopicWords
 
 COLUMNS = ("topic", "partition", "broker", "is_leader", "bytes", "log_dir")
@@ -30,13 +30,22 @@ def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
         for each in folders
         for tp, size in each.replica_bytes.items()
     }
-    rows: list[Row] = []
-    for name, part in parts:
-        for broker in part.replicas:
-            size, folder = found.get((TopicPartition(name, part.partition), broker), (None, None))
-            row: Row = {"topic": name, "partition": part.partition, "broker": broker}
-            leads = not is_offline(part) and part.leader_id == broker
-            rows.append({**row, "is_leader": leads, "bytes": size, "log_dir": folder})
+    rows = [
+        _row(name, part, broker, *found.get((TopicPartition(name, part.partition), broker), (None, None)))
+        for name, part in parts
+        for broker in part.replicas
+    ]
     if topics.done:
         write_listing(common.environment, output, Listing("replicas", COLUMNS, rows))
     return report_failures(common, rows, [*topics.failed.values(), *dirs.failed.values()])
+
+
+def _row(topic: str, part: PartitionInfo, broker: int, size_bytes: int | None, folder: str | None) -> Row:
+    return {
+        "topic": topic,
+        "partition": part.partition,
+        "broker": broker,
+        "is_leader": not is_offline(part) and part.leader_id == broker,
+        "bytes": size_bytes,
+        "log_dir": folder,
+    }

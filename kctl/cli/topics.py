@@ -34,10 +34,14 @@ Described = Annotated[
     typer.Argument(metavar="[TOPIC]...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
 ]
 UnderReplicated = Annotated[
-    bool, typer.Option("--under-replicated", help="Only where a replica is not in sync; every topic, if none is named.")
+    bool,
+    typer.Option(
+        "--under-replicated",
+        help="Only partitions with a replica that is not in sync; of all topics, if none is named.",
+    ),
 ]
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Only where there is no leader; every topic, if none is named.")
+    bool, typer.Option("--offline", help="Only partitions without a leader; of all topics, if none is named.")
 ]
 Name = Annotated[str, typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False)]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
@@ -56,7 +60,7 @@ def list_(
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
     size: Annotated[
-        bool, typer.Option("--size", help="Show how many bytes all replicas of a topic take; asks every broker.")
+        bool, typer.Option("--size", help="Show the size of all replicas of a topic; asks every broker.")
     ] = False,
 ) -> int:
     """List the topics you can see: partitions, replication factor, under-replicated and offline partitions, size."""
@@ -88,9 +92,9 @@ def describe(
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
     configs: Annotated[
-        bool, typer.Option("--configs", help="Show the properties instead, each with its source and default.")
+        bool, typer.Option("--configs", help="Show the configs instead, each with its source and default.")
     ] = False,
-    docs: Annotated[bool, typer.Option("--docs", help="With --configs: also what each property means.")] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="With --configs: also describe each config.")] = False,
     size: Annotated[
         bool, typer.Option("--size", help="Show the size of each partition instead, on every replica.")
     ] = False,
@@ -105,9 +109,9 @@ def describe(
     if not names and not health.is_any:
         raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
     if configs + size + health.is_any > 1:
-        raise click.UsageError("--configs, --size, and --under-replicated or --offline exclude each other.")
+        raise click.UsageError("--configs, --size, and --under-replicated or --offline cannot be combined.")
     if docs and not configs:
-        raise click.UsageError("--docs without --configs.")
+        raise click.UsageError("--docs needs --configs.")
     if configs:
         from kctl.cli.topic_configs import describe_configs
 
@@ -151,7 +155,7 @@ def create(
         typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
     ] = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Leave topics alone that exist already; that is no error then.")
+        bool, typer.Option("--if-not-exists", help="Accept topics that exist already, and leave them unchanged.")
     ] = False,
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
@@ -201,14 +205,14 @@ def alter(
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions each topic has then in all."),
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="New total number of partitions of each topic."),
     ] = None,
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
-    """Change properties of topics, each by itself, or let topics have more partitions.
+    """Change properties of topics one by one, or add partitions.
 
-    Records stay where they are: with more partitions, a key may go to another one than before.
+    Records stay where they are: with more partitions, a key may map to another partition than before.
     """
     from kctl.cli.topic_configs import Alteration, alter_topics  # the client: not wanted for --help
 
@@ -226,7 +230,7 @@ def offsets(
         typer.Option("--at", metavar="WHERE", help="Offset at start, end, @time or max-timestamp; else both ends."),
     ] = None,
 ) -> int:
-    """Show where the partitions of a topic begin and end, or their offsets at a time."""
+    """Show the start and end offsets of a topic's partitions, or their offsets at a time."""
     from kctl.cli.topic_offsets import show_offsets  # the client: not wanted for --help
 
     return show_offsets(common, common.choose_output(*SHAPES), name, at)
@@ -238,7 +242,7 @@ def trim(
     common: Common,
     name: Name,
     before: Annotated[
-        str, typer.Option("--before", metavar="WHERE", help="Delete what is before this offset, @time or end.")
+        str, typer.Option("--before", metavar="WHERE", help="Delete the records before this offset, @time or end.")
     ],
     execute: Execute = False,
     yes: Yes = False,

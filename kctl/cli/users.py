@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded, is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import (
+    Execute,
+    ShownDryRun,
+    Yes,
+    YesUnneeded,
+    after_yes,
+    report_failures,
+    result_word,
+    say_dry_run,
+)
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
@@ -18,7 +27,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, Words, with_common, with_options
 
 if TYPE_CHECKING:
-    from kctl.client.admin import Admin, Credential, Results, ScramChange
+    from kctl.client.admin import Admin, Credential, Results, ScramChange, ScramRemoval
 
 COLUMNS = ("user", "mechanism", "iterations")
 CHANGE_COLUMNS = ("user", "mechanism", "result")
@@ -59,7 +68,7 @@ def password_options(
             min=FEWEST_ITERATIONS,
             max=MOST_ITERATIONS,
             metavar="N",
-            help=f"Hash iterations ({FEWEST_ITERATIONS}).",
+            help="Hash iterations.",
         ),
     ] = FEWEST_ITERATIONS,
 ) -> "tuple[str | None, str | None, int]":
@@ -89,7 +98,7 @@ def list_(
     ]
     write_listing(common.environment, output, Listing("users", COLUMNS, rows))
     if not rows and not results.failed and output is Output.TABLE:
-        common.say(f"{common.environment.program}: no user logs in by SCRAM")
+        common.say(f"{common.environment.program}: no users with SCRAM credentials")
     return report_failures(common, results.done, list(results.failed.values()))
 
 
@@ -122,7 +131,7 @@ def alter(
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Give a user another password: of the mechanisms that it has, or of those that are named."""
+    """Change the password of a user: for the mechanisms that it has, or for those that are named."""
     return _set_password(common, name, password, mechanisms, is_new=False, dry_run=dry_run)
 
 
@@ -137,31 +146,26 @@ def delete(
 ) -> int:
     """Delete users, or the credentials of some mechanisms.
 
-    They are shown, and deleted with --execute, or after a yes on a terminal. Who is connected stays so.
+    They are shown, and deleted with --execute, or after a yes on a terminal. Open connections stay open.
     """
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.client.admin import ScramRemoval
+    from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.client.wording import counted, one_line
 
     common.choose_output(*SHAPES)
-    execute = execute or yes
-    with admin_of(common) as admin:
-        found = admin.describe_user_scram_credentials(names)
-        _suggest_users(admin, found)
-        if found.failed:
-            common.say(f"{common.environment.program}: nothing was deleted")
-            return report_failures(common, None, list(found.failed.values()))
-        changes = [ScramRemoval(*each) for each in _chosen(found.done, mechanisms or MECHANISMS.words)]
-        results = admin.alter_user_scram_credentials(changes) if execute and changes else None
-    if not changes:
-        raise CommandError(
-            ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms or MECHANISMS.words)} to delete"
-        )
-    question = f"Delete {counted(len(changes), 'credential')}?"
-    facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
-    if results is None and is_confirmed(common, facts, question):
-        with admin_of(common) as admin:  # with a new timeout: the answer took its time
-            results = admin.alter_user_scram_credentials(changes)
+    with open_admin(common) as admin:
+        with admin.within():
+            found = admin.describe_user_scram_credentials(names)
+            _suggest_users(admin, found)
+            if found.failed:
+                code = report_failures(common, None, list(found.failed.values()))
+                common.say(f"{common.environment.program}: nothing was deleted")
+                return code
+            changes = _removals(found.done, mechanisms or MECHANISMS.words)
+            results = admin.alter_user_scram_credentials(changes) if execute or yes else None
+        if results is None:
+            facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
+            question = f"Delete {counted(len(changes), 'credential')}?"
+            results = after_yes(common, admin, facts, question, lambda: admin.alter_user_scram_credentials(changes))
     code = _write(common, changes, "deleted", results)
     if results is None:
         say_dry_run(common, f"{counted(len(changes), 'credential')} would be deleted")
@@ -186,9 +190,17 @@ def _set_password(
     return _write(common, changes, "created" if is_new else "changed", results)
 
 
-def _chosen(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the users with those of their mechanisms; a mechanism that kctl does not know cannot be named."""
-    return [(name, each) for name, has in known.items() for each in has if each in mechanisms]
+def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> "list[ScramRemoval]":
+    """Return the removals of those mechanisms; one that kctl does not know cannot be named.
+
+    Raises: CommandError: the users have none of them.
+    """
+    from kctl.client.admin import ScramRemoval
+
+    removals = [ScramRemoval(name, each) for name, has in known.items() for each in has if each in mechanisms]
+    if not removals:
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms)} to delete")
+    return removals
 
 
 def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
@@ -201,12 +213,10 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
     if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":
         raise error
     if is_new and error is None:
-        raise CommandError(
-            ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter gives it another password"
-        )
+        raise CommandError(ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter changes its password")
     if not is_new and error is not None:
         _suggest_users(admin, found)
-        hint = getattr(error, "hint", "") or "kctl users list shows who has one"
+        hint = getattr(error, "hint", "") or "kctl users list shows the users with a password"
         raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
@@ -223,11 +233,14 @@ def _write(
     common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[Credential, None] | None"
 ) -> int:
     """Print what became of each credential and return the exit code; without results nothing was changed."""
-    rows: list[Row] = []
-    for each in changes:
-        result = f"would be {done}"
-        if results is not None:
-            result = "failed" if (each.user, each.mechanism) in results.failed else done
-        rows.append({"user": each.user, "mechanism": each.mechanism, "result": result})
+    failed = None if results is None else results.failed
+    rows: list[Row] = [
+        {
+            "user": each.user,
+            "mechanism": each.mechanism,
+            "result": result_word((each.user, each.mechanism), failed, done),
+        }
+        for each in changes
+    ]
     write_listing(common.environment, common.choose_output(*SHAPES), Listing("users", CHANGE_COLUMNS, rows))
     return ExitCode.OK if results is None else report_failures(common, results.done, list(results.failed.values()))

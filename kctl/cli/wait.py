@@ -3,7 +3,7 @@
 Owns what each waits for; wait_loop.py looks again and again. Shown by tests/sim/admin/test_wait.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,8 @@ from kctl.cli.options import Common, with_common
 
 if TYPE_CHECKING:
     from kctl.client.admin import Admin
+    from kctl.client.cluster import TopicInfo
+    from kctl.client.errors import KafkaError
 
 app = Commands(no_args_is_help=True)
 
@@ -32,22 +34,22 @@ def topic(
     common: Common,
     names: Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)],
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, metavar="N", help="Each has at least N partitions.")
+        int | None,
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="Wait until each has at least N partitions."),
     ] = None,
-    in_sync: Annotated[bool, typer.Option("--in-sync", help="All replicas are in sync.")] = False,
-    gone: Annotated[bool, typer.Option("--gone", help="They do not exist any more.")] = False,
+    in_sync: Annotated[bool, typer.Option("--in-sync", help="Wait until all replicas are in sync.")] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="Wait until they no longer exist.")] = False,
 ) -> int:
     """Wait until topics exist and each partition has a leader."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     if gone and (partitions is not None or in_sync):
-        raise click.UsageError("--gone with --partitions or --in-sync: what is gone has neither.")
+        raise click.UsageError("--gone cannot be combined with --partitions or --in-sync.")
     wanted = list(dict.fromkeys(names))
 
     def missing(admin: "Admin") -> str:
         if gone:
-            listed = admin.list_topics(include_internal=True)
-            return _join(f"topic {name} still exists" for name in wanted if name in listed)
+            return _still_there(admin, wanted)
         return _missing_of_topics(admin, wanted, partitions or 1, in_sync=in_sync)
 
     return wait_until(common, f"topic {', '.join(wanted)}", missing)
@@ -72,10 +74,10 @@ def group(
     common: Common,
     name: Annotated[str, typer.Argument(metavar="GROUP", show_default=False)],
     state: Annotated[
-        str | None, typer.Option("--state", metavar="NAME", help="It is in this state: Stable, Empty, ... (Stable).")
+        str | None, typer.Option("--state", metavar="NAME", help="Wait for this state: Stable, Empty, ... (Stable).")
     ] = None,
     lag: Annotated[
-        int | None, typer.Option("--lag", min=0, metavar="N", help="No partition of it is more than N behind.")
+        int | None, typer.Option("--lag", min=0, metavar="N", help="Wait until no partition is more than N behind.")
     ] = None,
 ) -> int:
     """Wait until a group is in a state, or has caught up."""
@@ -89,28 +91,52 @@ def group(
     return wait_until(common, f"group {name}", missing)
 
 
-def _missing_of_topics(admin: "Admin", names: list[str], partitions: int, *, in_sync: bool) -> str:
-    from kctl.cli.groups.lag import short
-    from kctl.client.cluster import NO_NODE
+def _still_there(admin: "Admin", names: list[str]) -> str:
+    # described by name, because a list leaves out topics that may not be described
+    from kctl.client.broker_errors import ErrorCode
+    from kctl.client.errors import BrokerError
 
     results = admin.describe_topics(names)
-    found = [f"topic {name}: {short(error)}" for name, error in results.failed.items()]
-    for name, info in results.done.items():
-        if len(info.partitions) < partitions:
-            found.append(f"topic {name} has {len(info.partitions)} of {partitions} partitions")
-        parts = info.partitions.values()
-        found.extend(f"{name}-{part.partition} has no leader" for part in parts if part.leader_id == NO_NODE)
-        if in_sync:
-            found.extend(
-                f"{name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
-                for part in parts
-                if len(part.isr) < len(part.replicas)
-            )
+    found = [f"topic {name} still exists" for name in results.done]
+    for name, error in results.failed.items():
+        if not isinstance(error, BrokerError) or error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            found.append(_passing(name, error))
     return _join(found)
+
+
+def _passing(name: str, error: "KafkaError") -> str:
+    """Return a topic's error in words. Raises: KafkaError: it does not pass, so that no wait helps."""
+    from kctl.cli.groups.lag import short
+
+    if not error.retriable:
+        raise error
+    return f"topic {name}: {short(error)}"
+
+
+def _missing_of_topics(admin: "Admin", names: list[str], partitions: int, *, in_sync: bool) -> str:
+    results = admin.describe_topics(names)
+    found = [_passing(name, error) for name, error in results.failed.items()]
+    for info in results.done.values():
+        found += _missing_of_topic(info, partitions, in_sync=in_sync)
+    return _join(found)
+
+
+def _missing_of_topic(info: "TopicInfo", partitions: int, *, in_sync: bool) -> Iterator[str]:
+    from kctl.client.cluster import NO_NODE
+
+    if len(info.partitions) < partitions:
+        yield f"topic {info.name} has {len(info.partitions)} of {partitions} partitions"
+    for part in info.partitions.values():
+        if part.leader_id == NO_NODE:
+            yield f"{info.name}-{part.partition} has no leader"
+    for part in info.partitions.values() if in_sync else ():
+        if len(part.isr) < len(part.replicas):
+            yield f"{info.name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
 
 
 def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | None) -> str:
     from kctl.cli.groups.lag import partition_lags
+    from kctl.cli.groups.lag_times import MOST_MARKERS, next_records, without_markers
     from kctl.client.broker_errors import ErrorCode
     from kctl.client.errors import BrokerError
 
@@ -127,7 +153,9 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
     [lags] = partition_lags(admin, [described]).values()
     if not lags:
         return "nothing is committed"
-    behind = [each for each in lags if each.lag is None or each.lag > most]
+    few = [each for each in lags if each.lag is not None and most < each.lag <= MOST_MARKERS]
+    records = next_records(admin, few)
+    behind = [each for each in without_markers(lags, records) if each.lag is None or each.lag > most]
     return _join(f"{each.partition}: {each.note or f'{each.lag} behind'}" for each in behind)
 
 

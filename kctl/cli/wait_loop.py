@@ -1,6 +1,7 @@
 """The loop of every command that waits for a state: look, and look again a moment later, until nothing is missing.
 
-`kctl wait` and `kctl partitions move` use it. Shown by tests/sim/admin/test_wait.py and test_moves.py.
+`kctl wait`, `kctl partitions move` and `kctl apply` use it. Shown by tests/sim/admin/test_wait.py, test_moves.py and
+test_apply.py.
 """
 
 from collections.abc import Callable
@@ -11,11 +12,12 @@ from kctl.cli.options import Common
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
 from kctl.client.config import AdminConfig
-from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
 
 INTERVAL_MS = 500
+NOTHING_SEEN = "no broker has responded"
 
 
 def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> int:
@@ -35,7 +37,14 @@ def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> in
     return ExitCode.OK
 
 
-def look_until(runtime: Runtime, timer: Timer, limit: str, what: str, missing: Callable[[], str]) -> None:
+def look_until(
+    runtime: Runtime,
+    timer: Timer,
+    limit: str,
+    what: str,
+    missing: Callable[[], str],
+    interval_ms: int = INTERVAL_MS,
+) -> None:
     """Return as soon as nothing is missing.
 
     Args: limit: the option that set the timer.
@@ -44,7 +53,7 @@ def look_until(runtime: Runtime, timer: Timer, limit: str, what: str, missing: C
         ApiTimeout: of one look, while there is time left. KafkaError: no wait can cure it.
     """
     waiter = runtime.driver.waiter()
-    last = "no broker has answered"
+    last = NOTHING_SEEN
     while True:
         try:
             last = missing()
@@ -54,8 +63,7 @@ def look_until(runtime: Runtime, timer: Timer, limit: str, what: str, missing: C
             timer.update()
             if timer.not_expired:
                 raise
-            cause = f" ({error.cause})" if error.cause is not None else ""
-            raise _timed_out(timer.timeout_ms, limit, what, last + cause) from error
+            raise _timed_out(timer.timeout_ms, limit, what, _with_cause(last, error.cause)) from error
         except KafkaError as error:
             if not error.retriable:
                 raise
@@ -63,7 +71,16 @@ def look_until(runtime: Runtime, timer: Timer, limit: str, what: str, missing: C
         timer.update()
         if timer.is_expired:
             raise _timed_out(timer.timeout_ms, limit, what, last)
-        runtime.driver.wait(waiter, min(runtime.clock.start_ms() + INTERVAL_MS, timer.deadline_at_ms))
+        runtime.driver.wait(waiter, min(runtime.clock.start_ms() + interval_ms, timer.deadline_at_ms))
+
+
+def _with_cause(last: str, cause: KafkaError | None) -> str:
+    """Return what was missing and what the last look met: what a broker answered is what looks before have seen."""
+    if cause is None:
+        return last
+    if not isinstance(cause, BrokerError):
+        return f"{last} ({cause})"
+    return str(cause) if last is NOTHING_SEEN else last
 
 
 def _timed_out(timeout_ms: int, limit: str, what: str, missing: str) -> CommandError:

@@ -83,9 +83,7 @@ def find_credentials(profile: str | None) -> AwsCredentials:
     except Exception as e:  # noqa: BLE001 - boto3 has dozens of errors, of files and of servers
         raise AuthenticationError(f"AWS credentials: {type(e).__name__}: {e}"[:300]) from None
     if frozen is None:
-        raise AuthenticationError(
-            "there are no AWS credentials", hint="aws sts get-caller-identity shows which are found"
-        )
+        raise AuthenticationError("no AWS credentials found", hint="aws sts get-caller-identity shows which are found")
     return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
 
 
@@ -95,7 +93,7 @@ def _of_environment(environ: Mapping[str, str], profile: str | None) -> AwsCrede
     access_key, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
         raise AuthenticationError(
-            "there are no AWS credentials in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
+            "no AWS credentials in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
             hint="profiles and roles need boto3: pip install 'kctl-kafka[aws]'",
         )
     return AwsCredentials(access_key, secret_key, environ.get("AWS_SESSION_TOKEN") or None)

@@ -101,8 +101,8 @@ class ClusterClient:
         """Return the last error of the metadata, else of a node, else the phase that a connection attempt is in."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
-        errors = self.network.errors()
-        return errors[0] if errors else self.network.unfinished()
+        errors = self.network.status.errors()
+        return errors[0] if errors else self.network.status.unfinished()
 
     def metadata_sources(self) -> str:
         """Return ` from` and the brokers that have not answered a request for metadata; empty where none was asked."""
@@ -111,16 +111,16 @@ class ClusterClient:
 
     def activity(self) -> str:
         """Return in a few words what the client is waiting for now."""
-        return "metadata" if self._updater.is_in_flight else self.network.activity()
+        return "metadata" if self._updater.is_in_flight else self.network.status.activity()
 
     def time_mark(self) -> TimeMark:
         """Return a snapshot of the time breakdown, for `account_since`."""
-        return TimeMark(dict(self._spent_ms), self.network.attempts)
+        return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:
         """Return the time breakdown and connection attempts since the mark, and the current errors of the nodes."""
-        attempts = self.network.attempts - mark.attempts
-        return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.errors()))
+        attempts = self.network.status.attempts - mark.attempts
+        return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 
     def spent_since(self, mark: TimeMark) -> dict[str, int]:
         """Return the milliseconds since the mark by activity, up to the end of the last poll."""

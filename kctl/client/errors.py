@@ -31,7 +31,7 @@ class IllegalStateError(KafkaError):
 
 
 class ConcurrentModificationError(IllegalStateError):
-    """A second thread called a client that takes one at a time while the first was inside of a call."""
+    """A second thread called a client that takes one at a time while the first was inside a call."""
 
 
 class WakeupError(KafkaError):
@@ -47,7 +47,7 @@ class InvalidOffsetError(KafkaError):
 
 
 class LogTruncationError(InvalidOffsetError):
-    """What was read is not in the log any more: a leader that lacked it was elected (KIP-320), and no reset policy.
+    """Records that were read are gone from the log: a leader without them was elected (KIP-320); no reset policy.
 
     Attributes: `topic` and `partition`; `offset`, the position; `divergent_offset`, the first that may hold something
     else now, or None where the leader does not know, and `divergent_epoch`, the leader epoch that ends there.
@@ -88,7 +88,7 @@ class CommitFailedError(KafkaError):
 
 
 class TransactionError(KafkaError):
-    """A transaction, or the producer that has it, cannot continue; `cause` is why."""
+    """A transaction, or the producer that has it, cannot continue; `cause` is the reason."""
 
     def __init__(self, message: str, cause: KafkaError) -> None:
         super().__init__(message)
@@ -110,7 +110,7 @@ class FatalTransactionError(TransactionError):
 
 
 class TransactionAbortedError(KafkaError):
-    """What was sent is not delivered, because its transaction was aborted first."""
+    """The records were not delivered, because their transaction was aborted first."""
 
 
 # --- errors of brokers ----------------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ class AuthorizationError(BrokerError):
 
 
 class ProtocolError(KafkaError):
-    """The conversation is broken; the connection it happened on is closed."""
+    """One side violated the protocol; the connection is closed."""
 
 
 class LocalProtocolError(ProtocolError):
-    """This side asked for something the protocol cannot express, such as a field its version lacks."""
+    """The client asked for something that the protocol cannot express, such as a field its version lacks."""
 
 
 class RemoteProtocolError(ProtocolError):
@@ -223,7 +223,7 @@ class UnsupportedCodecError(CorruptBatchError):
 
 
 class UnsupportedVersionError(ProtocolError):
-    """The broker lacks an API, or every version of it that kctl speaks; the text names API, need and offer."""
+    """The broker lacks an API, or every version of it that kctl supports; the message names both sides' versions."""
 
     def __init__(self, message: str, *, api: str | None = None) -> None:
         super().__init__(message)
@@ -242,7 +242,7 @@ class RecordTooLargeError(KafkaError):
 
 
 class UndeliveredError(KafkaError):
-    """Records that were sent are not delivered: how many, and why the first of them is not (`cause`)."""
+    """Some records were not delivered; the message has their number, `cause` is the error of the first."""
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
         super().__init__(f"{counted(undelivered, 'record')} not delivered; the first: {cause}")
@@ -288,15 +288,15 @@ class TlsClosed(ConnectionLost):
 
 
 class TlsNotAnswered(ConnectionLost):
-    """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without broker."""
+    """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without backend."""
 
 
 class SaslRequired(ConnectionLost):
-    """The server closed the connection on the first request of a client without SASL: it wants SASL, or it restarts."""
+    """The server closed the connection on the first request without SASL: it requires SASL, or is restarting."""
 
 
 class ConnectTimeout(TransportError):
-    """The connection was not ready within its limit (--connect-timeout)."""
+    """The connection was not ready within the connect timeout (--connect-timeout)."""
 
     def __init__(self, message: str, *, limit_ms: int, elapsed_ms: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -319,23 +319,23 @@ class CertificateError(TlsError):
 
 
 class CertificateExpired(CertificateError):
-    """It was valid until a day in the past."""
+    """The server's certificate has expired."""
 
 
 class CertificateNotYetValid(CertificateError):
-    """It is valid from a day in the future; or our clock is wrong."""
+    """The server's certificate is not valid yet, or the clock of this machine is wrong."""
 
 
 class HostnameMismatch(CertificateError):
-    """It is for other hosts than the one asked for."""
+    """The server's certificate is for other hosts than the one connected to."""
 
 
 class UntrustedCertificate(CertificateError):
-    """No certificate authority that the client trusts has issued it."""
+    """The server's certificate was not issued by a certificate authority that the client trusts."""
 
 
 class NoCommonTls(TlsError):
-    """No TLS version or no cipher suite that both sides would use."""
+    """Client and server have no TLS version or no cipher suite in common."""
 
 
 class TlsAlert(TlsError):
@@ -347,7 +347,7 @@ class TlsAlert(TlsError):
 
 
 class ClientCertificateRefused(TlsAlert):
-    """The server wants a client certificate, or another one than ours."""
+    """The server requires a client certificate, or refused the one that was sent."""
 
 
 class AuthenticationError(TransportError):
@@ -357,9 +357,18 @@ class AuthenticationError(TransportError):
 
 
 class WrongPeerError(TransportError):
-    """The server there is no Kafka broker, or uses another security protocol; never retried."""
+    """The server is not a Kafka broker, or uses another security protocol; never retried."""
 
     retriable = False
+
+
+def advertised_hint(cause: KafkaError) -> str:
+    """Return one thing to try about an address that a broker advertises and that has never worked from here."""
+    if isinstance(cause, DnsError):
+        return "fix advertised.listeners of that broker, or make the name resolve here"
+    if isinstance(cause, WrongPeerError):
+        return "fix advertised.listeners of that broker"
+    return "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable"
 
 
 class AdvertisedAddressError(TransportError):
@@ -369,8 +378,7 @@ class AdvertisedAddressError(TransportError):
     """
 
     def __init__(self, node_id: int, cause: TransportError) -> None:
-        hint = "fix advertised.listeners of that broker, or make the address reachable from here"
-        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
+        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=advertised_hint(cause))
         self.node_id = node_id
         self.cause = cause
         self.retriable = cause.retriable
@@ -381,7 +389,7 @@ class AdvertisedAddressError(TransportError):
 
 
 class KafkaTimeoutError(KafkaError):
-    """A limit passed before the call was done.
+    """A timeout passed before the call was complete.
 
     Attributes:
         limit: the property of the limit, such as `default.api.timeout.ms`.
@@ -413,13 +421,17 @@ class KafkaTimeoutError(KafkaError):
         self.elapsed_ms = elapsed_ms
         self.cause = cause
         self.account = account or Account()
-        elapsed, timeout = duration_text(elapsed_ms), duration_text(timeout_ms)
-        option = self.flag if elapsed == timeout else f"{self.flag} {timeout}"
-        passed = f"timed out after {elapsed}{f' ({option})' if timeout_ms < FOREVER_MS else ''} while {waiting_for}"
+        passed = f"timed out after {self._passed()} while {waiting_for}"
         why = "" if cause is None else f"; last error: {cause}"
         self.summary = passed + why
         spent = str(self.account)
         super().__init__(f"{passed} [{spent}]{why}" if spent else self.summary)
+
+    def _passed(self) -> str:
+        elapsed, timeout = duration_text(self.elapsed_ms), duration_text(self.timeout_ms)
+        if self.timeout_ms >= FOREVER_MS:
+            return elapsed
+        return f"{elapsed} ({self.flag if elapsed == timeout else f'{self.flag} {timeout}'})"
 
     @property
     def time_breakdown(self) -> tuple[str, ...]:
@@ -444,7 +456,7 @@ class RequestTimeout(KafkaTimeoutError):
 
 
 class CloseTimeout(KafkaTimeoutError):
-    """close() ended by its deadline with work left."""
+    """close() timed out with work left."""
 
     limit = "close(timeout)"
     flag = "--close-timeout"
@@ -458,7 +470,7 @@ class DeliveryTimeout(KafkaTimeoutError):
 
 
 class MaxBlockTimeout(ApiTimeout):
-    """A call of the producer ran out of time: metadata or buffer.memory did not come within max.block.ms.
+    """A call of the producer ran out of time: metadata or buffer.memory was not available within max.block.ms.
 
     Attributes: `accepted`, how many rows of a `send_columns` were accepted before, and are sent.
     """
@@ -475,7 +487,7 @@ class ResultTimeout(KafkaTimeoutError):
 
 
 class FlushTimeout(KafkaTimeoutError):
-    """flush() ended by its deadline; `undelivered` records are outstanding or have failed."""
+    """flush() timed out; `undelivered` records are outstanding or have failed."""
 
     limit = "flush(timeout)"
     flag = "timeout of flush()"

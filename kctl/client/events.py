@@ -172,7 +172,7 @@ class ResetCause(Enum):
     """Why a consumer's position was moved without being asked to; the value is for people."""
 
     OUT_OF_RANGE = "the partition has no such offset"
-    TRUNCATED = "the log was cut there: a leader that lacked the end was elected"
+    TRUNCATED = "the log was truncated there: a leader without the last records was elected"
 
 
 class PositionReset(NamedTuple):

@@ -12,6 +12,7 @@ import io
 import socket
 import ssl
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -36,6 +37,8 @@ from kctl.client.wording import one_line
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _PIECE_BYTES = 64 * 1024
+_LEAST_SECRET_BYTES = 3
+"""Shorter ones are parts of many words."""
 _UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
 
 
@@ -118,7 +121,7 @@ class HttpClient:
         is_reusable = False
         try:
             response, is_reusable = exchange.run(connection, method, body, headers)
-            return response
+            return response if response.status < 300 else _without_login(response, headers.get("Authorization", ""))
         finally:
             if is_reusable:
                 self._idle[exchange.parts.scheme, exchange.host, exchange.port] = connection
@@ -147,7 +150,7 @@ class HttpClient:
         lookup = self._resolver.lookup(exchange.host, exchange.port, done.set)
         done.wait(timer.remaining_ms / 1000)
         if not lookup.done:
-            raise exchange.located("dns", "", self._too_slow("no DNS answer", timer))
+            raise exchange.located("dns", "", self._too_slow(exchange, "no DNS answer", timer))
         if lookup.error is not None:
             raise exchange.located("dns", "", DnsError(lookup.error, hint="check the name"))
         return lookup.addresses
@@ -167,7 +170,7 @@ class HttpClient:
             return self._tls().wrap_socket(connection, server_hostname=exchange.host)
         except OSError as e:
             connection.close()
-            raise exchange.located(phase, str(address), self._refused(phase, e, timer)) from None
+            raise exchange.located(phase, str(address), self._refused(exchange, phase, e, timer)) from None
         except BaseException:
             connection.close()
             raise
@@ -177,15 +180,19 @@ class HttpClient:
             self._context = self._make_context()
         return self._context
 
-    def _too_slow(self, what: str, timer: Timer) -> ConnectTimeout:
+    def _too_slow(self, exchange: "_Exchange", what: str, timer: Timer) -> ConnectTimeout:
         timer.update()
-        limit_ms = self._limits.connect_timeout_ms
-        text = f"{what} within {duration_text(limit_ms)} (--connect-timeout)"
+        limit_ms, option = self._limits.connect_timeout_ms, "--connect-timeout"
+        whole = exchange.timer
+        if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: of a login
+            limit_ms, option = whole.timeout_ms, "--api-timeout"
+        text = f"{what} within {duration_text(limit_ms)} ({option})"
         return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms)
 
-    def _refused(self, phase: str, error: OSError, timer: Timer) -> TransportError:
+    def _refused(self, exchange: "_Exchange", phase: str, error: OSError, timer: Timer) -> TransportError:
         if isinstance(error, TimeoutError):
-            return self._too_slow("no TCP connection" if phase == "tcp" else "the TLS handshake did not finish", timer)
+            what = "no TCP connection" if phase == "tcp" else "the TLS handshake did not finish"
+            return self._too_slow(exchange, what, timer)
         if isinstance(error, ssl.SSLError):
             return TlsError(
                 f"TLS handshake failed: {_reason_of(error)}", hint="check ssl.truststore.location and the name"
@@ -256,7 +263,7 @@ class _Exchange:
             lines.append(f"Content-Length: {len(body)}")
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if any("\r" in line or "\n" in line for line in lines):
-            raise ConfigError("a URL or a credential for HTTP has a line feed in it")
+            raise ConfigError("a URL or an HTTP credential contains a line feed")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:
@@ -320,6 +327,20 @@ def http_url(url: str) -> SplitResult:
     if not is_valid or any(ord(char) <= 0x20 for char in url):
         raise ConfigError("not a URL of http or https with a host and a port, such as http://registry:8081")
     return parts
+
+
+def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
+    """Return a response, whose text becomes an error, without the login of the request, which some servers repeat."""
+    scheme, _, given = authorization.partition(" ")
+    secrets = [given.encode()]
+    if scheme == "Basic":
+        user_info = b64decode(given)
+        secrets += [user_info, user_info.partition(b":")[2]]
+    body, reason = response.body, response.reason.encode()
+    for secret in secrets:
+        if len(secret) >= _LEAST_SECRET_BYTES:
+            body, reason = body.replace(secret, b"***"), reason.replace(secret, b"***")
+    return response._replace(body=body, reason=reason.decode(errors="replace"))
 
 
 def _seconds(timer: Timer) -> float:

@@ -5,13 +5,13 @@ another library comes along where it can be pickled. Shown by tests/unit/test_er
 processes, tests/loopback/test_errors_in_pools.py.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeVar
 
 from kctl.client.wording import counted
 
 
 class KafkaError(Exception):
-    """Base of everything the client raises on purpose."""
+    """Base class of the errors that the client raises."""
 
     retriable: bool = False
 
@@ -30,8 +30,21 @@ class KafkaError(Exception):
             state["__cause__"] = self.__cause__
         return _bare, (type(self), *self.args), state
 
+    def without_traceback(self) -> Self:
+        """Return an equal error with the same cause, to be raised while this one is kept.
 
-def _bare(kind: type[KafkaError], *args: object) -> KafkaError:
+        A traceback keeps what the frames below it have at hand, and each further raise of one error adds to it.
+        """
+        other = _bare(type(self), *self.args)
+        vars(other).update(vars(self))
+        other.__cause__, other.__suppress_context__ = self.__cause__, self.__suppress_context__
+        return other
+
+
+E = TypeVar("E", bound=KafkaError)
+
+
+def _bare(kind: type[E], *args: object) -> E:
     """Return an error without attributes; unpickling and copying add them."""
     return kind.__new__(kind, *args)
 

@@ -66,6 +66,8 @@ class Metadata:
         self._asked: dict[str, None] | None = None
         """Topics of a partial request under way; None: the request was a full one."""
         self._update_requested = False
+        self.is_source_doubted = False
+        """Whether the next refresh is to come from another broker than the last."""
         self._expires_at_ms = FOREVER_MS
         self._not_before_ms = 0
         self._fruitless = 0
@@ -105,9 +107,13 @@ class Metadata:
             self._update_requested = True
             self._hurry()
 
-    def request_update(self) -> None:
-        """Refresh as soon as the back-off allows: something in the snapshot has turned out to be stale."""
+    def request_update(self, *, elsewhere: bool = False) -> None:
+        """Refresh as soon as the back-off allows: something in the snapshot has turned out to be stale.
+
+        Args: elsewhere: from another broker than the last time, whose answer was as stale as the one before.
+        """
         self._update_requested = True
+        self.is_source_doubted = self.is_source_doubted or elsewhere
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         """Set a leader that a response named in the snapshot; return whether it is newer than the known one.
@@ -281,24 +287,32 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
 
 def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> RemoteProtocolError | None:
     """Return what is wrong with a response that no broker may send: a number below 0, or something twice."""
+    wrong = _invalid_value(response)
+    if wrong is None:
+        twice = _repeated(response)
+        wrong = None if twice is None else f"Metadata: the response of {broker} has {twice} twice"
+    return None if wrong is None else RemoteProtocolError(wrong, api="Metadata")
+
+
+def _invalid_value(response: MetadataResponse) -> str | None:
     for each in response.brokers:
         if each.node_id < 0:
-            return RemoteProtocolError(f"Metadata names a broker with the id {each.node_id}", api="Metadata")
+            return f"Metadata names a broker with the id {each.node_id}"
         if one_line(each.host) != each.host:
-            text = f"Metadata names broker {each.node_id} at {one_line(each.host)}, which is not a host"
-            return RemoteProtocolError(text, api="Metadata")
+            return f"Metadata names broker {each.node_id} at {one_line(each.host)}, which is not a host"
     for topic in response.topics:
         for part in topic.partitions:
             if part.partition_index < 0:
-                text = f"Metadata names partition {part.partition_index} of topic {one_line(topic.name or '')}"
-                return RemoteProtocolError(text, api="Metadata")
+                return f"Metadata names partition {part.partition_index} of topic {one_line(topic.name or '')}"
+    return None
+
+
+def _repeated(response: MetadataResponse) -> str | None:
     twice = _twice("broker", [each.node_id for each in response.brokers])
     twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
     for topic in response.topics:
         twice = twice or _twice(f"{topic.name}, partition", [part.partition_index for part in topic.partitions])
-    if twice is None:
-        return None
-    return RemoteProtocolError(f"Metadata: the response of {broker} has {twice} twice", api="Metadata")
+    return twice
 
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:

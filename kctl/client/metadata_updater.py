@@ -39,6 +39,8 @@ class MetadataUpdater:
         self._nodes: Sequence[Node] = self._bootstrap
         self._seen_failures = 0
         self._request: HedgedRequest | None = None
+        self._sources: tuple[int, ...] = ()
+        """The brokers that the last refresh was sent to."""
         network.set_nodes(self._bootstrap)
 
     @property
@@ -59,7 +61,7 @@ class MetadataUpdater:
         due_at_ms = self._metadata.due_at_ms()
         if due_at_ms > now_ms:
             return due_at_ms
-        node = self._network.any_ready_node()
+        node = self._source()
         if node is not None:
             self._send(node, now_ms)
             return FOREVER_MS
@@ -70,6 +72,11 @@ class MetadataUpdater:
             self._note_failure(now_ms)
         return self._trigger_at_ms()
 
+    def _source(self) -> Node | None:
+        """Return the broker to ask; a broker that does not follow the metadata would be asked again and again."""
+        node = self._network.any_ready_node(self._sources) if self._metadata.is_source_doubted else None
+        return node or self._network.any_ready_node()
+
     def _refresh_after_failures(self) -> None:
         """Ask where the brokers are now after one of them was lost, or could not be reached. Source: Java."""
         failures = self._network.states.failures
@@ -78,10 +85,13 @@ class MetadataUpdater:
         self._seen_failures = failures
 
     def _send(self, node: Node, now_ms: int) -> None:
+        self._metadata.is_source_doubted = False
         request = self._metadata.begin(now_ms)
         self._request = self._hedged.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
 
     def _on_done(self, answer: Answer) -> None:
+        if self._request is not None:
+            self._sources = tuple(self._request.asked)
         self._request = None
         now_ms = self._clock.now_ms()
         if isinstance(answer.response, MetadataResponse):

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from kctl.client.clock import Timer
-from kctl.client.errors import AuthenticationError, WrongPeerError
+from kctl.client.errors import AuthenticationError, ConnectionLost, WrongPeerError
 from kctl.client.http import HttpClient, http_url
 from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
+_UNAVAILABLE = (429, *range(500, 600))
+"""Statuses of an endpoint that may give a token later; others refuse the client."""
 
 
 class ClientCredentials(NamedTuple):
@@ -44,6 +46,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> Ac
 
     Raises:
         AuthenticationError: the endpoint refuses the client, in its own words.
+        ConnectionLost: it does not work for now (HTTP 429, or 500 and above).
         WrongPeerError: the response is not that of a token endpoint.
         KafkaError: no response, as HttpClient.request.
     """
@@ -70,7 +73,8 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> Ac
     answered = found if isinstance(found, dict) else {}
     if response.status != 200:
         reason = answered.get("error_description") or answered.get("error") or response.reason
-        raise AuthenticationError(f"{place} gave no token: {one_line(str(reason))[:300]} (HTTP {response.status})")
+        text = f"{place} gave no token: {one_line(str(reason))[:300]} (HTTP {response.status})"
+        raise ConnectionLost(text) if response.status in _UNAVAILABLE else AuthenticationError(text)
     value, lifetime_s = answered.get("access_token"), answered.get("expires_in")
     if not isinstance(value, str) or not 0 < len(value) <= MOST_TOKEN_CHARS:
         raise WrongPeerError(f"{place}: the response of the token endpoint has no access_token")

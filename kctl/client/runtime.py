@@ -67,8 +67,11 @@ class Selectable(Protocol):
         """Start to connect; the outcome is a `Connected` or `Disconnected` of a later poll."""
         ...
 
-    def send(self, channel: int, data: bytes) -> None:
-        """Queue `data`; it is written as the peer takes it. Ignored when the channel is gone."""
+    def send(self, channel: int, *pieces: bytes) -> None:
+        """Queue the pieces, one behind the other; they are written as the peer takes them.
+
+        Ignored when the channel is gone.
+        """
         ...
 
     def expect(self, channel: int, count: int) -> None:

@@ -39,7 +39,7 @@ def parse_duration_ms(text: str) -> int:
         if number is not None:
             total += _whole_ms(number, unit)
     if total > LONGEST_MS:
-        raise ValueError(f"{text!r} is longer than any clock runs")
+        raise ValueError(f"{text!r} is too long")
     return total
 
 

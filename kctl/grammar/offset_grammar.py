@@ -96,13 +96,13 @@ class _Parser:
         self._at += 1
         if self._at == len(self._text):
             if start is None:
-                raise self._error("a colon alone bounds nothing", began_at)
+                raise self._error("a colon needs an offset or a time before or after it", began_at)
             return OffsetSpec(spans, start=start, is_open=True)
         end_at = self._at
         end = self._time(None) if is_time else self._bound(after=start)
         self._expect_end()
         if _is_before(end, start):
-            raise self._error("the end lies before the start", end_at)
+            raise self._error("the end is before the start", end_at)
         return OffsetSpec(spans, start, end)
 
     # --- the partitions in front ------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class _Parser:
         while True:
             match = self._take(_SPAN)
             if match is None:
-                raise self._error("before = stand partitions: 0, 0,2 or 2-4")
+                raise self._error("write partitions before '=': 0, 0,2 or 2-4")
             first, last = int(match[1]), int(match[2] or match[1])
             if last < first or last - first >= MOST_PARTITIONS:
                 raise self._error(f"{match[0]} is not a range of partitions", match.start())
@@ -121,7 +121,7 @@ class _Parser:
                 self._at += 1
                 return tuple(spans)
             if not self._is_at(","):
-                raise self._error("before = stand partitions: 0, 0,2 or 2-4")
+                raise self._error("write partitions before '=': 0, 0,2 or 2-4")
             self._at += 1
 
     # --- a bound ----------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class _Parser:
         if match[1]:
             return max(0, self._wall_ms - duration_ms)
         if not isinstance(after, AtTime):
-            raise self._error(f"{match[0]} is a length: write -{match[0]} for that long ago", match.start())
+            raise self._error(f"{match[0]} is a duration: write -{match[0]} for that time ago", match.start())
         return after.at_ms + duration_ms
 
     # --- the text ---------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class _Parser:
 
     def _expect_end(self) -> None:
         if self._at < len(self._text):
-            raise self._error(f"nothing may follow here, but {self._rest(self._at)!r} does")
+            raise self._error(f"{self._rest(self._at)!r} is not expected here")
 
     def _error(self, problem: str, at: int | None = None) -> OffsetError:
         return OffsetError(problem, self._text, self._at if at is None else at)

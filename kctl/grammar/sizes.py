@@ -51,7 +51,7 @@ def parse_size_bytes(text: str) -> int:
     if rest:
         raise ValueError(f"{text!r} is not a whole number of bytes")
     if size > LARGEST_BYTES:
-        raise ValueError(f"{text!r} is more than any machine has")
+        raise ValueError(f"{text!r} is too large")
     return size
 
 

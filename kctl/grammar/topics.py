@@ -52,7 +52,7 @@ def parse_topics(words: Sequence[str]) -> TopicWords:
         elif "/" in word:
             raise ValueError(f"{word!r} is not the name of a topic; a pattern is written /{word.strip('/')}/")
         elif not word:
-            raise ValueError("a topic's name is not empty")
+            raise ValueError("a topic's name must not be empty")
         else:
             names.append(word)
     return TopicWords(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(patterns)))

@@ -6,6 +6,8 @@ have the whole timeouts. Knows nothing of Spark. Shown by tests/unit/test_error_
 
 from kctl.client.errors import KafkaError
 
+LONGEST_REASON = 300
+
 
 class JobError(KafkaError):
     """A job cannot continue; `hint` is one thing to try."""
@@ -21,6 +23,20 @@ class SparkMissingError(JobError):
 
 class SparkSetUpError(JobError):
     """Spark cannot run the job as it was asked for: its settings, its workers or what they have installed."""
+
+
+class StreamSourceError(JobError):
+    """The source of a streaming query ended with an error of the client, in a process of Spark.
+
+    Attributes:
+        kind: the class of that error.
+        broker_name: of the error code, where a broker answered with one.
+    """
+
+    def __init__(self, message: str, kind: type[KafkaError], broker_name: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.broker_name = broker_name
 
 
 class SparkFailedError(JobError):
@@ -69,3 +85,13 @@ class StoreMissingError(StoreError):
 
 class RecordDataError(JobError):
     """A record cannot be handled as was asked."""
+
+
+class FilterTimeoutError(JobError):
+    """A regular expression or a jq program did not end on a record."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return why data of others is not valid, by the error of its reader: short, and harmless to a terminal."""
+    text = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -11,7 +11,8 @@ Light: the command line imports it. Shown by tests/unit/pipeline/test_locations.
 
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import overload
+from urllib.parse import SplitResult, urlsplit
 
 STORE_SCHEMES = ("s3", "gs", "abfs", "abfss")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.]+):(.*)", re.DOTALL)
@@ -59,25 +60,39 @@ def parse_location(text: str) -> Location:
         return Path(text)
     scheme, rest = found[1].lower(), found[2]
     if scheme == "iceberg":
-        if _IDENTIFIER.fullmatch(rest) is None:
-            raise ValueError(f"{text[:200]!r} is not iceberg:CATALOG.DB.TABLE")
-        return IcebergTable(rest)
+        return _iceberg(rest, text)
     if scheme == "delta":
         return _delta(rest)
     if not scheme.isalnum() or (not rest.startswith("/") and scheme not in STORE_SCHEMES):
         return Path(text)
-    if scheme not in STORE_SCHEMES:
-        known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
-        raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")
     return _store_url(scheme, text)
+
+
+def _iceberg(identifier: str, text: str) -> IcebergTable:
+    if _IDENTIFIER.fullmatch(identifier) is None:
+        raise ValueError(f"{text[:200]!r} is not iceberg:CATALOG.DB.TABLE")
+    return IcebergTable(identifier)
 
 
 def _store_url(scheme: str, text: str) -> StoreUrl:
     """Return the URL of an object store. Raises: ValueError; the text never has what stands before an @."""
+    if scheme not in STORE_SCHEMES:
+        known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
+        raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")
     parts = urlsplit(text)
+    _check_authority(scheme, parts, text)
+    segments = [each for each in parts.path.split("/") if each]
+    if any(each in (".", "..") for each in segments):
+        raise ValueError(f"{text[:200]!r} has '.' or '..' in its path")
+    return StoreUrl("/".join([f"{scheme}://{parts.netloc}", *segments]))
+
+
+def _check_authority(scheme: str, parts: SplitResult, text: str) -> None:
     is_azure = scheme.startswith("abfs")
     if parts.password is not None or (parts.username is not None and not is_azure):
-        raise ValueError(f"{scheme}://...: no credentials in a URL; the environment or a profile has them")
+        raise ValueError(
+            f"{scheme}://...: a URL must not contain credentials; set them in the environment or a profile"
+        )
     if parts.query or parts.fragment:
         raise ValueError(f"{scheme}://{parts.hostname or ''}...: a URL ends with its path, without ? and #")
     if not parts.netloc:
@@ -85,10 +100,6 @@ def _store_url(scheme: str, text: str) -> StoreUrl:
         raise ValueError(f"{shown} has no bucket: write {scheme}://BUCKET/PREFIX")
     if is_azure and parts.username is None:
         raise ValueError(f"{text[:200]!r} is not {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX")
-    segments = [each for each in parts.path.split("/") if each]
-    if any(each in (".", "..") for each in segments):
-        raise ValueError(f"{text[:200]!r} has '.' or '..' in its path")
-    return StoreUrl("/".join([f"{scheme}://{parts.netloc}", *segments]))
 
 
 def _delta(rest: str) -> DeltaTable:
@@ -100,6 +111,10 @@ def _delta(rest: str) -> DeltaTable:
     raise ValueError("delta: takes the URL or the path of a table")
 
 
-def absolute(place: Path | StoreUrl) -> Path | StoreUrl:
-    """Return a folder by its whole path, so that tasks find it too; a prefix as it is."""
+@overload
+def absolute(place: Path | StoreUrl) -> Path | StoreUrl: ...
+@overload
+def absolute(place: Location) -> Location: ...
+def absolute(place: Location) -> Location:
+    """Return a folder by its whole path, so that tasks find it too; anything else as it is."""
     return place.absolute() if isinstance(place, Path) else place

@@ -76,7 +76,7 @@ class Selection(NamedTuple):
     partitions: tuple[TopicPartition, ...] = ()
 
 
-class Place(NamedTuple):
+class RangeBound(NamedTuple):
     """A position in each partition.
 
     Attributes:
@@ -110,8 +110,8 @@ class Place(NamedTuple):
         return {tp: named[tp] for tp in partitions}
 
 
-FROM_EARLIEST: Final = Place(EARLIEST, option="startingOffsets")
-TO_LATEST: Final = Place(LATEST, option="endingOffsets")
+FROM_EARLIEST: Final = RangeBound(EARLIEST, option="startingOffsets")
+TO_LATEST: Final = RangeBound(LATEST, option="endingOffsets")
 
 
 class Cut(NamedTuple):
@@ -160,10 +160,7 @@ class Planner:
 
         Raises: BrokerError: a topic is not there or may not be read. ConfigError: a partition is not there. ApiTimeout.
         """
-        topics = sorted({tp.topic for tp in selection.partitions} or set(selection.topics))
-        if selection.pattern:
-            pattern = re.compile(selection.pattern)
-            topics = [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
+        topics = self._topics(selection)
         self.topic_ids = {}
         if not topics:
             return []
@@ -179,6 +176,12 @@ class Planner:
             raise ConfigError(f"assign names {_names(missing)}, which the topic does not have", key="assign")
         return sorted(set(selection.partitions))
 
+    def _topics(self, selection: Selection) -> list[str]:
+        if not selection.pattern:
+            return sorted({tp.topic for tp in selection.partitions} or set(selection.topics))
+        pattern = re.compile(selection.pattern)
+        return [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
+
     def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
         """Return the EARLIEST or the LATEST offset of each partition.
 
@@ -187,7 +190,15 @@ class Planner:
         """
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
-    def resolve(self, partitions: Sequence[TopicPartition], place: Place, latest: Offsets) -> Offsets:
+    def _at_times(self, positions: Offsets, place: RangeBound, latest: Offsets) -> dict[TopicPartition, int]:
+        found = self._ask(positions)
+        none = [tp for tp in positions if found[tp] < 0]
+        if none and not place.latest_if_none:
+            text = f"{place.option}: no record at or after that time in {_names(none)}"
+            raise ConfigError(text, key=place.option)
+        return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in positions}
+
+    def resolve(self, partitions: Sequence[TopicPartition], place: RangeBound, latest: Offsets) -> Offsets:
         """Return the offset that the place is in each partition.
 
         Args: latest: the end of each partition.
@@ -195,12 +206,7 @@ class Planner:
         """
         positions = place.of_each(partitions)
         if place.is_time:
-            found = self._ask(positions)
-            none = [tp for tp in partitions if found[tp] < 0]
-            if none and not place.latest_if_none:
-                text = f"{place.option}: no record at or after that time in {_names(none)}"
-                raise ConfigError(text, key=place.option)
-            return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in partitions}
+            return self._at_times(positions, place, latest)
         early = self._ask({tp: EARLIEST for tp in partitions if positions[tp] == EARLIEST})
         return {
             tp: early[tp] if positions[tp] == EARLIEST else latest[tp] if positions[tp] == LATEST else positions[tp]
@@ -225,8 +231,8 @@ class Planner:
 def plan_ranges(
     properties: Properties,
     selection: Selection,
-    start: Place = FROM_EARLIEST,
-    end: Place = TO_LATEST,
+    start: RangeBound = FROM_EARLIEST,
+    end: RangeBound = TO_LATEST,
     *,
     cut: Cut | None = None,
     fail_on_data_loss: bool = True,

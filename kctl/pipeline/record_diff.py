@@ -155,11 +155,15 @@ class RecordDiff:
             self._give_up(self._window)
         self._target_ended = True
         self._give_up(0)
-        samples = sorted(
-            (sample for found in self._samples.values() for sample in found),
-            key=lambda each: (KINDS.index(each.kind), each.source_offset or 0, each.target_offset or 0),
+        return Differences(**self._counts, samples=self._sorted_samples())
+
+    def _sorted_samples(self) -> tuple[Sample, ...]:
+        return tuple(
+            sorted(
+                (sample for found in self._samples.values() for sample in found),
+                key=lambda each: (KINDS.index(each.kind), each.source_offset or 0, each.target_offset or 0),
+            )
         )
-        return Differences(**self._counts, samples=tuple(samples))
 
     def _is_source_next(self, ours: Entry, theirs: Entry) -> bool:
         """Whether the source is behind; times that go back do not count."""
@@ -197,6 +201,14 @@ class RecordDiff:
 
     def _give_up(self, most: int) -> None:
         """End the waiting of what is above the bound; changed is what is left alone on both sides."""
+        self._evict(most)
+        for one in self._source.forget_alone(most):
+            is_behind = self._target_ended and one.place > self._last_source
+            self._count("behind" if is_behind else "missing", one, None)
+        for one in self._target.forget_alone(most):
+            self._count("extra", None, one)
+
+    def _evict(self, most: int) -> None:
         for one in self._source.evict(most):
             other = self._target.pop_alone(one.entry.identity)
             if other is None:
@@ -212,11 +224,6 @@ class RecordDiff:
                 self._target.leave_alone(one)
             else:
                 self._count("changed", other, one)
-        for one in self._source.forget_alone(most):
-            is_behind = self._target_ended and one.place > self._last_source
-            self._count("behind" if is_behind else "missing", one, None)
-        for one in self._target.forget_alone(most):
-            self._count("extra", None, one)
 
     def _count(self, kind: str, source: _Waiting | None, target: _Waiting | None) -> None:
         self._counts[kind] += 1

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -64,17 +65,25 @@ class RecordFilter(NamedTuple):
             batch, at_ms = _where(pc.greater_equal(at_ms, self.since_ms), batch, at_ms)
         if self.until_ms is not None:
             batch, at_ms = _where(pc.less(at_ms, self.until_ms), batch, at_ms)
-        if self.key is not None:
-            found = re.compile(self.key.encode()).search
-            keys = batch.column("key").to_pylist()
-            batch = batch.filter(pa.array([key is not None and found(key) is not None for key in keys], pa.bool_()))
         if self.headers:
             rows = batch.column("headers").to_pylist()
             batch = batch.filter(pa.array([self._has_headers(row or ()) for row in rows], pa.bool_()))
-        if self.jq is not None:
-            program = _program(self.jq)
-            batch = batch.filter(pa.array([_is_selected(program, each) for each in _objects(batch)], pa.bool_()))
+        if self.key is not None or self.jq is not None:
+            batch = batch.filter(pa.array(list(self.decisions(batch)), pa.bool_()))
         return batch
+
+    def decisions(self, batch: pa.RecordBatch) -> Iterator[bool]:
+        """Yield for each record whether its key is found and the program selects it.
+
+        Raises: RecordDataError: the jq program failed on a record.
+        """
+        found = None if self.key is None else re.compile(self.key.encode()).search
+        program = None if self.jq is None else _program(self.jq)
+        keys = batch.column("key").to_pylist()
+        objects = repeat(None) if program is None else _objects(batch)
+        for key, record in zip(keys, objects, strict=False):
+            has_key = found is None or (key is not None and found(key) is not None)
+            yield has_key and (record is None or _is_selected(program, record))
 
     def _has_headers(self, row: Any) -> bool:
         return all(

@@ -25,7 +25,7 @@ class RecordRows(NamedTuple):
     timestamps_ms: list[int | None] | None
 
 
-class Place(NamedTuple):
+class RowDestination(NamedTuple):
     """Where rows go; `partition` None leaves it to the producer."""
 
     topic: str
@@ -49,7 +49,7 @@ def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
     )
 
 
-def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[Place, pa.RecordBatch]]:
+def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[RowDestination, pa.RecordBatch]]:
     """Yield the rows by where they go, those of one place in their order.
 
     Rows that have a partition never overtake rows that leave it to the producer, nor the other way round: a key may
@@ -65,14 +65,14 @@ def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[Place
     partitions = _partitions(batch)
     if partitions is None or partitions.null_count == batch.num_rows:
         for name, rows in _by_topic(batch, topic):
-            yield Place(name, None), rows
+            yield RowDestination(name, None), rows
     elif partitions.null_count:
         for first, end in _stretches(partitions):
             yield from place_rows(batch.slice(first, end - first), topic)
     else:
         for name, rows in _by_topic(batch, topic):
             for partition, part in _by_value(rows, "partition"):
-                yield Place(name, partition), part
+                yield RowDestination(name, partition), part
 
 
 def _stretches(partitions: pa.Array) -> Iterator[tuple[int, int]]:
@@ -118,7 +118,7 @@ def _partitions(batch: pa.RecordBatch) -> pa.Array | None:
     _expect(column.type, "partition", "int", pa.types.is_integer(column.type) or pa.types.is_null(column.type))
     least = None if column.null_count == len(column) else pc.min(column).as_py()
     if least is not None and least < 0:
-        raise ConfigError(f"a partition of {least}: they are numbered from 0 on", key="partition")
+        raise ConfigError(f"partition {least}: partitions are numbered from 0", key="partition")
     return column
 
 

@@ -12,6 +12,7 @@ Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correcti
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -41,7 +42,10 @@ class DistinctKeys(NamedTuple):
     registers: bytes = bytes(_REGISTERS)
 
     def plus(self, other: "DistinctKeys") -> "DistinctKeys":
-        return DistinctKeys(bytes(map(max, self.registers, other.registers)))
+        if self.registers == other.registers:
+            return self
+        largest = pc.max_element_wise(*(_as_array(each.registers) for each in (self, other)))
+        return DistinctKeys(largest.buffers()[1].to_pybytes()[:_REGISTERS])
 
     @property
     def estimate(self) -> int:
@@ -51,6 +55,10 @@ class DistinctKeys(NamedTuple):
         if found <= 2.5 * _REGISTERS and empty:
             found = _REGISTERS * math.log(_REGISTERS / empty)
         return round(found)
+
+
+def _as_array(registers: bytes) -> pa.Array:
+    return pa.Array.from_buffers(pa.uint8(), len(registers), [None, pa.py_buffer(registers)])
 
 
 class RecordStatistics(NamedTuple):
@@ -112,7 +120,7 @@ class RecordStatistics(NamedTuple):
             last_timestamp_ms=_least(max, self.last_timestamp_ms, other.last_timestamp_ms),
             unordered=self.unordered + other.unordered,
             distinct_keys=self.distinct_keys.plus(other.distinct_keys),
-            frequent_keys=_most(_sum(self.frequent_keys, other.frequent_keys), _KEPT_KEYS),
+            frequent_keys=_kept(_sum(self.frequent_keys, other.frequent_keys)),
             schema_ids=_most(_sum(self.schema_ids, other.schema_ids), MOST_SCHEMAS),
         )
 
@@ -160,10 +168,14 @@ def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
 
 def _bits(sizes: pa.Array) -> dict[int, int]:
     """Return how many sizes have how many bits; nulls left out."""
-    present = sizes.drop_null()
-    bits = pc.add(pc.floor(pc.log2(pc.cast(pc.max_element_wise(present, 1), pa.float64()))), 1.0)
-    bits = pc.if_else(pc.equal(present, 0), 0.0, bits)
-    return {int(each["values"]): each["counts"] for each in pc.value_counts(bits).to_pylist()}
+    ends = pc.min_max(sizes).as_py()
+    if ends["min"] is None:
+        return {}
+    first, last = ends["min"].bit_length(), ends["max"].bit_length()
+    # One comparison for each power of two between them: sizes of a topic are mostly alike.
+    above = [pc.sum(pc.greater_equal(sizes, 1 << bits)).as_py() for bits in range(first, last)]
+    at_least = [len(sizes) - sizes.null_count, *above, 0]
+    return {first + n: more - fewer for n, (more, fewer) in enumerate(pairwise(at_least)) if more > fewer}
 
 
 def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
@@ -172,6 +184,15 @@ def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
     unique, counts = counted.field("values"), counted.field("counts")
     if not len(unique):
         return DistinctKeys(), {}
+    top = pc.select_k_unstable(counts, _KEYS_OF_BATCH, [("", "descending")])
+    frequent: dict[bytes, int] = {}
+    for key, count in zip(unique.take(top).to_pylist(), counts.take(top).to_pylist(), strict=True):
+        frequent[key[:LONGEST_KEY]] = frequent.get(key[:LONGEST_KEY], 0) + count
+    return DistinctKeys(_registers(unique)), frequent
+
+
+def _registers(unique: pa.Array) -> bytes:
+    """Return the highest rank of the keys by register."""
     hashes = pa.array(partitions_of_keys(unique.to_pylist(), 0, len(unique), 1 << _HASH_BITS, 0), pa.int64())
     places = pc.bit_wise_and(hashes, _REGISTERS - 1)
     rest = pc.shift_right(hashes, REGISTER_BITS)
@@ -179,17 +200,14 @@ def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
     # The rank is one more than the zeros before the first one of the bits that choose no register.
     rank_bits = _HASH_BITS - REGISTER_BITS
     ranks = pc.if_else(pc.equal(rest, 0), float(rank_bits + 1), pc.subtract(float(rank_bits), highest))
-    highest_ranks = pa.table({"place": places, "rank": ranks}).group_by("place").aggregate([("rank", "max")])
+    grouped = pa.table({"place": places, "rank": ranks}).group_by("place", use_threads=False)
+    highest_ranks = grouped.aggregate([("rank", "max")])
     registers = bytearray(_REGISTERS)
     for place, rank in zip(
         highest_ranks.column("place").to_pylist(), highest_ranks.column("rank_max").to_pylist(), strict=True
     ):
         registers[place] = int(rank)
-    top = pc.select_k_unstable(counts, _KEYS_OF_BATCH, [("", "descending")])
-    frequent: dict[bytes, int] = {}
-    for key, count in zip(unique.take(top).to_pylist(), counts.take(top).to_pylist(), strict=True):
-        frequent[key[:LONGEST_KEY]] = frequent.get(key[:LONGEST_KEY], 0) + count
-    return DistinctKeys(bytes(registers)), frequent
+    return bytes(registers)
 
 
 def _schema_ids(values: pa.Array, sizes: pa.Array) -> dict[int, int]:
@@ -213,6 +231,11 @@ def _most(counts: dict[Any, int], most: int) -> dict[Any, int]:
     if len(counts) <= most:
         return counts
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most])
+
+
+def _kept(counts: dict[bytes, int]) -> dict[bytes, int]:
+    """Return counts of keys, the rarest left out once there are twice as many as are kept: sorting takes time."""
+    return counts if len(counts) < 2 * _KEPT_KEYS else _most(counts, _KEPT_KEYS)
 
 
 def _least(choose: Any, one: int | None, other: int | None) -> int | None:

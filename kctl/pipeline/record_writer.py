@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.pipeline.client_pool import ClientPool
-    from kctl.pipeline.record_rows import Place, RecordRows
+    from kctl.pipeline.record_rows import RecordRows, RowDestination
 
 MOST_NAMED: Final = 5
 """Partitions that an error names."""
@@ -123,7 +123,7 @@ class RecordWriter:
             for place, rows in place_rows(part, self._topic):
                 self._send(place, record_rows(rows, with_timestamps=self._with_timestamps))
 
-    def _send(self, place: "Place", rows: "RecordRows") -> None:
+    def _send(self, place: "RowDestination", rows: "RecordRows") -> None:
         send = self._producer.send_columns
         try:
             send(place.topic, rows.values, rows.keys, place.partition, rows.headers, rows.timestamps_ms)
@@ -143,14 +143,13 @@ class RecordWriter:
                 self._refuse_recreated_topic()
         except KafkaError as error:
             raise self._account(error) from error
-        counts = self._producer.metrics()
-        if counts.records_failed + counts.records_unknown > self._before.records_failed + self._before.records_unknown:
+        counts, before = self._producer.metrics(), self._before
+        if counts.records_failed + counts.records_unknown > before.records_failed + before.records_unknown:
             raise self._account(None)  # a flush that timed out has reported the failures, and the last one has not
-        written = counts.records_delivered - self._before.records_delivered
         if self._pool is not None:
             self._is_pooled = True
             self._pool.release(self._properties, self._producer)
-        return written
+        return counts.records_delivered - before.records_delivered
 
     def _is_flushed(self) -> bool:
         """Wait until every row is acknowledged or has failed, but no longer than until the next look at the sink."""
@@ -226,14 +225,17 @@ def writing_properties(properties: Properties) -> dict[str, object]:
     if config.is_given(ProducerConfig.request_timeout_ms):
         limit_ms = max(limit_ms, config.linger_ms + config.request_timeout_ms)
     elif config.is_given(ProducerConfig.linger_ms) and not config.is_given(ProducerConfig.delivery_timeout_ms):
-        if config.linger_ms >= limit_ms:
-            raise ConfigError(
-                f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms"
-            )
-        wanted["request.timeout.ms"] = min(config.request_timeout_ms, limit_ms - config.linger_ms)
+        wanted["request.timeout.ms"] = _request_timeout_ms(config, limit_ms)
     wanted.setdefault("delivery.timeout.ms", min(limit_ms, INT_MAX))
     wanted.setdefault("batch.size", BATCH_BYTES)
     return wanted
+
+
+def _request_timeout_ms(config: ProducerConfig, limit_ms: int) -> int:
+    """Return what the limit leaves of the request timeout after linger.ms."""
+    if config.linger_ms >= limit_ms:
+        raise ConfigError(f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms")
+    return min(config.request_timeout_ms, limit_ms - config.linger_ms)
 
 
 def _parts(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":

@@ -34,15 +34,18 @@ _DECLARED = frozenset(
 SECRET_NAMES = _DECLARED | {f"schema.registry.{name}" for name in _DECLARED if name.startswith("ssl.")}
 """The properties whose values are secret."""
 _URLS = RegistryConfig.schema_registry_url.name
-_PASSWORD_IN_URL = re.compile(r"://[^/@]*:[^/@]*@")
+_USER_IN_URL = re.compile(r"://[^/@]*@")
 
 
 _REFERRING = SECRET_NAMES | {_URLS}
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether a property's value is a secret: by its name, or as it is the URL of a registry with a password in it."""
-    return name in SECRET_NAMES or (name == _URLS and _PASSWORD_IN_URL.search(str(value)) is not None)
+    """Whether a property's value is a secret: by its name, or as it is the URL of a registry with a user in it.
+
+    A user alone may be a token.
+    """
+    return name in SECRET_NAMES or (name == _URLS and _USER_IN_URL.search(str(value)) is not None)
 
 
 def is_reference(value: object) -> bool:

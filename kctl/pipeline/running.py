@@ -47,7 +47,7 @@ class Attempt(NamedTuple):
     task_id: int
 
 
-class Progress(NamedTuple):
+class JobProgress(NamedTuple):
     """How far a job is; reported in the caller's thread.
 
     Attributes:
@@ -67,10 +67,10 @@ class Progress(NamedTuple):
     lag: int | None = None
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[JobProgress], None]
 
 
-def ignore_progress(_progress: Progress) -> None:
+def ignore_progress(_progress: JobProgress) -> None:
     """Take no notice."""
 
 
@@ -124,10 +124,10 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         log_path = options.log_path or log_beside(folder)
         log = stack.enter_context(_opened(log_path))
         try:
-            on_progress(Progress("starting Spark"))
+            on_progress(JobProgress("starting Spark"))
             session = watch(lambda: gateway.launch(options, name, folder, log, log_path))
             if not session.is_local:
-                on_progress(Progress("looking at the workers"))
+                on_progress(JobProgress("checking the workers"))
                 _check_workers(session)
             yield session
             is_well = True
@@ -238,7 +238,7 @@ def run_tasks(
     except KafkaError:
         raise
     except Exception as e:
-        raise _explained(e, session.log_path) from e
+        raise explained(e, session.log_path) from e
     watcher.on_reports(collected)
     return RoundResult(watcher.results, watcher.failures)
 
@@ -273,7 +273,7 @@ def run_counted(
         done += size_of(items[position])
 
     def report(counts: TaskCounts) -> None:
-        on_progress(Progress(phase, counts.done, counts.active, counts.total, counts.failed, done, total - done))
+        on_progress(JobProgress(phase, counts.done, counts.active, counts.total, counts.failed, done, total - done))
 
     found = run_tasks(session, name, items, work, on_done=count, on_tick=report)
     found.raise_first()
@@ -405,15 +405,15 @@ def _reports_param() -> Any:
     return Reports()
 
 
-def _explained(error: Exception, log_path: Path | None) -> SparkFailedError:
-    """Return our one line for what Spark raised; the trace is in its log."""
+def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
+    """Return one line for what Spark raised; the trace is in its log."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     where = f"its log: {log_path}" if log_path is not None else ""
     if "Cannot run program" in text:
         return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
-        return SparkFailedError(f"workers died again and again: {_told(lines, 'ExecutorLostFailure')}", where)
+        return SparkFailedError(f"workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
     python = [line for line in lines if _is_python_error(line)]
     if python:
         return SparkFailedError(f"a task failed, which is a bug: {python[0][:500]}", where)

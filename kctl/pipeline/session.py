@@ -40,6 +40,9 @@ INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
 MASTER_S = 10.0
 """Spark itself tries for a minute."""
 STOP_S = 10.0
+SOCKET_TIMEOUT = "60s"
+"""How long Spark waits for Python to connect, at the start of a worker and for each result. Its own 15 s pass where
+many processes share few cores, and then the job fails."""
 _SAY_NOTHING = (
     "Error: Could not create the Java Virtual Machine.",
     "Error: A fatal exception has occurred. Program will exit.",
@@ -148,6 +151,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
         "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
     }
+    ours["spark.python.authenticate.socketTimeout"] = SOCKET_TIMEOUT
     if version >= (4, 1):
         ours["spark.python.unix.domain.socket.enabled"] = "true"
     if options.master.startswith("local"):
@@ -166,7 +170,7 @@ def with_attempts(master: str) -> str:
 def _refuse(properties: Mapping[str, str]) -> None:
     for key, why in _REFUSED.items():
         if properties.get(key, "false").strip().lower() != "false":
-            raise ConfigError(f"{key}={properties[key]}: {why}; kctl's jobs want it false", key=key)
+            raise ConfigError(f"{key}={properties[key]}: {why}; kctl's jobs need it to be false", key=key)
 
 
 class Gateway:
@@ -187,7 +191,7 @@ class Gateway:
         from pyspark import SparkConf, SparkContext
 
         if SparkContext._active_spark_context is not None:
-            raise SparkSetUpError("this process has a Spark session already", "give it to the job: session=...")
+            raise SparkSetUpError("this process has a Spark session already", "pass it to the job: session=...")
         version = _version(pyspark.__version__)
         properties = _places(options, folder, version) | spark_properties(options, name, version=version)
         if not options.master.startswith("local"):
@@ -205,7 +209,7 @@ class Gateway:
         except Exception as e:
             why = _why(e, log_path)
             if "UnsupportedClassVersionError" in why:
-                raise SparkMissingError(f"{JAVA_WANTED}: the one here is older", INSTALL_JAVA) from e
+                raise SparkMissingError(f"{JAVA_WANTED}: the installed Java is older", INSTALL_JAVA) from e
             raise SparkSetUpError(f"Spark did not start: {why}", f"its log: {log_path}") from e
         finally:
             del os.environ["PYSPARK_PYTHON"]

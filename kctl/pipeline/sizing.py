@@ -1,21 +1,27 @@
-"""How many bytes offsets stand for: measured on the beginning of each topic, for plans and for cutting ranges.
+"""How many bytes offsets stand for, measured on the beginning of each topic, and how many tasks run at once: for plans.
 
 Kafka tells offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there, as
 they lie in the log, and that the brokers deliver at all, before Spark is started.
 Shown by tests/cli/test_pipeline.py (a plan, its dead broker) and tests/pipeline/test_export.py.
 """
 
+import os
+import re
 from collections.abc import Sequence
 
 from kctl.client.clock import Timer
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
 from kctl.pipeline.range_reader import reading_config
 from kctl.pipeline.ranges import OffsetRange, Properties
+from kctl.pipeline.session import Session, SessionOptions
 
 SAMPLE_BYTES = 1 << 20
+CLUSTER_TASKS = 8
+"""The least number of ranges while it is unknown how many tasks a cluster runs at once."""
 MOST_SAMPLED = 64
 """Topics that are measured; further ones count as the mean of these."""
 
@@ -42,24 +48,28 @@ def bytes_per_offset(
 def _measured(properties: Properties, sampled: dict[str, OffsetRange], runtime: Runtime) -> dict[str, float]:
     config = reading_config({**properties, "max.partition.fetch.bytes": SAMPLE_BYTES})
     left = {each.topic_partition: each for each in sampled.values()}
-    found: dict[str, float] = {}
     consumer = Consumer(config, runtime, prefetch_bytes=SAMPLE_BYTES)
     try:
         consumer.assign(left)
         for tp, each in left.items():
             consumer.seek(tp, each.start_offset)
-        timer = Timer(runtime.clock, config.default_api_timeout_ms)
-        while left:
-            timer.update()
-            chunk = consumer.poll_chunk(timer.remaining_ms / 1000)
-            if chunk is None:
-                raise _late(consumer, next(iter(left.values())), timer)
-            if left.pop(chunk.topic_partition, None) is not None:
-                offsets = chunk.next_offset - chunk.fetch_offset
-                found[chunk.topic] = chunk.size_bytes / offsets if offsets > 0 else 0.0
-                consumer.pause([chunk.topic_partition])
+        return _read_each(consumer, left, Timer(runtime.clock, config.default_api_timeout_ms))
     finally:
         consumer.close(0)
+
+
+def _read_each(consumer: Consumer, left: dict[TopicPartition, OffsetRange], timer: Timer) -> dict[str, float]:
+    """Return the bytes per offset of the first chunk of each partition, by topic."""
+    found: dict[str, float] = {}
+    while left:
+        timer.update()
+        chunk = consumer.poll_chunk(timer.remaining_ms / 1000)
+        if chunk is None:
+            raise _late(consumer, next(iter(left.values())), timer)
+        if left.pop(chunk.topic_partition, None) is not None:
+            offsets = chunk.next_offset - chunk.fetch_offset
+            found[chunk.topic] = chunk.size_bytes / offsets if offsets > 0 else 0.0
+            consumer.pause([chunk.topic_partition])
     return found
 
 
@@ -72,3 +82,13 @@ def _late(consumer: Consumer, waited_for: OffsetRange, timer: Timer) -> ApiTimeo
         elapsed_ms=timer.elapsed_ms,
         cause=reason.cause,
     )
+
+
+def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
+    """Return how many tasks run at once, as far as that is known."""
+    if session is not None:
+        return session.parallelism
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", options.master)
+    if local is None:
+        return CLUSTER_TASKS
+    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)

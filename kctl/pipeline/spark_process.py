@@ -50,11 +50,7 @@ class SparkProcess:
         """
         from pyspark.java_gateway import launch_gateway
 
-        pause = threading.Event()
-        while not self._told.exists():
-            if self._process.poll() is not None:
-                raise OSError(f"its process ended with {self._process.returncode}")
-            pause.wait(_LOOK_S)
+        self._wait_for_address()
         told = self._told.read_bytes()
         self._told.unlink()
         os.environ[_PORT] = str(int.from_bytes(told[:4], "big"))
@@ -65,6 +61,13 @@ class SparkProcess:
             del os.environ[_PORT], os.environ[_SECRET]
         self._is_taken = True
         return gateway
+
+    def _wait_for_address(self) -> None:
+        pause = threading.Event()
+        while not self._told.exists():
+            if self._process.poll() is not None:
+                raise OSError(f"its process ended with {self._process.returncode}")
+            pause.wait(_LOOK_S)
 
     def end(self) -> None:
         """End it: by itself within `END_S` where it listens already, else at once."""

@@ -5,12 +5,14 @@ place for a round, and commits what they have written: all of a round or nothing
 target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
 (`object_store.object_export`), a table commits in its format (`lake_tables.table_target`).
 docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
+Shown by tests/loopback/test_odd_object_stores.py, tests/pipeline/test_interrupts.py, tests/unit/pipeline/lake_tables.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError
@@ -21,16 +23,21 @@ from kctl.pipeline.resume_point import ResumePoint
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.pipeline.decoding.record_decoding import DecodedTypes
     from kctl.pipeline.export_files.range_files import RangeName
     from kctl.pipeline.lake_tables.table_target import TableTarget
 
 
 class FileKind(NamedTuple):
-    """What files a round writes: `layout` and `format` as of an export, `level` of zstd."""
+    """What files a round writes: `layout` and `format` as of an export, `level` of zstd.
+
+    Attributes: file_bytes: a file of this size is closed, and another one begun; 0: a range has one in each folder.
+    """
 
     layout: str
     format: str
     compression_level: int
+    file_bytes: int = 0
 
 
 class RangeWriter(Protocol):
@@ -69,12 +76,22 @@ class Target(Protocol):
         """Read which rounds there are."""
         ...
 
+    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":
+        """Return the types in which decoded keys and values are to be written; None: each topic's own.
+
+        Args: decoded: the types of each topic; none where nothing is decoded.
+        """
+        ...
+
     def check(self, settings: Mapping[str, str]) -> None:
         """Raise what `claim` would, without leaving anything behind."""
         ...
 
-    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
-        """Begin to write: finish and clear what earlier runs have left, and read which rounds there are."""
+    def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
+        """Begin to write: finish and clear what earlier runs have left, and read which rounds there are.
+
+        Args: takes_over: False: there is nothing to write, and a run that is under way may continue.
+        """
         ...
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> dict[tuple[str, int], ResumePoint]:
@@ -85,8 +102,13 @@ class Target(Protocol):
         """Return where the tasks of a round write."""
         ...
 
-    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> object:
-        """Make ranges of the round that was begun last part of the export, all or none."""
+    def commit(
+        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+    ) -> object:
+        """Make ranges of the round that was begun last part of the export, all or none.
+
+        Args: facts: what the export carries beside them.
+        """
         ...
 
     def leave(self) -> None:
@@ -101,6 +123,10 @@ class FolderTarget(ExportFolder):
         super().__init__(path)
         self._round: Path | None = None
 
+    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":  # noqa: ARG002 - files of any schema
+        """Return None: each file has the schema of its records."""
+        return None
+
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
         """Make the folder of a round, and return where its tasks write."""
         from kctl.pipeline.export_files.range_files import FolderPlace
@@ -108,10 +134,12 @@ class FolderTarget(ExportFolder):
         self._round = self.begin_round(number)
         return FolderPlace(str(self.path), str(self._round), kind)
 
-    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> Manifest:
+    def commit(
+        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+    ) -> Manifest:
         """Make ranges part of the export, all or none."""
         assert self._round is not None
-        return self.commit_round(self._round, settings, ranges)
+        return self.commit_round(self._round, settings, ranges, facts)
 
 
 def open_target(location: Location, properties: Mapping[str, object]) -> Target:
@@ -160,6 +188,13 @@ def read_export(location: Location, properties: Mapping[str, object]) -> list[Ma
     return read_object_manifests(ObjectStore(location, StoreTimeouts.of(properties)))
 
 
+def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFacts:
+    """Return what an export carries beside records, also where files were compacted. Args, raises: as of `files_of`."""
+    if isinstance(location, Path | StoreUrl):
+        return newest_facts(each.facts for each in read_export(location, properties))
+    return _table(location, StoreTimeouts.of(properties)).carried_facts()
+
+
 def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
     """Return the manifests of an export that has the bytes of its records.
 
@@ -168,7 +203,7 @@ def read_raw_export(location: Location, properties: Mapping[str, object]) -> lis
     """
     manifests = read_export(location, properties)
     if not manifests:
-        raise FolderError(f"{location} is not an export: it has no manifest", "kctl pipeline export makes one")
+        raise FolderError(f"{location} is not an export: it has no manifest", "kctl pipeline export creates one")
     decode = manifests[0].settings.get("decode")
     if decode is not None:
         raise ExportDataError(

@@ -101,6 +101,15 @@ def produced_batch(records: bytes | None) -> BatchHeader:
     """
     if records is None or len(records) == 0:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
+    header = _only_header(records)
+    if google_crc32c.value(records[CRC_STARTS_AT:]) != header.crc:
+        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
+    _check_content(header)
+    return header
+
+
+def _only_header(records: bytes) -> BatchHeader:
+    """Return the header of a batch that the bytes hold exactly."""
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))
@@ -111,9 +120,6 @@ def produced_batch(records: bytes | None) -> BatchHeader:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"batch of {size} bytes in {len(records)} bytes of records")
     if size != len(records):
         raise BatchRefused(ErrorCode.INVALID_RECORD, "more than one record batch")
-    if google_crc32c.value(records[CRC_STARTS_AT:]) != header.crc:
-        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
-    _check_content(header)
     return header
 
 

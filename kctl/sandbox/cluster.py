@@ -5,6 +5,7 @@ tests/unit/sandbox/test_topics.py.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 from zlib import crc32
 
@@ -15,12 +16,13 @@ from kctl.sandbox.access.authorizer import Authorizer
 from kctl.sandbox.access.client_quotas import ClientQuotas
 from kctl.sandbox.access.scram_users import ScramUsers
 from kctl.sandbox.cleaner import Cleaner
-from kctl.sandbox.configs import ResourceConfigs
+from kctl.sandbox.configs import MIN_INSYNC_REPLICAS, Kind, ResourceConfigs
 from kctl.sandbox.faults import NodeFaults
 from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.node_state import NodeState
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.quotas import Quotas
 from kctl.sandbox.reassignments import Reassignments
@@ -46,7 +48,7 @@ class TopicRefused(Exception):
 class ClusterNode:
     """One broker: its address as advertised, its faults, and what it remembers of its clients."""
 
-    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "telemetry")
+    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "state", "telemetry")
 
     def __init__(
         self, node_id: int, host: str, port: int, rack: str | None = None, fetch_session_slots: int = 1_000
@@ -59,6 +61,7 @@ class ClusterNode:
         self.fetch_sessions = FetchSessions(node_id, fetch_session_slots)
         self.telemetry = Telemetry(node_id)
         self.quotas = Quotas()
+        self.state = NodeState()
 
 
 class Topic(NamedTuple):
@@ -86,6 +89,7 @@ class Cluster:
         self.unfinished_bytes = 0
         """What all connections have of frames that are not complete yet."""
         self.configs = ResourceConfigs()
+        self.configs.replace(Kind.BROKER, "", {MIN_INSYNC_REPLICAS: str(self.settings.min_insync_replicas)})
         self.authorizer = Authorizer(self.settings)
         self.scram_users = ScramUsers()
         self.client_quotas = ClientQuotas()
@@ -167,12 +171,17 @@ class Cluster:
         topic = Topic(name, self._new_topic_id(name), properties, made)
         if not validate_only:
             for partition in made.values():
-                self.replication.follow(partition)
-                self.cleaner.follow(partition)
+                self._look_after(partition)
             self._topics_made += name != OFFSETS_TOPIC  # which must not decide where topics of users are
             self.topics[name] = topic
             self._topics_by_id[topic.topic_id] = name
         return topic
+
+    def _look_after(self, partition: Partition) -> None:
+        self.replication.follow(partition)
+        self.cleaner.follow(partition)
+        if partition.topic_name == OFFSETS_TOPIC:
+            partition.when_led = partial(self.groups.log_moved, partition.index)
 
     def add_partitions(
         self, name: str, count: int, assignment: Sequence[Sequence[int]] | None = None, *, validate_only: bool = False
@@ -208,8 +217,7 @@ class Cluster:
                 is_late=self.settings.replication_delay_ms > 0,
             )
             topic.partitions[index] = made
-            self.replication.follow(made)
-            self.cleaner.follow(made)
+            self._look_after(made)
 
     def configure_topic(self, name: str, properties: dict[str, str]) -> None:
         """Give a topic other properties in place of those that it has.
@@ -262,6 +270,8 @@ class Cluster:
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
+        if name == OFFSETS_TOPIC:
+            self.groups.forget_all()
         self.reassignments.forget_topic(name)
         self.transactions.offsets.forget(lambda _, topic: topic == name)
         for partition in topic.partitions.values():

@@ -40,17 +40,26 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
     if not words:
         raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
     name, *arguments = words
+    command = _command(name, len(arguments))
+    try:
+        command.run(sandbox, arguments)
+    except (ValueError, OffsetOutOfRange, TopicRefused) as error:
+        raise CommandRefused(f"{name}: {error}") from None
+
+
+def _command(name: str, argument_count: int) -> Command:
+    """Return the command of that name.
+
+    Raises: CommandRefused: there is none, or it takes another number of arguments.
+    """
     command = COMMANDS.get(name)
     if command is None:
         raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")
     shown = command.arguments.split()
     needed = sum(not one.startswith("[") for one in shown)
-    if not needed <= len(arguments) <= len(shown):
+    if not needed <= argument_count <= len(shown):
         raise CommandRefused(f"{name} takes {command.arguments or 'nothing'}")
-    try:
-        command.run(sandbox, arguments)
-    except (ValueError, OffsetOutOfRange, TopicRefused) as error:
-        raise CommandRefused(f"{name}: {error}") from None
+    return command
 
 
 # --- arguments ------------------------------------------------------------------------------------------------------
@@ -58,7 +67,7 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= _GREATEST):
-        raise ValueError(f"{text[:40]!r} is not a number from 0 on")
+        raise ValueError(f"{text[:40]!r} is not a number of at least 0")
     return int(text)
 
 
@@ -203,10 +212,30 @@ def _limit(sandbox: Sandbox, words: list[str]) -> None:
         sandbox.limit(quota, bytes_per_s, node_id=node_id)
 
 
+def _disk(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.set_disk(_node(sandbox, words[0]), None if words[1] == "offline" else _number(words[1]))
+
+
+def _hold_metadata(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.hold_metadata(_node(sandbox, words[0]))
+
+
+def _release_metadata(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.release_metadata(_node(sandbox, words[0]))
+
+
+def _register(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.register(_node(sandbox, words[0]))
+
+
+def _unregister(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.register(_node(sandbox, words[0]), is_registered=False)
+
+
 COMMANDS: dict[str, Command] = {
     "start": Command("NODE|all FAULT [MS]", "switch a fault on; MS is for delay", _start),
     "stop": Command("NODE|all FAULT", "switch a fault off", _stop),
-    "heal": Command("[NODE|all]", "switch all faults off, and failures that were ordered", _heal),
+    "heal": Command("[NODE|all]", "switch off all faults and cancel ordered failures", _heal),
     "fail": Command("API CODE [TIMES] [NODE|all]", "let the next requests fail with an error", _fail),
     "lead": Command("TOPIC PARTITION NODE [END_OFFSET]", "move a leader; what is behind END_OFFSET is lost", _lead),
     "lead-late": Command("TOPIC PARTITION NODE MS", "no leader for MS, then this one", _lead_late),
@@ -223,10 +252,17 @@ COMMANDS: dict[str, Command] = {
     "hold-markers": Command("ID", "let a decided transaction stay incomplete", _hold_markers),
     "release-markers": Command("ID", "write the markers that were held", _release_markers),
     "lose-markers": Command("ID", "let the next transaction end without markers: it hangs", _lose_markers),
-    "hold-moves": Command("", "let no move of a partition end", _hold_moves),
-    "release-moves": Command("", "let moves of partitions end again", _release_moves),
+    "hold-moves": Command("", "keep moves of partitions from completing", _hold_moves),
+    "release-moves": Command("", "let moves of partitions complete again", _release_moves),
     "expire-producers": Command("TOPIC PARTITION", "forget producers without an open transaction", _expire_producers),
     "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "mute clients that take more", _limit),
     "forget-sessions": Command("NODE|all", "forget fetch sessions, as a restart does", _forget_sessions),
+    "disk": Command("NODE BYTES|offline", "give a node a small disk, or take its directory offline", _disk),
+    "hold-metadata": Command(
+        "NODE", "let a node report leaders and topics as they are now, and no newer ones", _hold_metadata
+    ),
+    "release-metadata": Command("NODE", "let a node follow the metadata again", _release_metadata),
+    "unregister": Command("NODE", "leave a node out of the metadata", _unregister),
+    "register": Command("NODE", "take it back into the metadata", _register),
 }
 """By name; docs/sandbox.md shows them."""

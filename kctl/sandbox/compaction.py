@@ -166,21 +166,34 @@ def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int]
     return latest, end_offset
 
 
+def _kept_records(
+    header: BatchHeader,
+    records: list[RawRecord],
+    latest: Mapping[bytes, int],
+    transactions: _Transactions,
+    *,
+    is_past: bool,
+) -> tuple[list[RawRecord], bool]:
+    """Return the records of a batch that are kept, and whether some of them may go after a while.
+
+    Args: is_past: that while is over.
+    """
+    if header.is_control:
+        is_free = transactions.is_marker_free(header, records)
+        return ([] if is_free and is_past else records), is_free
+    is_aborted = transactions.is_aborted(header)
+    left = [] if is_aborted else [one for one in records if _is_kept(header, one, latest, is_past=is_past)]
+    return left, any(not one.has_value for one in left)
+
+
 def _left_of(
     batch: StoredBatch, latest: Mapping[bytes, int], end_offset: int, transactions: _Transactions, limits: Limits
 ) -> Iterator[StoredBatch]:
     """Yield what is left of a batch, if anything."""
-    header = batch.header
+    header, horizon_ms = batch.header, batch.header.delete_horizon_ms
     records = list(records_of(header, batch.data))
-    horizon_ms = header.delete_horizon_ms
     is_past = horizon_ms is not None and horizon_ms <= limits.wall_ms
-    if header.is_control:
-        is_free = transactions.is_marker_free(header, records)
-        left, starts_horizon = ([] if is_free and is_past else records), is_free
-    else:
-        is_aborted = transactions.is_aborted(header)
-        left = [] if is_aborted else [one for one in records if _is_kept(header, one, latest, is_past=is_past)]
-        starts_horizon = any(not one.has_value for one in left)
+    left, starts_horizon = _kept_records(header, records, latest, transactions, is_past=is_past)
     if not left:
         if _is_remembered(header, limits) or header.last_offset + 1 == end_offset:
             yield _stored(header, [], None)

@@ -19,6 +19,8 @@ class Kind(IntEnum):
     GROUP = 32
 
 
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+"""Of all brokers, a new cluster sets this one itself, because eligible leader replicas (KIP-966) need it."""
 BROKER_PROPERTIES: dict[str, str] = {
     "background.threads": "10",
     "follower.replication.throttled.rate": "9223372036854775807",
@@ -28,10 +30,11 @@ BROKER_PROPERTIES: dict[str, str] = {
     "log.segment.bytes": "1073741824",
     "max.connections": "2147483647",
     "message.max.bytes": "1048588",
-    "min.insync.replicas": "1",
+    MIN_INSYNC_REPLICAS: "1",
     "num.io.threads": "8",
     "num.network.threads": "3",
     "num.replica.fetchers": "1",
+    "sasl.kerberos.min.time.before.relogin": "60000",
     "unclean.leader.election.enable": "false",
 }
 """Broker properties that can be changed while it runs; here they have no effect."""

@@ -173,7 +173,7 @@ class BrokerConnection:
 
     def _unsupported(self, prefix: RequestPrefix) -> None:
         if prefix.api_key != ApiVersionsRequest.API_KEY:
-            self._refuse(f"{api_name(prefix.api_key)} version {prefix.version} is not spoken here")
+            self._refuse(f"{api_name(prefix.api_key)} version {prefix.version} is not supported")
             return
         response = api_versions.response(ErrorCode.UNSUPPORTED_VERSION)
         self._wire.write(encode_response(response, 0, prefix.correlation_id))

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kctl.client.protocol.api.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kctl.client.protocol.schema import Field, Request, Response, Struct
 
@@ -16,7 +17,7 @@ _CODE_PER_ITEM = frozenset({"Metadata"})
 """APIs that report errors per item though the response has an error code of its own."""
 _IDENTITY = re.compile(r"(^|_)(name|topic|id|index|partition|type)$")
 """Fields that say which item it is; the response repeats them."""
-_RENAMED = {"user": "name"}
+_RENAMED = {"user": "name", "topic_name": "name"}
 """Fields of responses that have another name in the request."""
 _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node_id": -1, "port": -1}
 """What a response with an error says instead of an offset or a broker."""
@@ -76,6 +77,8 @@ def _refuse_items(answer: Struct, asked: Struct, version: int, code: ErrorCode) 
     if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, and is answered once
         every = {each.name: each for each in asked.upsertions} | {each.name: each for each in asked.deletions}
         items = list(every.values())
+    if isinstance(asked, AlterReplicaLogDirsRequest):  # asked by directory, answered by topic
+        items = [topic for each in asked.dirs for topic in each.topics]
     for one in answer.FIELDS:
         if _is_structs(one) and one.is_in(version) and _reports(one.kind):
             setattr(answer, one.name, [_refused(one.kind, item, version, code) for item in items])
@@ -89,7 +92,7 @@ def _refused(kind: Any, item: object, version: int, code: ErrorCode) -> Struct:
     if not isinstance(item, Struct):  # a name, an id or a number stands for the item
         setattr(refused, next(one.name for one in own if isinstance(one.default, type(item))), item)
     for one in own:
-        name = _RENAMED.get(one.name, one.name)
+        name = one.name if hasattr(item, one.name) else _RENAMED.get(one.name, one.name)
         if _IDENTITY.search(name) and hasattr(item, name):
             setattr(refused, one.name, getattr(item, name))
     for one in kind.FIELDS:

@@ -255,14 +255,7 @@ class PartitionLog:
         first_bytes = len(batches[0].data)
         if first_bytes > max_bytes:
             return batches[0].data if at_least_one else b""
-        parts: list[bytes] = []
-        left = max_bytes
-        for batch in batches:
-            parts.append(batch.data[:left])
-            left -= len(parts[-1])
-            if left == 0:
-                break
-        return b"".join(parts)
+        return _cut([batch.data for batch in batches], max_bytes)
 
     @property
     def batches(self) -> tuple[StoredBatch, ...]:
@@ -297,3 +290,15 @@ class PartitionLog:
     def is_contiguous(self) -> bool:
         """Return whether each batch starts where the one before it ends: an invariant for tests."""
         return all(one.header.last_offset + 1 == two.header.base_offset for one, two in pairwise(self._batches))
+
+
+def _cut(batches: Sequence[bytes], max_bytes: int) -> bytes:
+    """Return up to `max_bytes` of batches, of which the last may be incomplete."""
+    parts: list[bytes] = []
+    left = max_bytes
+    for data in batches:
+        parts.append(data[:left])
+        left -= len(parts[-1])
+        if left == 0:
+            break
+    return b"".join(parts)

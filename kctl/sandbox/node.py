@@ -50,20 +50,17 @@ class NodeListener:
         """Return what happens to a connection attempt made now."""
         return self.node.faults.on_connect
 
+    def _new_identity(self) -> Identity:
+        cluster = self.cluster
+        max_session_ms = cluster.settings.connections_max_reauth_ms
+        return Identity(self._security.users, cluster.scram_users, self._entropy, cluster.scheduler, max_session_ms)
+
     def accept(self, wire: Wire) -> Endpoint:
         """Return the broker's end of a new connection."""
         made: list[BrokerConnection] = []
 
         def protocol(inner_wire: Wire) -> Endpoint:
-            max_session_ms = self.cluster.settings.connections_max_reauth_ms
-            identity = Identity(
-                self._security.users,
-                self.cluster.scram_users,
-                self._entropy,
-                self.cluster.scheduler,
-                max_session_ms,
-            )
-            made.append(BrokerConnection(self, inner_wire, identity))
+            made.append(BrokerConnection(self, inner_wire, self._new_identity()))
             return made[0]
 
         def tls(outer_wire: Wire) -> Endpoint:

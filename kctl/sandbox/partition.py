@@ -8,7 +8,7 @@ Shown by tests/unit/sandbox/test_partition.py and tests/unit/sandbox/test_replic
 Source: KIP-101, KIP-966 (the high watermark stands while fewer than min.insync.replicas are in sync).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kctl.sandbox.log import OffsetOutOfRange, PartitionLog
 
@@ -41,8 +41,19 @@ class Partition:
     """
 
     __slots__ = (
-        "_copied", "_high_watermark", "_holder", "_stands", "begun_at", "index", "is_late", "leader_epoch", "leader_id",
-        "log", "replicas", "topic_name",
+        "_copied",
+        "_high_watermark",
+        "_holder",
+        "_stands",
+        "begun_at",
+        "index",
+        "is_late",
+        "leader_epoch",
+        "leader_id",
+        "log",
+        "replicas",
+        "topic_name",
+        "when_led",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +73,8 @@ class Partition:
         self._holder = replicas[0]
         """Who has the whole log: the leader, or the last one."""
         self._high_watermark = self.begun_at = log.end_offset
+        self.when_led: Callable[[], None] = lambda: None
+        """Called when another leader was elected, or none is left."""
         log.begin_epoch(0)
 
     # --- who has what -----------------------------------------------------------------------------------------------
@@ -231,6 +244,7 @@ class Partition:
         if node_id != NO_LEADER:
             self._lead(node_id, end_offset)
         self.log.wake()
+        self.when_led()
 
     def _lead(self, node_id: int, end_offset: int | None) -> None:
         if node_id not in self.replicas:

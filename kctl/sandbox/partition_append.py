@@ -23,18 +23,22 @@ _ADDING_FROM = 12
 _MAGIC = 2
 
 
+def _transactional_producers(request: ProduceRequest) -> set[ProducerIdentity]:
+    return {
+        ProducerIdentity(header.producer_id, header.producer_epoch)
+        for topic in request.topic_data
+        for data in topic.partition_data
+        if (header := _transactional(data)) is not None
+    }
+
+
 def check_request(request: ProduceRequest) -> None:
     """Return when what belongs to transactions in a request belongs to one.
 
     Raises:
         Refused: it names no transactional.id or is of several producers, or acks have no meaning.
     """
-    producers = {
-        ProducerIdentity(header.producer_id, header.producer_epoch)
-        for topic in request.topic_data
-        for data in topic.partition_data
-        if (header := _transactional(data)) is not None
-    }
+    producers = _transactional_producers(request)
     if producers and request.transactional_id is None:
         raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if request.acks not in _ACKS:

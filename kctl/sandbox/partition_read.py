@@ -121,22 +121,21 @@ def _add_records(
 
 def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:
     """Return the follower in the rack of a consumer that a leader elsewhere sends it to."""
-    cluster, node = call.cluster, call.node
-    if (
-        call.version < _FOLLOWERS_FROM
-        or not request.rack_id
-        or partition.leader_id != node.node_id
-        or cluster.settings.replica_selector_class != RACK_AWARE
-        or node.rack == request.rack_id
-        or offset < partition.log.start_offset
-    ):
+    if offset < partition.log.start_offset or not _looks_for_nearer(call, request, partition):
         return None
     near = [
         node_id
         for node_id in partition.in_sync
-        if cluster.nodes[node_id].rack == request.rack_id and partition.readable_on(node_id) >= offset
+        if call.cluster.nodes[node_id].rack == request.rack_id and partition.readable_on(node_id) >= offset
     ]
     return max(near, default=None)
+
+
+def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -> bool:
+    """Return whether this node is a leader that sends consumers of that rack elsewhere."""
+    is_asked = call.version >= _FOLLOWERS_FROM and bool(request.rack_id) and request.rack_id != call.node.rack
+    leads = partition.leader_id == call.node.node_id
+    return is_asked and leads and call.cluster.settings.replica_selector_class == RACK_AWARE
 
 
 def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int) -> EpochEndOffset | None:

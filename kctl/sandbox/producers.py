@@ -103,13 +103,16 @@ class ProducerStates:
         known = None if producer is None else self._repetition(header, producer)
         if known is not None:
             return known
-        asked_for = self._asked_for.get(header.producer_id)
-        if asked_for is not None and header.base_sequence > asked_for.highest_start(is_known=producer is not None):
-            raise _out_of_order(header, asked_for.highest_start(is_known=producer is not None))
+        self._check_start(header, is_known=producer is not None)
         if producer is not None:
             self._check_next(header, producer)
         # Else a partition that forgot a producer, or never knew it, starts where the producer is (KIP-360).
         return None
+
+    def _check_start(self, header: BatchHeader, *, is_known: bool) -> None:
+        asked_for = self._asked_for.get(header.producer_id)
+        if asked_for is not None and header.base_sequence > asked_for.highest_start(is_known=is_known):
+            raise _out_of_order(header, asked_for.highest_start(is_known=is_known))
 
     def asked_for(self, header: BatchHeader, *, adds_itself: bool) -> None:
         """Take note of a batch whose transaction is not known to be open: none behind it comes in before it.
@@ -162,13 +165,16 @@ class ProducerStates:
         if header.is_control:
             producer.open_from = None
             return self._open.pop(header.producer_id, None)
+        self._remember_records(header, producer)
+        return None
+
+    def _remember_records(self, header: BatchHeader, producer: Producer) -> None:
         last_sequence = _plus(header.base_sequence, header.last_offset_delta)
         producer.batches.append(
             _Batch(header.base_sequence, last_sequence, header.base_offset, header.max_timestamp_ms)
         )
         if header.is_transactional and producer.open_from is None:
             producer.open_from = self._open[header.producer_id] = header.base_offset
-        return None
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
         """Return when a coordinator may end a transaction of the producer.

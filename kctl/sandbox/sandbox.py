@@ -282,12 +282,7 @@ class Sandbox:
             ValueError: the limit is not possible.
         """
 
-        def change() -> None:
-            nodes = self.cluster.nodes
-            for node in nodes.values() if node_id is None else [nodes[node_id]]:
-                node.quotas.limit(quota, bytes_per_s)
-
-        self._do(change)
+        self._do_on_nodes(node_id, lambda node: node.quotas.limit(quota, bytes_per_s))
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
         """Let a partition start at `before_offset`, as retention does."""
@@ -328,13 +323,17 @@ class Sandbox:
             ValueError: the sandbox has no such API, it has no error codes, or `times` is not possible.
         """
         api_key = failing_api(api)
+        self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, times))
 
-        def change() -> None:
+    def _do_on_nodes(self, node_id: int | None, change: Callable[[ClusterNode], None]) -> None:
+        """Change a node, or without an id each."""
+
+        def change_all() -> None:
             nodes = self.cluster.nodes
             for node in nodes.values() if node_id is None else [nodes[node_id]]:
-                node.faults.fail_requests(api_key, code, times)
+                change(node)
 
-        self._do(change)
+        self._do(change_all)
 
     def heal(self, node_id: int | None = None) -> None:
         """Switch all faults of a node off, or of all nodes."""
@@ -343,6 +342,50 @@ class Sandbox:
             for node in self.cluster.nodes.values():
                 if node_id in (None, node.node_id):
                     node.faults.heal()
+                    node.state.heal()
+
+        self._do(change)
+
+    def set_disk(self, node_id: int, total_bytes: int | None) -> None:
+        """Give the disk of a node this size; None takes its directory offline. Nothing is refused for lack of space.
+
+        Raises:
+            KeyError: no such node.
+        """
+
+        def change() -> None:
+            state = self.cluster.nodes[node_id].state
+            state.is_disk_offline = total_bytes is None
+            state.disk_bytes = state.disk_bytes if total_bytes is None else total_bytes
+
+        self._do(change)
+
+    def hold_metadata(self, node_id: int) -> None:
+        """Let a node report leaders as they are now, and fall behind the quorum, until `release_metadata`.
+
+        Raises:
+            KeyError: no such node.
+        """
+
+        def change() -> None:
+            partitions = [each for topic in self.cluster.topics.values() for each in topic.partitions.values()]
+            self.cluster.nodes[node_id].state.hold_metadata(partitions, self.cluster.scheduler.wall_ms())
+
+        self._do(change)
+
+    def release_metadata(self, node_id: int) -> None:
+        """Let a node follow the metadata again."""
+        self._do(lambda: self.cluster.nodes[node_id].state.release_metadata())
+
+    def register(self, node_id: int, *, is_registered: bool = True) -> None:
+        """Let the metadata of the cluster name a node, or not: replicas and leaders stay as they are.
+
+        Raises:
+            KeyError: no such node.
+        """
+
+        def change() -> None:
+            self.cluster.nodes[node_id].state.is_registered = is_registered
 
         self._do(change)
 

@@ -72,17 +72,20 @@ class ServedSandbox:
             OSError: the path exists, is too long, or cannot be made.
         """
 
-        def carry_out(words: list[str]) -> str | None:
-            try:
-                commands.carry_out(self.sandbox, words)
-            except commands.CommandRefused as refusal:
-                return str(refusal)
-            return None
-
         def listen() -> None:
-            self._control = ControlSocket(self._loop, path, carry_out, lambda: json.dumps(status_of(self.sandbox)))
+            self._control = ControlSocket(
+                self._loop, path, self._carry_out, lambda: json.dumps(status_of(self.sandbox))
+            )
 
         self._loop.carry_out(listen)
+
+    def _carry_out(self, words: list[str]) -> str | None:
+        """Carry out a command; return why it is refused."""
+        try:
+            commands.carry_out(self.sandbox, words)
+        except commands.CommandRefused as refusal:
+            return str(refusal)
+        return None
 
     def _listen(self, listener: NodeListener, sock: socket.socket) -> None:
         listening = ListeningSocket(self._loop, sock, lambda accepted: self._accepted(listener, accepted))

@@ -4,7 +4,7 @@ Shown by tests/unit/sandbox/test_topics.py.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 
@@ -80,18 +80,21 @@ def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) ->
         name = known.get(key)
         if name is None:
             raise InvalidSetting(f"no broker property {key} here; there are {', '.join(sorted(known))}")
-        default = getattr(settings, name)
-        if isinstance(default, bool):
-            if text not in ("true", "false"):
-                raise InvalidSetting(f"{key} must be true or false, not {text!r}")
-            changed[name] = text == "true"
-        elif isinstance(default, int):
-            changed[name] = _whole({key: text}, key, 0)
-        elif isinstance(default, str):
-            changed[name] = text
-        else:
-            raise InvalidSetting(f"{key} is set by an option of its own")
+        changed[name] = _parsed(key, text, getattr(settings, name))
     return settings._replace(**changed)  # type: ignore[arg-type]
+
+
+def _parsed(key: str, text: str, default: object) -> bool | int | str:
+    """Return a value of the type that the default has."""
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise InvalidSetting(f"{key} must be true or false, not {text!r}")
+        return text == "true"
+    if isinstance(default, int):
+        return _whole({key: text}, key, 0)
+    if isinstance(default, str):
+        return text
+    raise InvalidSetting(f"{key} is set by an option of its own")
 
 
 TOPIC_PROPERTIES: dict[str, str] = {
@@ -172,23 +175,24 @@ def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> Topi
         if name not in TOPIC_PROPERTIES:
             raise InvalidSetting(f"Unknown topic config name: {name}")
         check_number(name, properties[name], TOPIC_PROPERTIES[name])
-    kind = properties.get("message.timestamp.type", "CreateTime")
-    if kind not in ("CreateTime", "LogAppendTime"):
-        raise InvalidSetting(f"message.timestamp.type must be CreateTime or LogAppendTime, not {kind!r}")
     settings = TopicSettings(
         max_message_bytes=_whole(properties, "max.message.bytes", cluster.message_max_bytes),
-        is_log_append_time=kind == "LogAppendTime",
+        is_log_append_time=_is_log_append_time(properties),
         min_insync_replicas=_whole(properties, "min.insync.replicas", cluster.min_insync_replicas),
         timestamp_after_max_ms=_whole(properties, "message.timestamp.after.max.ms", 3_600_000),
     )
     return _with_cleanup(settings, properties)
 
 
+def _is_log_append_time(properties: dict[str, str]) -> bool:
+    kind = properties.get("message.timestamp.type", "CreateTime")
+    if kind not in ("CreateTime", "LogAppendTime"):
+        raise InvalidSetting(f"message.timestamp.type must be CreateTime or LogAppendTime, not {kind!r}")
+    return kind == "LogAppendTime"
+
+
 def _with_cleanup(settings: TopicSettings, properties: dict[str, str]) -> TopicSettings:
     policies = _policies(properties.get("cleanup.policy", "delete"))
-    kept_ms = -1
-    if "delete" in policies and ("retention.ms" in properties or "compact" in policies):
-        kept_ms = int(properties.get("retention.ms", TOPIC_PROPERTIES["retention.ms"]))
     settings = settings._replace(
         is_compacted="compact" in policies,
         min_cleanable_dirty_ratio=_ratio(properties.get("min.cleanable.dirty.ratio", "0.5")),
@@ -197,19 +201,30 @@ def _with_cleanup(settings: TopicSettings, properties: dict[str, str]) -> TopicS
         delete_retention_ms=_whole(properties, "delete.retention.ms", settings.delete_retention_ms),
         segment_bytes=_whole(properties, "segment.bytes", settings.segment_bytes),
         segment_ms=_whole(properties, "segment.ms", settings.segment_ms),
-        retention_ms=kept_ms,
+        retention_ms=_retention_ms(policies, properties),
         retention_bytes=int(properties.get("retention.bytes", "-1")) if "delete" in policies else -1,
     )
-    least_ms, most_ms = settings.min_compaction_lag_ms, settings.max_compaction_lag_ms
+    _check_lags(settings.min_compaction_lag_ms, settings.max_compaction_lag_ms)
+    return settings
+
+
+def _retention_ms(policies: Container[str], properties: dict[str, str]) -> int:
+    if "delete" in policies and ("retention.ms" in properties or "compact" in policies):
+        return int(properties.get("retention.ms", TOPIC_PROPERTIES["retention.ms"]))
+    return -1
+
+
+def _check_lags(least_ms: int, most_ms: int) -> None:
     if least_ms > most_ms:
         raise InvalidSetting(
             f"conflict topic config setting min.compaction.lag.ms ({least_ms}) > max.compaction.lag.ms ({most_ms})"
         )
-    return settings
 
 
 def _policies(text: str) -> set[str]:
-    policies = {one.strip() for one in text.split(",")}
+    policies = {one.strip() for one in text.split(",")} if text else set()
+    if "" in policies:
+        raise InvalidSetting("Configuration 'cleanup.policy' values must not be empty.")
     if not policies <= set(_POLICIES):
         wrong = next(one for one in sorted(policies) if one not in _POLICIES)
         raise InvalidSetting(

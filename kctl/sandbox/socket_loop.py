@@ -15,6 +15,9 @@ from threading import Thread, current_thread
 
 from kctl.client.clock import Clock, SystemClock
 
+LONGEST_WAIT_MS = 86_400_000
+"""Of one wait; epoll takes no more than 24 days."""
+
 
 class SocketLoopError(Exception):
     """The loop has ended; nothing can be carried out any more."""
@@ -135,6 +138,7 @@ class SocketLoop:
         try:
             while not self._is_stopping:
                 for key, events in self._selector.select(self._patience_s()):
+                    self._run_due()  # a request that comes after a limit has passed finds it passed
                     if key.fileobj.fileno() >= 0:  # type: ignore[union-attr]  # only sockets are registered here
                         self.guard(lambda key=key, events=events: key.data(events))  # type: ignore[misc]  # bound defaults
                 self._run_due()
@@ -154,7 +158,7 @@ class SocketLoop:
             heapq.heappop(self._timers)
         if not self._timers:
             return None
-        return max(0, self._timers[0][0] - self._clock.now_ms()) / 1000
+        return min(max(0, self._timers[0][0] - self._clock.now_ms()), LONGEST_WAIT_MS) / 1000
 
     def _run_due(self) -> None:
         now_ms = self._clock.now_ms()

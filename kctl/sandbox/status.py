@@ -5,6 +5,7 @@ Shown by tests/cli/test_sandbox_status.py.
 
 import os
 
+from kctl.sandbox.cluster import ClusterNode
 from kctl.sandbox.sandbox import Sandbox
 
 
@@ -18,12 +19,16 @@ def status_of(sandbox: Sandbox) -> dict[str, object]:
         "topics": len(cluster.topics),
         "groups": sum(len(list(cluster.groups.on(node))) for node in cluster.nodes.values()),
         "nodes": [
-            {
-                "node_id": node.node_id,
-                "address": f"{node.host}:{node.port}",
-                "leaders": sum(part.leader_id == node.node_id for part in partitions),
-                "faults": [fault.value for fault in node.faults.active],
-            }
+            _node_status(node, sum(part.leader_id == node.node_id for part in partitions))
             for node in cluster.nodes.values()
         ],
+    }
+
+
+def _node_status(node: ClusterNode, leaders: int) -> dict[str, object]:
+    return {
+        "node_id": node.node_id,
+        "address": f"{node.host}:{node.port}",
+        "leaders": leaders,
+        "faults": [fault.value for fault in node.faults.active],
     }

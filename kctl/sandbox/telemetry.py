@@ -86,12 +86,7 @@ class Telemetry:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client announced its end")
         if not self._may_push(client, now_ms) and not push.is_terminating:
             raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "before the next push interval")
-        if push.subscription_id != _subscription_id(push.client_id):
-            raise TelemetryRefused(ErrorCode.UNKNOWN_SUBSCRIPTION_ID, f"subscription {push.subscription_id}")
-        if not 0 <= push.compression < _CODECS:
-            raise TelemetryRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {push.compression}")
-        if push.size_bytes > MAX_BYTES:
-            raise TelemetryRefused(ErrorCode.TELEMETRY_TOO_LARGE, f"{push.size_bytes} bytes, {MAX_BYTES} at most")
+        _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:
         """Return whether a push is due: after the interval, or as the first since the client asked what is wanted."""
@@ -108,6 +103,15 @@ class Telemetry:
         if len(self._clients) > _REMEMBERED:
             del self._clients[next(iter(self._clients))]
         return client
+
+
+def _check_form(push: Push) -> None:
+    if push.subscription_id != _subscription_id(push.client_id):
+        raise TelemetryRefused(ErrorCode.UNKNOWN_SUBSCRIPTION_ID, f"subscription {push.subscription_id}")
+    if not 0 <= push.compression < _CODECS:
+        raise TelemetryRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {push.compression}")
+    if push.size_bytes > MAX_BYTES:
+        raise TelemetryRefused(ErrorCode.TELEMETRY_TOO_LARGE, f"{push.size_bytes} bytes, {MAX_BYTES} at most")
 
 
 def _subscription_id(client_id: bytes) -> int:

@@ -31,18 +31,21 @@ class TlsEnd:
         try:
             self._channel.receive(data)
             plain = self._channel.read() if self._channel.handshake() else b""
+            self._flush()
+            if plain:
+                self._inner.receive(plain)
+            self._channel.check()
         except (TlsError, TlsClosed, RemoteProtocolError) as error:
             self._flush()
             self._on_refused(str(error))
-            self._inner.disconnected()
-            self._wire.close()
+            self._end()
             return
-        self._flush()
-        if plain:
-            self._inner.receive(plain)
         if self._channel.is_closed_by_peer:
-            self._inner.disconnected()
-            self._wire.close()
+            self._end()
+
+    def _end(self) -> None:
+        self._inner.disconnected()
+        self._wire.close()
 
     def writable(self) -> None:
         """The client has read on."""

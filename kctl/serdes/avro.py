@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any
 
 from kctl.serdes.avro_reader import AvroReader
-from kctl.serdes.avro_schema import MOST_PRECISION, PRIMITIVES, is_decimal
+from kctl.serdes.avro_schema import MOST_PRECISION, is_decimal
 from kctl.serdes.avro_shape import Convert, Leaf, Shape
 from kctl.serdes.errors import EncodeError
 from kctl.serdes.libraries import import_library
@@ -112,12 +112,7 @@ class _FromJson(_FieldByField):
     def leaf(self, kind: str, schema: Any) -> Leaf:
         if kind in ("bytes", "fixed"):
             return _decimal_from_json(schema) if is_decimal(schema) else _bytes_from_json
-        return {
-            "float": _number_from_json,
-            "double": _number_from_json,
-            "int": _integer_from_json,
-            "long": _integer_from_json,
-        }.get(kind)
+        return _LEAVES_FROM_JSON.get(kind)
 
     def union(self, branches: Mapping[str, Convert | None]) -> Convert:
         def convert(value: Any) -> Any:
@@ -125,13 +120,13 @@ class _FromJson(_FieldByField):
                 return value  # without a branch: fastavro takes the first that fits
             name, inner = next(iter(value.items()))
             of_branch = branches[name]
-            inner = inner if of_branch is None else of_branch(inner)
-            return inner if name in PRIMITIVES or name in ("array", "map") else (name, inner)
+            return name, inner if of_branch is None else of_branch(inner)
 
         return convert
 
 
 _FROM_JSON = _FromJson()
+_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
@@ -151,14 +146,46 @@ def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
     return convert
 
 
-def _number_from_json(value: Any) -> Any:
+# fastavro checks none of these: it would write another value, or what no other reader accepts.
+
+
+def _double_from_json(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"a number is expected, not {value!r}")
     return _NOT_FINITE[value] if isinstance(value, str) else value
 
 
-def _integer_from_json(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"a whole number is expected, not {value!r}"[:80])  # fastavro would cut a fraction off
+def _float_from_json(value: Any) -> Any:
+    number = _double_from_json(value)
+    if math.isfinite(number) and abs(number) > _LARGEST_FLOAT:
+        raise ValueError(f"{number!r} is too large for a float"[:80])
+    return number
+
+
+def _whole_number(bits: int) -> Convert:
+    def convert(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"a whole number is expected, not {value!r}"[:80])
+        if not -(1 << bits - 1) <= value < 1 << bits - 1:
+            raise ValueError(f"a number of {bits} bits is expected, not {value!r}"[:80])
+        return value
+
+    return convert
+
+
+def _boolean_from_json(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"true or false is expected, not {value!r}"[:80])
     return value
+
+
+_LEAVES_FROM_JSON: dict[str, Convert] = {
+    "float": _float_from_json,
+    "double": _double_from_json,
+    "int": _whole_number(32),
+    "long": _whole_number(64),
+    "boolean": _boolean_from_json,
+}
 
 
 def _bytes_from_json(value: Any) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
+from kctl.client.wording import one_line
 from kctl.serdes.avro_guard import Guard
 from kctl.serdes.avro_schema import AvroSchema, plain, read_avro_schema, whole
 from kctl.serdes.avro_shape import Leaves, Shape
@@ -43,7 +44,7 @@ class AvroReader:
         except RecursionError:
             raise SchemaError("the Avro schema is nested too deeply") from None
         except Exception as e:  # noqa: BLE001 - what the library raises for a hostile schema is not documented
-            raise SchemaError(f"not a valid Avro schema: {type(e).__name__}: {e}"[:300]) from None
+            raise SchemaError(f"not a valid Avro schema: {type(e).__name__}: {one_line(str(e))}"[:300]) from None
 
     def _prepare(self, leaves: Leaves, reader: AvroSchema | None) -> None:
         self._writer = self.parsed()
@@ -70,15 +71,15 @@ def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape
         source = BytesIO(data)
         try:
             # In fastavro's order: return_record_name, its override, how broken UTF-8 is handled, return_named_type.
-            value = read_one(source, writer, reader, names, False, "strict", names)
+            value = read_one(source, writer, reader, False, False, "strict", names)
             if convert is not None:
                 value = convert(value)
         except RecursionError:
             raise DecodeError("the value is nested too deeply") from None
         except Exception as e:  # noqa: BLE001 - what the library raises for damaged bytes is not documented
             raise DecodeError(f"not Avro of this schema: {str(e) or type(e).__name__}"[:300]) from None
-        if source.tell() != len(data):
-            raise DecodeError(f"not Avro of this schema: {len(data) - source.tell()} bytes follow the value")
+        if rest := source.read():
+            raise DecodeError(f"not Avro of this schema: {len(rest)} bytes follow the value")
         return value
 
     return read

@@ -85,14 +85,45 @@ def others_than_null(branches: Sequence[Any]) -> list[Any]:
     return [each for each in branches if branch_name(each) != "null"]
 
 
-def has_branches(schema: Any) -> bool:
-    """Return whether a union of several types besides null is in a schema; named types are looked at by themselves."""
+def needs_names(schema: Any, names: Mapping[str, Any]) -> bool:
+    """Return whether a schema has a union in which the class of a value that fastavro reads does not tell its branch.
+
+    Named types are looked at by themselves.
+    """
     if isinstance(schema, list):
-        return len(others_than_null(schema)) > 1 or any(map(has_branches, schema))
+        return is_ambiguous(schema, names) or any(needs_names(each, names) for each in schema)
     if not isinstance(schema, Mapping):
         return False
     inner = [schema.get("items"), schema.get("values"), *(field["type"] for field in schema.get("fields", ()))]
-    return any(has_branches(each) for each in inner if each is not None)
+    return any(needs_names(each, names) for each in inner if each is not None)
+
+
+def is_ambiguous(branches: Sequence[Any], names: Mapping[str, Any]) -> bool:
+    """Return whether a named type of a union is read as another branch is: as a dict, or as a text or bytes.
+
+    Records differ by the names of their fields. A default of bytes and fixed is a text.
+    """
+    kinds = [branch_kind(each, names) for each in branches]
+    texts = [kind for kind in kinds if kind in ("string", "bytes", "enum", "fixed")]
+    records = record_fields(branches, names)
+    return (
+        (len(texts) > 1 and any(kind in NAMED for kind in texts))
+        or ("map" in kinds and len(records) > 0)
+        or len(set(records.values())) < len(records)
+    )
+
+
+def record_fields(branches: Sequence[Any], names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return the names of the fields of each record in a union, by the record's name."""
+    records = [names[branch_name(each)] for each in branches if branch_kind(each, names) in ("record", "error")]
+    return {each["name"]: frozenset(field["name"] for field in each["fields"]) for each in records}
+
+
+def branch_kind(schema: Any, names: Mapping[str, Any]) -> str:
+    """Return the type of a branch: that of the type that it names, such as record."""
+    kind: str = schema if isinstance(schema, str) else schema["type"]
+    found: str = names[kind]["type"] if kind in names else kind
+    return found
 
 
 def _collect_names(schema: Any, space: str, names: dict[str, Any]) -> Any:

@@ -44,30 +44,45 @@ class Decoder:
         header: the name of the header that may have the schema.
         codecs: of the schemas in the registry; None: there is none.
         local: the codec of bytes that name no schema.
+        framed: the codec of those that name one, without a look into the registry.
     """
 
-    def __init__(self, form: Form, header: str, codecs: Codecs | None, local: Codec | None = None) -> None:
+    def __init__(
+        self,
+        form: Form,
+        header: str,
+        codecs: Codecs | None,
+        local: Codec | None = None,
+        framed: Codec | None = None,
+    ) -> None:
         self._form = form
         self._header = header
         self._codecs = codecs
         self._local = local
+        self._framed = framed
 
     def decode(self, data: bytes, headers: Sequence[Header] = ()) -> Decoded | None:
         """Return the value; None where the form is AUTO and the bytes name no schema.
 
         Raises: DecodeError: the bytes are not as their schema says; KafkaError: the schema is not to be had.
         """
-        if self._codecs is None:
+        if self._codecs is None and self._framed is None:
             return None if self._local is None else Decoded(self._local.decode(data))
         framed = read_frame(data, headers, self._header)
         if framed is None:
-            if self._local is not None:
-                return Decoded(self._local.decode(data))
-            if self._form is Form.AUTO:
-                return None
-            raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+            return self._decode_unframed(data)
+        if self._framed is not None:
+            return Decoded(self._framed.decode(framed.payload), framed.schema, _TYPES.get(self._form))
+        assert self._codecs is not None
         kind, codec = self._codecs.codec(framed.schema)
         wanted = _TYPES.get(self._form)
         if wanted is not None and kind != wanted:
             raise DecodeError(f"schema {framed.schema} is {kind}, not {wanted}")
         return Decoded(codec.decode(framed.payload), framed.schema, kind)
+
+    def _decode_unframed(self, data: bytes) -> Decoded | None:
+        if self._local is not None:
+            return Decoded(self._local.decode(data))
+        if self._form is Form.AUTO:
+            return None
+        raise DecodeError("it names no schema: it does not begin with 0 and a schema id")

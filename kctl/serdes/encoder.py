@@ -10,9 +10,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kctl.serdes.codecs import Codec, Codecs, codec_of
-from kctl.serdes.errors import EncodeError
+from kctl.serdes.errors import EncodeError, SchemaError
 from kctl.serdes.json_text import read_json
-from kctl.serdes.registry import LATEST, Schema, SchemaRegistry
+from kctl.serdes.registry import LATEST, PROTOBUF, Schema, SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.wire import MAGIC_GUID, Header, write_frame
 
@@ -56,11 +56,15 @@ def parse_target(text: str, side: str) -> Target:
         if not name:
             raise ValueError(f"{kind}: needs the full name of the record")
         return Target(subject=name if kind == "record" else f"{{topic}}-{name}")
-    subject, at, version = text.removeprefix("subject:").rpartition("@")
+    return _of_subject(text.removeprefix("subject:"))
+
+
+def _of_subject(text: str) -> Target:
+    subject, at, version = text.rpartition("@")
     if not at:
         subject, version = version, LATEST
     if not subject:
-        raise ValueError("a subject has a name")
+        raise ValueError("a subject must have a name")
     return Target(subject=subject, version=version if version == LATEST else _number(version, "version"))
 
 
@@ -77,10 +81,17 @@ class Encoder:
         target: what to encode by.
         header: the name of the header that may have the schema.
         new: a schema to register under the subject before it is first used.
+        codec: of the message of Protobuf schemas that the registry has as text only.
     """
 
     def __init__(
-        self, target: Target, header: str, registry: SchemaRegistry, store: SchemaStore, new: Schema | None = None
+        self,
+        target: Target,
+        header: str,
+        registry: SchemaRegistry,
+        store: SchemaStore,
+        new: Schema | None = None,
+        codec: Codec | None = None,
     ) -> None:
         self._target = target
         self._header = header
@@ -88,6 +99,8 @@ class Encoder:
         self._store = store
         self._codecs = Codecs(store)
         self._new = new
+        self._codec = codec
+        self._checked: set[int | UUID] = set()
         self._of_subject: dict[str, tuple[int, Codec]] = {}
 
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:
@@ -97,19 +110,20 @@ class Encoder:
         """
         target = self._target
         if target.is_of_record:
-            if schema is None:
-                return data
-            payload = self._codecs.codec(schema)[1].encode(read_json(data))
-            if any(name == self._header for name, _ in headers):  # the schema is named there
-                return payload
-            if isinstance(schema, UUID):
-                return bytes([MAGIC_GUID]) + schema.bytes + payload
-            return write_frame(schema, payload)
+            return data if schema is None else self._encode_of_record(data, schema, headers)
         if target.schema_id is not None:
-            return write_frame(target.schema_id, self._codecs.codec(target.schema_id)[1].encode(read_json(data)))
+            return write_frame(target.schema_id, self._codec_of(target.schema_id).encode(read_json(data)))
         subject = (target.subject or "").replace("{topic}", topic)
         number, codec = self._found(subject)
         return write_frame(number, codec.encode(read_json(data)))
+
+    def _encode_of_record(self, data: bytes, schema: int | UUID, headers: Sequence[Header]) -> bytes:
+        payload = self._codec_of(schema).encode(read_json(data))
+        if any(name == self._header for name, _ in headers):  # the schema is named there
+            return payload
+        if isinstance(schema, UUID):
+            return bytes([MAGIC_GUID]) + schema.bytes + payload
+        return write_frame(schema, payload)
 
     def _found(self, subject: str) -> tuple[int, Codec]:
         """Return the id and the codec of a subject's schema, looked up once."""
@@ -120,9 +134,19 @@ class Encoder:
                 found = number, codec_of(self._store.with_references(self._new))
             else:
                 number = self._registry.version(subject, self._target.version).id
-                found = number, self._codecs.codec(number)[1]
+                found = number, self._codec_of(number)
             self._of_subject[subject] = found
         return found
+
+    def _codec_of(self, schema: int | UUID) -> Codec:
+        if self._codec is None:
+            return self._codecs.codec(schema)[1]
+        if schema not in self._checked:
+            kind = self._store.resolve(schema).schema.type
+            if kind != PROTOBUF:
+                raise SchemaError(f"schema {schema} is {kind[:40]}, not {PROTOBUF}")
+            self._checked.add(schema)
+        return self._codec
 
 
 class LocalEncoder:

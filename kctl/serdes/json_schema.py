@@ -10,7 +10,7 @@ from typing import Any
 
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 from kctl.serdes.json_schema_guard import JsonSchemaGuard
-from kctl.serdes.json_text import show_json
+from kctl.serdes.json_text import parse_json, show_json
 from kctl.serdes.libraries import import_library
 
 
@@ -31,7 +31,7 @@ class JsonSchemaCodec:
     def decode(self, data: bytes) -> Any:
         """Return the value. Raises: DecodeError: it is not JSON."""
         try:
-            return json.loads(data)
+            return parse_json(data)
         except (ValueError, RecursionError) as e:
             raise DecodeError(f"not JSON: {e}"[:300]) from None
 
@@ -44,18 +44,19 @@ class JsonSchemaCodec:
         except SerdesError as e:
             raise EncodeError(str(e)) from None
 
-    def _check(self, value: Any) -> None:
+    def _prepare(self) -> None:
         library = import_library("jsonschema_rs", "json-schema")
+        try:
+            schema = json.loads(self._text)
+            others = {name: json.loads(text) for name, text in self._dependencies.items()}
+            self._guard = JsonSchemaGuard.of({**others, "": schema})
+            self._validator = library.validator_for(schema, retriever=self._retrieve)
+        except Exception as e:  # noqa: BLE001 - what the library raises for hostile schemas is not documented
+            raise SchemaError(f"not a valid JSON Schema: {str(e).splitlines()[0] if str(e) else e!r}"[:300]) from None
+
+    def _check(self, value: Any) -> None:
         if self._validator is None:
-            try:
-                schema = json.loads(self._text)
-                others = {name: json.loads(text) for name, text in self._dependencies.items()}
-                self._guard = JsonSchemaGuard.of({**others, "": schema})
-                self._validator = library.validator_for(schema, retriever=self._retrieve)
-            except Exception as e:  # noqa: BLE001 - what the library raises for hostile schemas is not documented
-                raise SchemaError(
-                    f"not a valid JSON Schema: {str(e).splitlines()[0] if str(e) else e!r}"[:300]
-                ) from None
+            self._prepare()
         if self._guard is not None:
             self._guard.check(value)
         error = next(iter(self._validator.iter_errors(value)), None)

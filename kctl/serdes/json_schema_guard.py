@@ -52,7 +52,7 @@ class JsonSchemaGuard:
             left -= 1
             if left < 0:
                 raise EncodeError(
-                    "the JSON Schema has the value checked too often: its levels double at each reference"
+                    "the JSON Schema would check the value too often: its levels double at each reference"
                 )
             if not isinstance(schema, Mapping) or id(schema) in above:  # which refers to itself, for the same value
                 continue

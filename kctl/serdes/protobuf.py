@@ -10,14 +10,18 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
+from kctl.client.wording import one_line
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
 from kctl.serdes.libraries import import_library
 from kctl.serdes.wire import read_indexes, write_indexes
 
 EXTRA = "protobuf"
 MOST_DEPTH = 100
+_TEXT_1 = 0x0A
+"""The tag of field 1 where it is a text."""
 _WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]{1,40})\.proto")
 _WELL_KNOWN_FILES = (
     "any",
@@ -51,6 +55,7 @@ class ProtobufCodec:
         descriptors = import_library("google.protobuf.descriptor_pb2", EXTRA)
         self._pool = import_library("google.protobuf.descriptor_pool", EXTRA).DescriptorPool()
         self._is_framed = is_framed
+        self._places: dict[tuple[int, ...], Any] = {}
         self._file: Any = None
         added: set[str] = set()
         for name, content in files:
@@ -72,6 +77,12 @@ class ProtobufCodec:
             ) from None
         return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
 
+    def framed(self) -> "ProtobufCodec":
+        """Return the codec of the same message with what stands before it in Confluent's wire format."""
+        other = copy(self)
+        other._is_framed = True
+        return other
+
     def _add(self, descriptors: Any, name: str, content: bytes, added: set[str]) -> Any:
         try:
             file = descriptors.FileDescriptorProto.FromString(content)
@@ -83,7 +94,8 @@ class ProtobufCodec:
             self._pool.AddSerializedFile(file.SerializeToString())
             return self._pool.FindFileByName(file.name)
         except Exception as e:  # noqa: BLE001 - what the library raises for hostile files is not documented
-            raise SchemaError(f"not a valid Protobuf schema: {str(e) or type(e).__name__}"[:300]) from None
+            cause = one_line(str(e)) or type(e).__name__
+            raise SchemaError(f"not a valid Protobuf schema: {cause}"[:300]) from None
 
     def _add_well_known(self, name: str, added: set[str]) -> None:
         found = _WELL_KNOWN.fullmatch(name)
@@ -126,12 +138,36 @@ class ProtobufCodec:
             found = messages[index]
         return found
 
+    def split(self, data: bytes) -> tuple[Any, bytes]:
+        """Return the descriptor of a framed message, and its bytes: after message indexes, or Apicurio's type name.
+
+        Raises: DecodeError: there is no such message.
+        """
+        named = self._type_named(data)
+        if named is not None:
+            return named, data[data[0] + 1 :]
+        indexes, payload = read_indexes(data)
+        if self._message is not None:
+            return self._message, payload
+        found = self._places.get(indexes)
+        if found is None:
+            found = self._places[indexes] = self.indexed(indexes)
+        return found, payload
+
+    def _type_named(self, data: bytes) -> Any:
+        """Return the descriptor that Apicurio's serializers name: a message of a text alone, its length before it."""
+        if len(data) < 4 or data[1] != _TEXT_1 or data[0] != data[2] + 2:
+            return None
+        name = data[3 : data[0] + 1].decode("utf-8", "replace")
+        if self._message is not None:
+            return self._message if name == self._message.name else None
+        return self._file.message_types_by_name.get(name)
+
     def decode(self, data: bytes) -> Any:
         """Return the message as JSON. Raises: DecodeError: the bytes are not such a message."""
         descriptor = self._message
         if self._is_framed:
-            indexes, data = read_indexes(data)
-            descriptor = descriptor or self.indexed(indexes)
+            descriptor, data = self.split(data)
         try:
             return self.to_json(self.parser(descriptor)(data))
         except Exception as e:  # noqa: BLE001 - as above, for hostile messages

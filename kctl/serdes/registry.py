@@ -9,14 +9,21 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 from uuid import UUID
 
 from kctl.client.clock import Timer
 from kctl.client.config import RegistryConfig
-from kctl.client.errors import ConfigError, KafkaError, RequestTimeout, TransportError, WrongPeerError
-from kctl.client.http import HttpClient, HttpResponse, http_url
+from kctl.client.errors import (
+    ConfigError,
+    ConnectionRefused,
+    DnsError,
+    KafkaError,
+    RequestTimeout,
+    TransportError,
+    WrongPeerError,
+)
 from kctl.client.wording import one_line
 from kctl.serdes.errors import (
     IncompatibleSchemaError,
@@ -26,6 +33,9 @@ from kctl.serdes.errors import (
     SchemaError,
     SchemaNotFoundError,
 )
+
+if TYPE_CHECKING:
+    from kctl.client.http import HttpClient, HttpResponse
 
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
 LATEST = "latest"
@@ -70,7 +80,7 @@ class SchemaRegistry:
     Raises: ConfigError: no URL, or one that is none.
     """
 
-    def __init__(self, config: RegistryConfig, http: HttpClient, timer: Callable[[], Timer]) -> None:
+    def __init__(self, config: RegistryConfig, http: "HttpClient", timer: Callable[[], Timer]) -> None:
         if not config.schema_registry_url:
             name = RegistryConfig.schema_registry_url.name
             raise ConfigError(f"{name} is not set: -X {name}=URL, or in a profile", key=name)
@@ -184,13 +194,17 @@ class SchemaRegistry:
 
     def _ask(
         self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
-    ) -> HttpResponse:
+    ) -> "HttpResponse":
         headers = {"Accept": f"{CONTENT_TYPE}, application/json", **server.headers, **self._bearer(timer)}
         content = None
         if body is not None:
             headers["Content-Type"] = CONTENT_TYPE
             content = json.dumps(body).encode()
-        return self._http.request(method, server.url + place, timer, body=content, headers=headers)
+        try:
+            return self._http.request(method, server.url + place, timer, body=content, headers=headers)
+        except (DnsError, ConnectionRefused) as e:
+            e.hint = "check schema.registry.url, and whether the schema registry runs"
+            raise
 
     def _bearer(self, timer: Timer) -> dict[str, str]:
         config = self._config
@@ -231,8 +245,14 @@ class _Server(NamedTuple):
     headers: Mapping[str, str]
 
 
+def _basic(user_info: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {b64encode(user_info.encode('utf-8', 'surrogateescape')).decode()}"}
+
+
 def _server_of(url: str, config: RegistryConfig) -> _Server:
     name = RegistryConfig.schema_registry_url.name
+    from kctl.client.http import http_url  # imports TLS, which data without a registry does without
+
     try:
         parts = http_url(url)
     except ConfigError as e:
@@ -242,18 +262,14 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
     user_info = config.schema_registry_basic_auth_user_info
     if parts.username is not None:
         user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    headers = (
-        {}
-        if user_info is None
-        else {"Authorization": f"Basic {b64encode(user_info.encode('utf-8', 'surrogateescape')).decode()}"}
-    )
+    headers = {} if user_info is None else _basic(user_info)
     return _Server(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/"), headers)
 
 
 # --- what a response may hold ----------------------------------------------------------------------------------------
 
 
-def _json_of(response: HttpResponse, url: str, place: str) -> Any:
+def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
     if not 200 <= response.status < 300:
         raise _refusal(response, url, place)
     try:
@@ -265,15 +281,20 @@ def _json_of(response: HttpResponse, url: str, place: str) -> Any:
         raise WrongPeerError(f"{url}: the response to {place} is not JSON", hint="is this a schema registry?") from None
 
 
-def _refusal(response: HttpResponse, url: str, place: str) -> RegistryError:
-    code, text = 0, response.reason
+def _code_and_text(response: "HttpResponse") -> tuple[int, str]:
+    """Return the registry's own code, 0 where it has none, and what it says."""
     try:
         found = json.loads(response.body)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        code = found["error_code"] if isinstance(found.get("error_code"), int) else 0
-        text = str(found.get("message") or text)
+        return 0, response.reason
+    if not isinstance(found, dict):
+        return 0, response.reason
+    code = found["error_code"] if isinstance(found.get("error_code"), int) else 0
+    return code, str(found.get("message") or response.reason)
+
+
+def _refusal(response: "HttpResponse", url: str, place: str) -> RegistryError:
+    code, text = _code_and_text(response)
     what = f"{url}: {one_line(text)[:500]} (HTTP {response.status}{f', {code}' if code > 999 else ''})"
     kinds: dict[int, type[RegistryError]] = {
         401: RegistryLoginError,
@@ -283,7 +304,7 @@ def _refusal(response: HttpResponse, url: str, place: str) -> RegistryError:
     }
     hints = {
         401: "set schema.registry.basic.auth.user.info or schema.registry.bearer.auth.token in a file or profile",
-        404: "" if code else f"there is no {place.partition('?')[0]} below that URL: is it the one of the registry?",
+        404: "" if code else f"there is no {place.partition('?')[0]} below that URL: is it the URL of the registry?",
     }
     kind = kinds.get(response.status, RegistryError)
     return kind(what, status=response.status, code=code, hint=hints.get(response.status, ""))

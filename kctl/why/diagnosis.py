@@ -5,22 +5,26 @@ Shown by tests/unit/why/test_diagnosis.py.
 
 from typing import NamedTuple
 
-from kctl.why.finding import Finding, FindingKind, Scope, Severity
+from kctl.why.finding import NEWEST_TIMESTAMPS, Finding, FindingKind, Scope, Severity
 from kctl.why.findings.brokers import brokers
 from kctl.why.findings.connections import connections
 from kctl.why.findings.group_members import group_members
 from kctl.why.findings.group_offsets import group_offsets
 from kctl.why.findings.group_progress import group_progress
+from kctl.why.findings.group_quotas import group_quotas
 from kctl.why.findings.partitions import partitions
 from kctl.why.findings.transactions import transactions
-from kctl.why.look import Gap
-from kctl.why.looking import Looks
+from kctl.why.look import Gap, Looks
 from kctl.why.table import FINDINGS, is_at_least, kinds_of
 
-FAMILIES = (group_progress, group_members, group_offsets, transactions, partitions, brokers, connections)
+FAMILIES = (group_progress, group_members, group_offsets, group_quotas, transactions, partitions, brokers, connections)
 
-_READ_AFTER = {"ListGroups": ("DescribeGroups", "OffsetFetch"), "DescribeGroups": ("OffsetFetch",)}
-"""What is read only of groups that these requests have returned."""
+_READ_AFTER = {
+    "Metadata": ("ListOffsets", NEWEST_TIMESTAMPS),
+    "ListGroups": ("DescribeGroups", "OffsetFetch"),
+    "DescribeGroups": ("OffsetFetch",),
+}
+"""What is read only of topics and groups that these requests have returned."""
 
 
 class Unchecked(NamedTuple):

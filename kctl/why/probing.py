@@ -8,6 +8,7 @@ from kctl.client.events import ignore_events
 from kctl.client.probe import AddressReport, ProbeFinding, ProbeOptions, Prober, bootstrap_nodes, diagnose
 from kctl.client.runtime import Runtime
 
+WRONG_ADDRESS = "advertised-unusable"
 REQUESTS_EACH = 3
 """What the probe asks of an address at most, beside logging in: ApiVersions, Metadata, DescribeCluster."""
 
@@ -17,6 +18,17 @@ class Probed(NamedTuple):
 
     reports: tuple[AddressReport, ...] = ()
     findings: tuple[ProbeFinding, ...] = ()
+
+    def broker_at(self, where: str) -> int | None:
+        """Return the broker that is advertised at a place of a finding."""
+        return next((each.target.node_id for each in self.reports if str(each.target) == where), None)
+
+    @property
+    def elsewhere(self) -> frozenset[int]:
+        """Brokers that do not answer where they are advertised, and do at another address: their address is wrong."""
+        answer = {each.answers_as for each in self.reports if each.is_ready}
+        wrong = {self.broker_at(each.where) for each in self.findings if each.id == WRONG_ADDRESS}
+        return frozenset(node_id for node_id in answer & wrong if node_id is not None)
 
 
 def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:

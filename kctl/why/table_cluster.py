@@ -135,8 +135,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("ListTransactions", "DescribeTransactions", "ApiVersions"),
         subject="transactional.id {id}",
-        sentence="the epoch of {id} rose {rises} times within {seconds} (producer {producer}, epoch {before} to "
-        "{epoch}): two processes use this transactional.id",
+        sentence="{id}: {what} within {seconds} (producer {producer}, epoch {before} to {epoch}): two processes use "
+        "this transactional.id, or one restarts all the time",
         leads_to="Each aborts the transactions of the other and fails with PRODUCER_FENCED.",
         show="kctl transactions describe {id}",
         cure="give every process its own transactional.id",
@@ -149,7 +149,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} leads {leads} of {partitions}, {fair} would be its share",
+        sentence="broker {broker} leads {leads} of {partitions}; its fair share is {fair}",
         leads_to="It has most of the load, and its failure stops most partitions for a moment.",
         show="kctl topics list",
         cure="kctl partitions elect --all",
@@ -164,7 +164,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         subject="broker {broker}",
         sentence="broker {broker} is in sync and does not lead {partitions} of which it is the preferred leader, for "
         "example {partition}, led by {leader}",
-        leads_to="The load is uneven until the preferred leaders are elected (auto.leader.rebalance.enable does).",
+        leads_to="The load is uneven until the preferred leaders are elected (auto.leader.rebalance.enable does this).",
         show="kctl topics describe {topic}",
         cure="kctl partitions elect --all",
     ),

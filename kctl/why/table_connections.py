@@ -42,7 +42,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "two-clusters",
         Severity.ERROR,
         "The bootstrap servers belong to different clusters",
-        "Clients read and write in one or the other, as chance has it.",
+        "Clients read from and write to one or the other at random.",
     ),
     _row(
         "certificate-ended",
@@ -66,6 +66,6 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "version-skew",
         Severity.NOTE,
         "Brokers have different versions of APIs",
-        "Clients use what the broker that they reach has; features wait for the oldest broker.",
+        "Clients use the versions of the broker that they reach; new features wait for the oldest broker.",
     ),
 )

@@ -16,7 +16,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} has not moved on {partition} from offset {offset} for {seconds}, and {waiting} records wait. "
         "Its owner {client} ({host}) committed nothing for {which}",
-        leads_to="The lag grows until the member is restarted, and records expire unread in the end.",
+        leads_to="The lag grows until the member is restarted, and records eventually expire unread.",
         show="kctl groups members {group}",
         cure="restart {client} on {host}, or look at its threads: it sends heartbeats and does not process records",
     ),
@@ -43,11 +43,11 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has not moved on {partition} from offset {offset} for {seconds}, and {waiting} records wait. "
-        "Its owner is the static member {instance} ({host}), which {client} on the same host has replaced by {other}",
-        leads_to="The partitions have no reader until session.timeout.ms of the old member has passed.",
+        "Its owner is the static member {instance} ({host}), {fate}",
+        leads_to="The partitions have no reader until session.timeout.ms of the old member has passed. A process that "
+        "has the same group.instance.id at each start leaves no such member.",
         show="kctl groups members {group}",
-        cure="give a process the same group.instance.id at each start; remove the old member with "
-        "Admin.remove_members, or wait for its session timeout",
+        cure="kctl groups remove-members {group} --instance {instance} --execute",
     ),
     FindingKind(
         id="group-no-members",
@@ -98,8 +98,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("DescribeGroups",),
         subject="group {group}",
-        sentence="{group}: group.instance.id {instance} belonged to {client} on {host}, and {seconds} later to "
-        "{other} on {there}",
+        sentence="{group}: group.instance.id {instance} {what}",
         leads_to="Each of the two fences the other; both fail with FENCED_INSTANCE_ID or restart in a loop.",
         show="kctl groups members {group}",
         cure="give every process its own group.instance.id",
@@ -115,8 +114,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{group} is stable with {members}, and no member has {partitions} of {topic}, to which they subscribe",
         leads_to="Records of these partitions are not read.",
         show="kctl groups members {group}",
-        cure="look at the assignor and the rights of the member that leads the group; restarting a member makes it "
-        "share out the partitions again",
+        cure="look at the assignor and the permissions of the member that leads the group; restarting a member makes "
+        "it assign the partitions again",
     ),
     FindingKind(
         id="members-idle",
@@ -155,7 +154,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} has committed offset {offset} of {partition}, but {where}: {lost} records that it read are "
         "gone (an unclean leader election, or the topic was deleted and recreated){more}",
-        leads_to="Its consumers continue as auto.offset.reset decides, or behind records that they have not read.",
+        leads_to="Its consumers continue as auto.offset.reset decides, or skip records that they have not read.",
         show="kctl topics offsets {topic}",
         cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute",
     ),
@@ -172,6 +171,35 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         leads_to="Records that were never read are deleted.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="kctl configs set topic {topic} retention.ms={longer}",
+    ),
+    FindingKind(
+        id="group-throttled",
+        severity=Severity.WARNING,
+        title="A quota lets a group read next to nothing",
+        scopes=_GROUP,
+        looks=1,
+        requests=(*_OFFSETS, "DescribeClientQuotas"),
+        subject="group {group}",
+        sentence="{group} has members that may use {limit} ({key} of {entity}): {client} ({host}){more}; {waiting} "
+        "records wait on {partitions}",
+        leads_to="The brokers hold each response back until the rate is kept, without an error; the lag grows.",
+        show="kctl quotas describe --client-id {client}",
+        cure="raise that quota, or remove it: kctl quotas unset {key} {options}",
+    ),
+    FindingKind(
+        id="offset-went-back",
+        severity=Severity.WARNING,
+        title="A committed offset went back",
+        scopes=_GROUP,
+        looks=2,
+        requests=("OffsetFetch", "ListOffsets"),
+        subject="group {group}",
+        sentence="{group} went back on {partition} from offset {before} to {offset} within {seconds}, and reads "
+        "{again} records again; the log starts at {start}{more}",
+        leads_to="Records are processed twice: the offsets were reset, or consumers that found no valid offset started "
+        "at auto.offset.reset=earliest.",
+        show="kctl groups describe {group}",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {before} --execute",
     ),
     FindingKind(
         id="no-committed-offsets",

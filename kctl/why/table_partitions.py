@@ -12,7 +12,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         title="A partition has no leader",
         scopes=_ALL,
         looks=1,
-        requests=("Metadata",),
+        requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
         sentence="{partition} has no leader: {reason}{more}",
         leads_to="It can be neither written nor read.",
@@ -29,21 +29,21 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
         "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}: it hangs{more}",
-        leads_to="It never ends by itself: read_committed consumers stand still and compaction does not pass it.",
+        leads_to="It never ends by itself: read_committed consumers make no progress, and compaction stops before it.",
         show="kctl transactions hanging --topic {topic}",
         cure="kctl transactions abort {topic}:{number} --start-offset {offset} --execute",
     ),
     FindingKind(
         id="transaction-open",
         severity=Severity.WARNING,
-        title="A transaction that is open for long",
+        title="A transaction that has been open for a long time",
         scopes=_ALL,
         looks=1,
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
         sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
         "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}{more}",
-        leads_to="read_committed consumers stand still until it ends, or until its timeout (transaction.timeout.ms).",
+        leads_to="read_committed consumers make no progress until it ends or times out (transaction.timeout.ms).",
         show="kctl transactions hanging --topic {topic} --all",
         cure="look at the process of the producer: it neither commits nor aborts",
     ),
@@ -59,7 +59,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         "missing: {brokers}{more}",
         leads_to="Producers with acks=all fail with NOT_ENOUGH_REPLICAS.",
         show="kctl topics describe {topic}",
-        cure="start {brokers}, or look why they do not catch up",
+        cure="start {brokers}, or find out why they do not catch up",
     ),
     FindingKind(
         id="impossible-min-isr",
@@ -97,10 +97,10 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition} lost {lost} acknowledged records within {seconds}: it ended at offset {before} while "
         "broker {old} led it (epoch {epoch}), and broker {leader}, elected {how}, has only {end} of that{more}",
-        leads_to="Consumers that have read them skip or repeat others; those that have not never see them.",
+        leads_to="Consumers that have read them skip or repeat other records; all others never see them.",
         show="kctl topics describe {topic}",
-        cure="send the lost records again; against the next time unclean.leader.election.enable=false and "
-        "min.insync.replicas of at least 2",
+        cure="send the lost records again; to prevent a recurrence, set unclean.leader.election.enable=false and "
+        "min.insync.replicas to at least 2",
     ),
     FindingKind(
         id="unclean-election",
@@ -125,9 +125,9 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("DescribeConfigs", "DescribeLogDirs", "ListOffsets", "Fetch"),
         subject="topic {topic}",
         sentence="{partition} is not compacted although cleanup.policy={policy}: of its oldest {records} records (from "
-        "offset {offset}, more than {age} old) {repeated} have a key that comes again among them, so that all of its "
+        "offset {offset}, more than {age} old) {repeated} have a key that occurs again among them, so that all of its "
         "{size} on broker {broker} are dirty{more}",
-        leads_to="The log grows without end, and those that read all of it when they start take ever longer.",
+        leads_to="The log grows without end, and clients that read all of it at startup take ever longer to start.",
         show="kctl brokers disks {broker} --replicas",
         cure="look for 'uncleanable' and errors of the log cleaner in the log of broker {broker}, and restart it",
     ),

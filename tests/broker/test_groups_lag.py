@@ -49,6 +49,25 @@ def test_age_is_that_of_the_record_that_is_read_next(any_kafka: KafkaCluster) ->
     assert [row["committed"] for row in lag(any_kafka, group)] == [2]
 
 
+def test_markers_of_transactions_are_no_records(any_kafka: KafkaCluster) -> None:
+    topic = any_kafka.create_topic()
+    group, tp = f"{topic}-g", TopicPartition(topic, 0)
+    with Producer({"bootstrap.servers": any_kafka.bootstrap(), "transactional.id": topic}) as producer:
+        producer.init_transactions(timeout=60)
+        for _ in range(3):
+            producer.begin_transaction()
+            producer.send(topic, b"x").result(30)
+            producer.commit_transaction(timeout=30)
+    words = ("why", "group", group, "-b", any_kafka.bootstrap(), "--output", "jsonl")
+    with Admin({"bootstrap.servers": any_kafka.bootstrap()}) as admin:
+        for committed, behind in ((5, 0), (4, 2)):
+            admin.alter_group_offsets(group, {tp: committed}).raise_first()
+            [row] = lag(any_kafka, group)
+            assert (row["lag"], row["end"]) == (behind, 6)
+            found = [json.loads(line)["id"] for line in kctl(*words).stdout.splitlines()]
+            assert ("group-no-members" in found) == bool(behind)
+
+
 def test_rates_of_a_group_that_reads(any_kafka: KafkaCluster) -> None:
     topic = any_kafka.create_topic()
     group = f"{topic}-g"

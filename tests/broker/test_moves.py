@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kctl.client.producer import Producer
 from tests.cli.processes import Ended, end, kctl, running
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
@@ -145,6 +146,40 @@ def test_partitions_leave_a_broker_that_is_down(kafka: KafkaCluster, tmp_path: P
     )
     refused = run(kafka, "move", str(tmp_path / "back.json"))
     assert (refused.code, "broker 3 is down or does not exist" in refused.stderr) == (23, True), refused
+
+
+@pytest.mark.parametrize("flag", ["--resume", "--cancel"])
+def test_throttle_of_a_killed_move_is_removed_while_a_broker_is_down(
+    kafka: KafkaCluster, tmp_path: Path, flag: str
+) -> None:
+    topic = kafka.create_topic(partitions=1, replication=2)
+    with Producer({"bootstrap.servers": kafka.bootstrap()}) as producer:
+        for _ in range(500):
+            producer.send(topic, bytes(10_000))
+    [[leader, other]] = replicas(kafka, topic)
+    [target] = {1, 2, 3} - {leader, other}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"partitions": [{"topic": topic, "partition": 0, "replicas": [leader, target]}]}))
+    with running("partitions", "move", str(plan), "--throttle", "50kB", "-b", kafka.bootstrap()) as process:
+        wait_until(lambda: topic.encode() in run(kafka, "list").stdout, MOVE_TIMEOUT_MS, "the move")
+        assert end(process, signal.SIGKILL).code == -signal.SIGKILL
+    assert len(throttles(kafka, topic)) == 2 + 2 * 3
+    down = other if flag == "--resume" else target
+    kafka.node(down).kill()
+    wait_until(lambda: kctl("wait", "brokers", "3", "--api-timeout", "1s", "-b", kafka.bootstrap()).code == 17,
+               MOVE_TIMEOUT_MS, f"the end of broker {down}")  # fmt: skip
+    limit = ("--throttle", "50MB") if flag == "--resume" else ()
+    done = run(kafka, "move", str(plan), flag, *limit, "--output", "json")
+    assert (done.code, [row["result"] for row in rows(done)]) == (0, ["moved" if limit else "cancelled"]), done
+    up = tuple(str(each) for each in (1, 2, 3) if each != down)
+    assert throttles(kafka, topic, up) == {}
+    unset = f"configs unset broker {down} leader.{THROTTLE}.rate follower.{THROTTLE}.rate"
+    assert f"hint: kctl {unset} when broker {down} is up" in done.stderr, done
+    kafka.node(down).start()
+    wait_until(lambda: kctl(*unset.split(), "-b", kafka.bootstrap()).code == 0, MOVE_TIMEOUT_MS, f"broker {down}")
+    assert throttles(kafka, topic) == {}
+    wanted = [leader, target if flag == "--resume" else other]
+    wait_until(lambda: replicas(kafka, topic) == [wanted], MOVE_TIMEOUT_MS, f"the replicas {wanted}")
 
 
 def test_leaders_are_elected(kafka: KafkaCluster) -> None:

@@ -4,14 +4,18 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.broker.test_operator_configs import run
-from tests.cli.processes import kctl
+from tests.cli.processes import end, kctl, running
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
+
+PATIENCE_MS = 30_000
 
 
 def rows(kafka: KafkaCluster, *words: str) -> list[dict[str, Any]]:
@@ -96,6 +100,52 @@ def test_impossible_declaration_changes_nothing(any_kafka: KafkaCluster, wanted:
     assert (ended.code, says in ended.stderr, "nothing was changed" in ended.stderr) == (2, True, True), ended
     assert run(any_kafka, "topics", "describe", f"{topic}-other").code == 23
     assert len(rows(any_kafka, "topics", "describe", topic)) == 2
+
+
+ROUNDS = 20
+
+
+def test_applied_changes_are_no_difference_on_any_of_three_brokers(kafka_three: KafkaCluster) -> None:
+    prefix = kafka_three.create_topic()
+    topics: list[dict[str, Any]] = []
+    for number in range(ROUNDS):
+        for topic in topics[-1:]:
+            topic.update(partitions=3, configs={"retention.ms": 86400000 + number})
+        topics.append({"name": f"{prefix}-{number}", "partitions": 2, "configs": {"cleanup.policy": "compact"}})
+        made, differs = apply(kafka_three, {"topics": topics}), apply(kafka_three, {"topics": topics}, "--diff")
+        assert (made.code, "note: " in made.stderr, differs.code) == (0, False, 0), (number, made, differs)
+    assert run(kafka_three, "topics", "delete", *(topic["name"] for topic in topics), "--yes").code == 0
+
+
+def test_interrupted_apply_says_what_was_done_and_its_command_does_the_rest(
+    kafka_newest: KafkaCluster, tmp_path: Path
+) -> None:
+    prefix, path = kafka_newest.create_topic(), tmp_path / "topics.json"
+    names = [f"{prefix}-{number}" for number in range(250)]
+    path.write_text(json.dumps({"topics": [{"name": name, "partitions": 1} for name in names]}))
+    node = kafka_newest.node(1)
+    try:
+        with running("apply", "-f", str(path), "-b", kafka_newest.bootstrap(), "--output", "json") as process:
+            assert process.stderr is not None
+            while f"+ topic {names[-1]} ".encode() not in process.stderr.readline():
+                pass
+            node.freeze()
+            ended = end(process, signal.SIGINT)
+    finally:
+        node.thaw()
+    rows = json.loads(ended.stdout)["rows"]
+    results = [row["result"] for row in rows]
+    done, unknown = results.count("done"), results.count("unknown")
+    assert (ended.code, len(rows), set(results) <= {"done", "unknown", "not done"}) == (130, 250, True), ended
+    assert f"{done} of 250 changes made" in ended.stderr
+    assert f"hint: kctl apply -f {path} makes what is missing" in ended.stderr
+    again = run(kafka_newest, "apply", "-f", str(path), "--output", "json")
+    assert again.code == 0, again
+    assert 250 - done - unknown <= len(json.loads(again.stdout)["rows"]) <= 250 - done
+    wait_until(  # a broker hears of new topics a moment after the controller has made them
+        lambda: run(kafka_newest, "apply", "-f", str(path), "--diff").code == 0, PATIENCE_MS, "the topics on the broker"
+    )
+    assert run(kafka_newest, "topics", "delete", *names, "--yes").code == 0
 
 
 def test_trimmed_records_and_offsets_are_those_of_java(any_kafka: KafkaCluster, tmp_path: Path) -> None:

@@ -9,6 +9,14 @@ from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
 
 CONFIGS = "kafka.admin.ConfigCommand"
+CLIENT_METRICS = "org.apache.kafka.tools.ClientMetricsCommand"
+
+
+@pytest.fixture(params=["kafka_newest", "kafka_3_9"])
+def with_telemetry(request: pytest.FixtureRequest) -> KafkaCluster:
+    """A broker of a release that has client metrics (3.7)."""
+    found: KafkaCluster = request.getfixturevalue(request.param)
+    return found
 
 
 def run(kafka: KafkaCluster, *words: str) -> Ended:
@@ -75,6 +83,32 @@ def test_impossible_property_is_refused_by_every_release(any_kafka: KafkaCluster
 def test_groups_and_client_metrics_of_a_new_release_have_configs(kafka_newest: KafkaCluster) -> None:
     assert run(kafka_newest, "configs", "set", "group", "g", "consumer.session.timeout.ms=50000").code == 0
     assert changed(kafka_newest, "group", "g")["consumer.session.timeout.ms"][:2] == ("50000", "DYNAMIC_GROUP_CONFIG")
-    assert run(kafka_newest, "configs", "set", "client-metrics", "m", "interval.ms=60000").code == 0
-    assert changed(kafka_newest, "client-metrics", "m")["interval.ms"][0] == "60000"
-    assert run(kafka_newest, "configs", "unset", "client-metrics", "m", "interval.ms").code == 0
+    assert "consumer.session.timeout.ms=50000" in described_by_java(kafka_newest, "groups", "g")
+    words = ("--entity-type", "groups", "--entity-name", "g", "--add-config", "consumer.heartbeat.interval.ms=7000")
+    kafka_newest.run_tool(CONFIGS, "--bootstrap-server", kafka_newest.bootstrap(), "--alter", *words)
+    assert changed(kafka_newest, "group", "g")["consumer.heartbeat.interval.ms"][0] == "7000"
+    keys = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+    assert run(kafka_newest, "configs", "unset", "group", "g", *keys).code == 0
+    assert "50000" not in described_by_java(kafka_newest, "groups", "g")
+
+
+def test_client_metrics_are_what_the_tools_of_kafka_see_and_the_other_way_round(with_telemetry: KafkaCluster) -> None:
+    kafka = with_telemetry
+
+    def client_metrics(*words: str) -> str:
+        return kafka.run_tool(CLIENT_METRICS, "--bootstrap-server", kafka.bootstrap(), *words)
+
+    pairs = ("interval.ms=60000", "metrics=org.apache.kafka.consumer.", "match=client_id=app")
+    assert run(kafka, "configs", "set", "client-metrics", "m", *pairs).code == 0
+    for seen in (described_by_java(kafka, "client-metrics", "m"), client_metrics("--describe", "--name", "m")):
+        assert all(pair in seen for pair in pairs), seen
+    client_metrics("--alter", "--name", "by-java", "--metrics", "org.apache.kafka.producer.", "--interval", "30000")
+    found = {key: value for key, (value, *_) in changed(kafka, "client-metrics", "by-java").items()}
+    assert found == {"interval.ms": "30000", "metrics": "org.apache.kafka.producer."}
+    words = ("--entity-type", "client-metrics", "--entity-name", "m", "--add-config", "interval.ms=5000")
+    kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--alter", *words)
+    assert changed(kafka, "client-metrics", "m")["interval.ms"][0] == "5000"
+    assert run(kafka, "configs", "unset", "client-metrics", "m", "interval.ms", "metrics", "match").code == 0
+    client_metrics("--delete", "--name", "by-java")
+    assert changed(kafka, "client-metrics", "by-java") == {}
+    assert "5000" not in client_metrics("--describe", "--name", "m")

@@ -12,10 +12,9 @@ from kctl.client.admin import Admin
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA, java_command
+from tests.support.kafka.toolchain import java_command
 from tests.support.kafka.waiting import wait_until
-from tests.support.share_members import share_heartbeat, streams_heartbeat
+from tests.support.share_members import broker_for_new_groups, share_heartbeat, streams_heartbeat
 
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 STREAMS_TOOL = "org.apache.kafka.tools.streams.StreamsGroupCommand"
@@ -25,13 +24,7 @@ WAIT_MS = 30_000
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkaCluster]:
-    properties = {
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-        "share.coordinator.state.topic.num.partitions": "2",
-        "group.streams.initial.rebalance.delay.ms": "0",
-    }
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, properties)) as cluster:
+    with broker_for_new_groups() as cluster:
         yield cluster
 
 

@@ -1,7 +1,7 @@
 """`kctl why` on real Kafka: healthy clusters, and incidents that a script can make, each with its twin."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,9 +17,9 @@ BAD = ("error", "warning")
 NOTICED_MS = 90_000
 
 
-def why(kafka: KafkaCluster, *words: str) -> tuple[Ended, dict[str, Any]]:
+def why(kafka: KafkaCluster, *words: str, timeout: str = "40s") -> tuple[Ended, dict[str, Any]]:
     """Return how it ended, and the findings by id."""
-    ended = kctl(*words, "-b", kafka.bootstrap(), "--output", "json", "--api-timeout", "40s")
+    ended = kctl(*words, "-b", kafka.bootstrap(), "--output", "json", "--api-timeout", timeout)
     document = json.loads(ended.stdout)
     return ended, {row["id"]: row for row in document["rows"] if row["severity"] in BAD}
 
@@ -56,15 +56,6 @@ def read(consumer: Consumer, count: int) -> None:
 @pytest.fixture
 def topic(any_kafka: KafkaCluster) -> str:
     return any_kafka.create_topic(partitions=2)
-
-
-@pytest.fixture
-def starting(kafka_three: KafkaCluster) -> Iterator[None]:
-    """Leave all nodes running."""
-    yield
-    for node in kafka_three.nodes:
-        if not node.process.is_running:
-            node.start()
 
 
 def test_healthy_group_topic_and_cluster_have_no_finding(any_kafka: KafkaCluster, topic: str) -> None:
@@ -116,34 +107,12 @@ def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: st
         assert "4 records wait. Its owner app-7 (127.0.0.1)" in found["group-stuck"]["sentence"]
 
 
-@pytest.mark.usefixtures("starting")
-def test_killed_broker_leaves_a_topic_under_min_isr(kafka_three: KafkaCluster) -> None:
-    topic = kafka_three.create_topic(partitions=3, replication=3)
-    words = ("configs", "set", "topic", topic, "min.insync.replicas=3", "-b", kafka_three.bootstrap())
-    assert kctl(*words).code == 0
-    assert why(kafka_three, "why", "topic", topic)[1] == {}
-    killed = kafka_three.nodes[2]
-    killed.kill()
-    ended, found = why_until(lambda found: "under-min-isr" in found, kafka_three, "why", "topic", topic)
-    assert ended.code == 3
-    assert (
-        "has 2 of 3 replicas in sync and min.insync.replicas=3 (set on the topic)" in found["under-min-isr"]["sentence"]
-    )
-    assert f"missing: broker {killed.number}" in found["under-min-isr"]["sentence"]
-    _, found = why_until(lambda found: "broker-missing" in found, kafka_three, "why", "cluster")
-    assert found["broker-missing"]["subject"] == f"broker {killed.number}"
-    killed.start()
-    ended, _ = why_until(lambda found: not found, kafka_three, "why", "topic", topic)
-    assert ended.code == 0
-
-
-@pytest.mark.usefixtures("starting")
 def test_frozen_broker_is_unreachable_and_named(kafka_three: KafkaCluster) -> None:
     topic = kafka_three.create_topic(partitions=3, replication=1)
     frozen = kafka_three.leader(topic, 0)
     frozen.freeze()
     try:
-        ended, found = why(kafka_three, "why", "topic", topic)
+        ended, found = why(kafka_three, "why", "topic", topic, timeout="12s")
     finally:
         frozen.thaw()
     assert ended.code == 3

@@ -8,7 +8,14 @@ import pytest
 
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.cli import processes
 from tests.cli.processes import BOUND_S
+
+
+@pytest.fixture(autouse=True)
+def checked_listings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each listing that a test of this folder gets as JSON is held to docs/schemas/listing.v1.json."""
+    monkeypatch.setattr(processes, "is_checked", True)
 
 
 @pytest.fixture(scope="session")

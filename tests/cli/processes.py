@@ -3,14 +3,20 @@
 What is run is the source of this tree, or, with KCTL_TEST_COMMAND=PATH, the `kctl` that a package installed there.
 """
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 30
@@ -21,6 +27,11 @@ INSTALLED = os.environ.get("KCTL_TEST_COMMAND")
 KCTL = (INSTALLED,) if INSTALLED else (sys.executable, "-m", "kctl")
 PYTHON = str(Path(INSTALLED).parent / "python") if INSTALLED else sys.executable
 """The interpreter that has the same kctl."""
+HAS_SPARK = not INSTALLED and find_spec("pyspark") is not None
+"""Whether the kctl that is run has Spark beside it; a package is installed without."""
+
+is_checked = False
+"""Whether each listing that is printed as JSON is held to its schema; set for all of tests/cli."""
 
 
 class Ended(NamedTuple):
@@ -49,7 +60,24 @@ def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None 
         timeout=BOUND_S,
         check=False,
     )
+    if is_checked:
+        _check_shape(ended.stdout)
     return Ended(ended.returncode, ended.stdout, ended.stderr.decode())
+
+
+def _check_shape(stdout: bytes) -> None:
+    """Hold a listing that a command printed as JSON to the schema of the docs, whatever the test is about."""
+    if stdout.startswith((b'{\n  "v": 1,\n  "kind": ', b'{"v": 1, "kind": ')) and b'"kind": "why"' not in stdout[:99]:
+        for listing in [stdout] if stdout.startswith(b"{\n") else stdout.splitlines():
+            listing_validator().validate(json.loads(listing))
+
+
+@cache
+def listing_validator() -> "Draft202012Validator":
+    """Return the validator of listings, made once: that takes longer than a run of kctl."""
+    from jsonschema import Draft202012Validator  # for tests that print JSON
+
+    return Draft202012Validator(json.loads((ROOT / "docs" / "schemas" / "listing.v1.json").read_text()))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import select
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tests.cli.processes import BOUND_S, KCTL, environment
 
@@ -15,7 +15,7 @@ READ_BYTES = 65536
 
 
 class Terminal:
-    """kctl on a terminal; a context that leaves nothing running."""
+    """kctl, or another program, on a terminal; a context that leaves nothing running."""
 
     def __init__(
         self,
@@ -24,13 +24,14 @@ class Terminal:
         rows: int = 50,
         environ: Mapping[str, str] | None = None,
         with_stderr: bool = False,
+        program: Sequence[str] = KCTL,
     ) -> None:
         self._ours, theirs = pty.openpty()
         self.resize(columns, rows)
         variables = environment({"TERM": "xterm-256color", **(environ or {})})
         variables.pop("COLUMNS")
         self.process = subprocess.Popen(
-            [*KCTL, *arguments],
+            [*program, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs if with_stderr else subprocess.PIPE,

@@ -128,7 +128,7 @@ def test_check_considers_the_host(access: str) -> None:
         (("create", "--producer", *READ), "leave --operation out"),
         (("delete",), "Name the rules to delete"),
         (("check", "ann"), "Missing option --topic"),
-        (("check", "ann", "--topic", "t", "--prefixed"), "--prefixed is of rules"),
+        (("check", "ann", "--topic", "t", "--prefixed"), "--prefixed is for rules"),
     ],
 )
 def test_mistake_is_named_before_anything_is_asked(words: tuple[str, ...], says: str) -> None:

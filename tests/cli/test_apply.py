@@ -215,7 +215,15 @@ def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
     assert (refused.code != 0, "SECURITY_DISABLED" in refused.stderr) == (True, True), refused
 
 
-@pytest.mark.parametrize("words", [("apply", "-f"), ("schemas", "register", "s", "--type", "avro")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("apply", "-f"),
+        ("schemas", "register", "s", "--type", "avro"),
+        ("groups", "reset-offsets", "g", "--from-file"),
+        ("partitions", "move"),
+    ],
+)
 def test_file_without_an_end_is_given_up_at_the_api_timeout(tmp_path: Path, words: tuple[str, ...]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

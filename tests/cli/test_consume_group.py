@@ -70,6 +70,17 @@ def test_a_closed_pipe_commits_nothing_that_was_not_read(cluster: ServedSandbox,
     assert {5, 6, 7, 8, 9} <= set(map(int, rest.stdout.split())), "what the reader did not take comes again"
 
 
+def test_reader_that_exits_early_is_noted_where_offsets_are_committed(bootstrap: str, topic: str) -> None:
+    produce(bootstrap, topic, 5)
+    with running("consume", topic, "-b", bootstrap, "-g", topic, "-o", "start") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert b"note: the reader of stdout exited; it may not have read the last records" in process.stderr.read()
+
+
 def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> None:
     with (
         running("consume", topic, "-b", bootstrap, "-g", topic, "-X", "heartbeat.interval.ms=200") as one,

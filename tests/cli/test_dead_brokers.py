@@ -34,7 +34,7 @@ def test_refused(command: tuple[str, ...], refused: str) -> None:
     assert ended.code == ExitCode.REFUSED
     assert "connection refused" in ended.stderr
     assert refused in ended.stderr
-    assert "hint: the host is up, nothing listens on this port" in ended.stderr
+    assert "hint: the host is up, but nothing listens on this port" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

@@ -11,7 +11,7 @@ __all__ = ["access"]
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("users", "list"), "kctl users: no user logs in by SCRAM\n"),
+        (("users", "list"), "kctl users: no users with SCRAM credentials\n"),
         (("quotas", "list"), "kctl quotas: no quota is set\n"),
         (("quotas", "list", "--user", "ann"), "kctl quotas: no quota matches\n"),
         (("acls", "list"), "kctl acls: there are no rules\n"),

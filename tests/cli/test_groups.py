@@ -182,7 +182,7 @@ def test_lag_of_what_is_gone_and_of_what_is_beyond_the_end(own: ServedSandbox) -
     assert shown["gone", 0]["note"] == "no such topic or partition"
     assert (shown["t", 0]["end"], shown["t", 0]["lag"]) == (5, None)
     assert "beyond the end" in str(shown["t", 0]["note"])
-    assert (shown["t", 1]["lag"], shown["t", 1]["note"]) == (4, "2 of them are deleted: the log starts at 3")
+    assert (shown["t", 1]["lag"], shown["t", 1]["note"]) == (4, "2 of them were deleted: the log starts at 3")
     only = lines(kctl("groups", "lag", "g", "-b", own.bootstrap, "--topic", "gone", "--output", "jsonl"))
     assert [each["topic"] for each in only] == ["gone"]
 
@@ -216,7 +216,7 @@ def test_lag_with_a_leader_that_is_gone(own: ServedSandbox) -> None:
     assert ended.code == ExitCode.DEGRADED
     shown = lines(ended)
     assert {each["partition"] for each in shown if each["lag"] is None} == set(numbers)
-    assert {each["note"] for each in shown if each["lag"] is None} == {"end not known: ConnectionRefused"}
+    assert {each["note"] for each in shown if each["lag"] is None} == {"end unknown: ConnectionRefused"}
     assert "refused" in ended.stderr
     assert "Traceback" not in ended.stderr
 

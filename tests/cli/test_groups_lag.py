@@ -37,6 +37,15 @@ def rows(served: ServedSandbox, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
+def test_group_without_commits_is_named(own: ServedSandbox) -> None:
+    commit(own.bootstrap, "g", {("t", 0): 0})
+    deleted = kctl("groups", "delete-offsets", "g", "--topic", "t", "--execute", "-b", own.bootstrap)
+    assert deleted.code == 0, deleted
+    ended = lag(own, "g")
+    expected = "kctl groups: group g has no committed offsets and reads no partition\n"
+    assert (ended.code, ended.stdout, ended.stderr) == (0, b"", expected)
+
+
 def put_times(served: ServedSandbox, ages_ms: list[int]) -> None:
     """Put one record a given age into partition 0 of t each."""
     now_ms = SystemClock().wall_ms()
@@ -63,7 +72,7 @@ def test_deleted_records_do_not_count(own: ServedSandbox) -> None:
     commit(own.bootstrap, "g", {("t", 0): 0})
     own.sandbox.delete_records("t", 0, 1)
     [row] = rows(own, "g")
-    assert (row["lag"], row["lag_ms"] // HOUR_MS, row["note"]) == (2, 3, "1 of them are deleted: the log starts at 1")
+    assert (row["lag"], row["lag_ms"] // HOUR_MS, row["note"]) == (2, 3, "1 of them were deleted: the log starts at 1")
 
 
 def test_groups_at_different_offsets_have_their_own_ages(own: ServedSandbox) -> None:
@@ -98,11 +107,16 @@ def test_transaction_markers_alone_are_no_unread_record(own: ServedSandbox) -> N
         producer.commit_transaction(timeout=30)
     commit(own.bootstrap, "g", {("t", 0): 1})
     [row] = rows(own, "g")
-    assert (row["lag"], row["lag_ms"]) == (1, 0)
+    assert (row["lag"], row["lag_ms"], row["end"], row["committed"]) == (0, 0, 2, 1)
+    assert row["note"] == "read to the end: only markers of transactions follow"
+    assert kctl("wait", "group", "g", "--lag", "0", "-b", own.bootstrap, "--api-timeout", "20s").code == 0
+    commit(own.bootstrap, "g", {("t", 0): 0})
+    [row] = rows(own, "g")
+    assert (row["lag"], row["note"]) == (2, None)
 
 
 @pytest.mark.parametrize(
-    ("api", "note"), [("Fetch", "age not known: TOPIC_AUTHORIZATION_FAILED"), ("DescribeConfigs", None)]
+    ("api", "note"), [("Fetch", "age unknown: TOPIC_AUTHORIZATION_FAILED"), ("DescribeConfigs", None)]
 )
 def test_lag_without_a_right_is_shown_without_its_times(own: ServedSandbox, api: str, note: str | None) -> None:
     fill(own.bootstrap, "t", {0: 10})
@@ -130,9 +144,9 @@ def test_all_groups_are_shown_and_named_ones_are_not_mixed_in(own: ServedSandbox
     commit(own.bootstrap, "one", {("t", 0): 0})
     commit(own.bootstrap, "two", {("u", 0): 0})
     assert [(row["group"], row["topic"]) for row in rows(own, "--all")] == [("one", "t"), ("two", "u")]
-    for words in ((), ("one", "--all")):
+    for words, said in (((), "Name groups, or use --all."), (("--all", "1s"), "not both: 1s is read as a group")):
         refused = lag(own, *words)
-        assert (refused.code, "Name groups, or take --all" in refused.stderr) == (ExitCode.USAGE, True)
+        assert (refused.code, said in refused.stderr) == (ExitCode.USAGE, True), refused
 
 
 def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox) -> None:

@@ -30,7 +30,7 @@ def changes(ended: Ended) -> list[tuple[object, ...]]:
     return [(row["partition"], row["old"], row["new"], row["note"]) for row in rows]
 
 
-OUTSIDE_0, OUTSIDE_1 = "is outside of the log (0 to 10)", "is outside of the log (0 to 3)"
+OUTSIDE_0, OUTSIDE_1 = "is outside the log (0 to 10)", "is outside the log (0 to 3)"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_to_current_of_what_was_never_committed_is_the_end(bootstrap: str, topic
     assert changes(ended) == [(2, None, 0, "nothing committed: the end")]
     refused = reset(bootstrap, group, "--shift-by", "1", "--topic", f"{topic}:2")
     assert (refused.code, refused.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
-    assert "no offset is committed that could be shifted" in refused.stderr
+    assert "no committed offset to shift" in refused.stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
@@ -130,8 +130,8 @@ def test_reset_with_an_unknown_topic_partition_or_group_changes_nothing(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "choose a target: take one of --to-earliest"),
-        (("--to-earliest", "--to-latest"), "--to-earliest and --to-latest exclude each other"),
+        ((), "choose a target: use one of --to-earliest"),
+        (("--to-earliest", "--to-latest"), "--to-earliest and --to-latest cannot be combined"),
         (("--to-offset", "-1"), "--to-offset"),
         (("--to-datetime", "tomorrow"), "--to-datetime"),
         (("--by-duration", "5"), "5 has no unit"),

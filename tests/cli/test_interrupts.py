@@ -192,6 +192,22 @@ def test_command_that_prints_data_to_a_closed_stdout_fails_and_commits_nothing(
     assert committed(cluster.bootstrap, topic) == {}
 
 
+def test_change_whose_result_cannot_be_printed_has_it_in_its_error(cluster: ServedSandbox, topic: str) -> None:
+    ended = subprocess.run(
+        f"{' '.join(KCTL)} topics create {topic}-new {topic} >&-",
+        shell=True,
+        capture_output=True,
+        env=environment({"KCTL_BOOTSTRAP_SERVERS": cluster.bootstrap}),
+        timeout=BOUND_S,
+        check=False,
+    )
+    first, *result = ended.stderr.decode().splitlines()
+    assert first == "kctl topics: cannot write to stdout: Bad file descriptor"
+    assert result[0] == "hint: the result was:"
+    assert [line.split()[0] for line in result[1:]] == ["TOPIC", f"{topic}-new"], "the other exists already"
+    assert kctl("topics", "describe", f"{topic}-new", "-b", cluster.bootstrap).code == 0
+
+
 @pytest.mark.parametrize(
     "arguments", ["topics list", "consume {topic} -e", "probe", "explain 16", "--help", "--version"]
 )

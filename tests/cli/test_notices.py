@@ -23,7 +23,7 @@ def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str,
     ended = kctl(*command, "-v", "-b", refused)
     assert ended.code == ExitCode.REFUSED
     waiting, *_, hint = ended.stderr.splitlines()
-    assert waiting == f"kctl {command[0]}: waiting: {refused}: connection refused, retrying until 5s (--fail-fast)"
+    assert waiting == f"kctl {command[0]}: waiting: {refused}: connection refused, retrying for up to 5s (--fail-fast)"
     assert f"no bootstrap server accepted a connection for 5s: {refused}: connection refused" in ended.stderr
     assert ended.stderr.count("waiting: ") == 1
     assert hint.startswith("hint: ")
@@ -34,13 +34,13 @@ def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str,
 def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ...], refused: str) -> None:
     ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n")
     assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED)
-    assert "retrying until 9s (--api-timeout)" in ended.stderr
+    assert "retrying for up to 9s (--api-timeout)" in ended.stderr
     assert "no bootstrap server accepted" not in ended.stderr
 
 
 def test_terminal_shows_what_is_waited_for(silent: str) -> None:
-    with Terminal("topics", "list", "-b", silent, with_stderr=True) as terminal:
-        waiting = f"kctl topics: waiting: {silent}: no response to ApiVersions, retrying until 60s (--api-timeout)"
+    with Terminal("topics", "list", "-b", silent, columns=200, with_stderr=True) as terminal:
+        waiting = f"kctl topics: waiting: {silent}: no response to ApiVersions, retrying for up to 60s (--api-timeout)"
         terminal.read_until(waiting.encode())
 
 

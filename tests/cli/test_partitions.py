@@ -87,7 +87,7 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("plan",), ExitCode.USAGE, "Nothing to plan: --to ID,..., --away-from ID,... or --replication-factor N."),
+        (("plan",), ExitCode.USAGE, "Nothing to plan: use --to ID,..., --away-from ID,... or --replication-factor N."),
         (("plan", "--to", "1", "--away-from", "2"), ExitCode.USAGE, "--to cannot be combined with --away-from"),
         (("plan", "--replication-factor", "2"), ExitCode.USAGE, "Missing argument 'TOPIC'"),
         (("plan", "orders", "--replication-factor", "9"), ExitCode.USAGE, "orders-0 needs 9 brokers, and there are 4"),
@@ -107,10 +107,10 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (("move", "PLAN", "--resume", "--cancel"), ExitCode.USAGE, "--resume cannot be combined with --cancel"),
         (("move", "PLAN", "--throttle", "1MB", "--cancel"), ExitCode.USAGE, "--throttle cannot be combined"),
         (("move", "PLAN", "--throttle", "50"), ExitCode.USAGE, "'50' has no unit"),
-        (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would never copy anything"),
-        (("elect",), ExitCode.USAGE, "Name topics, or --all"),
-        (("elect", "orders", "--all"), ExitCode.USAGE, "Name topics, or --all"),
-        (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean is for partitions that are named"),
+        (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would copy nothing"),
+        (("elect",), ExitCode.USAGE, "Name topics or use --all"),
+        (("elect", "orders", "--all"), ExitCode.USAGE, "Name topics or use --all"),
+        (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean needs named topics or partitions"),
         (("elect", "orders", "--dry-run", "--yes"), ExitCode.USAGE, "--dry-run cannot be combined"),
         (("elect", "nope"), ExitCode.UNKNOWN_RESOURCE, "nope"),
     ],
@@ -241,7 +241,7 @@ def test_unclean_election_needs_execute(cluster: ServedSandbox) -> None:
     partition.elect(-1)
     shown = run(cluster, "elect", "orders:0", "--unclean", "--output", "json")
     assert [row["result"] for row in rows(shown)] == ["would be elected"]
-    says = "dry run, nothing was changed: 1 partition would get a leader and may lose records; --execute does it"
+    says = "dry run, nothing was changed: 1 partition would get a leader, and records may be lost; --execute does it"
     assert (shown.code, shown.stderr) == (0, f"kctl partitions: {says}\n")
     assert partition.leader_id == -1
     for flag in ("--execute", "--yes"):

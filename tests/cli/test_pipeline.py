@@ -6,19 +6,20 @@ With Spark: tests/pipeline.
 import json
 import re
 import socket
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import Admin, NewTopic
+from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
+from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedRange, Manifest, manifest_text
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.mirror_task import choose_positions
 from kctl.pipeline.resume_point import ResumePoint
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import fill
-from tests.cli.processes import INSTALLED, kctl
+from tests.cli.processes import HAS_SPARK, kctl
 
 
 @pytest.mark.parametrize(
@@ -27,24 +28,28 @@ from tests.cli.processes import INSTALLED, kctl
         (("export", "t"), "Missing option '--to'"),
         (("export", "a/b", "--to", "x"), "'a/b' is not the name of a topic"),
         (("export", "t", "--to", "x", "--range-size", "64"), "'64' has no unit"),
-        (("export", "t", "--to", "x", "--range-size", "0B"), "at least a byte"),
-        (("export", "t", "--to", "x", "--start", "then"), "'then' is none of start, end"),
+        (("export", "t", "--to", "x", "--range-size", "0B"), "at least one byte"),
+        (("export", "t", "--to", "x", "--start", "then"), "'then' is not one of earliest, latest"),
         (("export", "t", "--to", "x", "--interval", "1s"), "--interval is for --continuous"),
-        (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is none of local, local[2]"),
+        (("sync", "/t.*/", "--to", "x"), "sync takes topics by name, not a pattern"),
+        (("sync", "t", "--to", "x", "--start", "end"), "'end' is not one of earliest, latest"),
+        (("sync", "t", "--to", "x", "--available-now", "--trigger", "1s"), "--trigger cannot be combined with"),
+        (("sync", "t", "--to", "delta:/x", "-b", "a:1", "--dry-run"), "needs --checkpoint FOLDER"),
+        (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is not local, local[2]"),
         (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not spark.KEY=VALUE"),
         (
             ("export", "t", "--to", "x", "--file-format", "csv", "--dry-run", "-b", "a:1"),
-            "Invalid value for '--file-format': 'csv' is none of parquet, json",
+            "Invalid value for '--file-format': 'csv' is not one of parquet, json",
         ),
         (
             ("export", "t", "--to", "x", "--layout", "year", "--dry-run", "-b", "a:1"),
-            "Invalid value for '--layout': 'year' is none of topic, date, hour",
+            "Invalid value for '--layout': 'year' is not one of topic, date, hour",
         ),
         (("export", "t", "--to", ""), "Invalid value for '--to': an empty path"),
         (("import", ""), "Invalid value for 'LOCATION': an empty path"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
-        (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
-        (("import", "x", "--master", "local[0]"), "'local[0]' is none of local"),
+        (("import", "x", "--master", "local[two]"), "'local[two]' is not local"),
+        (("import", "x", "--master", "local[0]"), "'local[0]' is not local"),
         (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is not an export: it has no manifest"),
     ],
 )
@@ -80,6 +85,60 @@ def test_plan_for_a_folder_that_cannot_be_made_is_refused_as_a_run_is(
     ended = kctl("pipeline", "export", topic, "--to", to, "-b", cluster.bootstrap, "--dry-run")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert to in ended.stderr.replace("\n", "")
+
+
+def test_import_plan_lists_the_groups_and_export_takes_the_earlier_words_of_start(
+    cluster: ServedSandbox, topic: str, tmp_path: Path
+) -> None:
+    fill(cluster.bootstrap, topic, {0: 4})
+    facts = ClusterFacts({topic: TopicFacts(3, {})}, {"app": {topic: {0: 2, 1: 0}}, "other": {topic: {0: 1}}})
+    manifest = Manifest(1, {"format": "parquet", "layout": "topic"}, (ExportedRange(topic, 0, 0, 4, 4, ()),), 1, facts)
+    (tmp_path / MANIFESTS).mkdir()
+    (tmp_path / MANIFESTS / "00000001.json").write_text(manifest_text(manifest))
+    planning = ("pipeline", "import", str(tmp_path), "-b", cluster.bootstrap, "--dry-run", "--keep-partitions")
+    planned = kctl(*planning, "--groups", "app", "--output", "json")
+    assert planned.code == ExitCode.OK, planned.stderr
+    assert json.loads(planned.stdout)["groups"] == [
+        {"group": "app", "topic": topic, "partition": number, "source_offset": at} for number, at in ((0, 2), (1, 0))
+    ]
+    assert f"app would continue with the records at these offsets of the export: {topic}-0 at 2" in planned.stderr
+    exporting = ("pipeline", "export", topic, "--to", str(tmp_path / "new"), "-b", cluster.bootstrap, "--dry-run")
+    for word in ("end", "latest"):
+        planned = kctl(*exporting, "--start", word, "--output", "json")
+        assert json.loads(planned.stdout)["rows"] == []
+
+
+def test_names_and_configs_of_an_export_stay_in_their_line(cluster: ServedSandbox, topic: str, tmp_path: Path) -> None:
+    group, configs = "a\x1b[2J\nkctl: b", {"retention.ms": "1\nkctl: c"}
+    facts = ClusterFacts({topic: TopicFacts(3, configs)}, {group: {topic: {0: 2}}})
+    manifest = Manifest(1, {"format": "parquet", "layout": "topic"}, (ExportedRange(topic, 0, 0, 4, 4, ()),), 1, facts)
+    (tmp_path / MANIFESTS).mkdir()
+    (tmp_path / MANIFESTS / "00000001.json").write_text(manifest_text(manifest))
+    planning = ("pipeline", "import", str(tmp_path), "-b", cluster.bootstrap, "--dry-run", "--keep-partitions")
+    planned = kctl(*planning, "--groups", r"/a(.|\s)*/", "--create", "--to-topic", f"{topic}-new")
+    assert planned.code == ExitCode.OK, planned.stderr
+    assert "with 3 partitions and retention.ms=1\\x0akctl: c\n" in planned.stderr
+    assert "kctl pipeline: a\\x1b[2J\\x0akctl: b would continue " in planned.stderr
+
+
+@pytest.mark.skipif(not HAS_SPARK, reason="jobs need pyspark, which is not beside the kctl that is run")
+def test_import_reports_with_which_configs_it_created_topics(
+    cluster: ServedSandbox, topic: str, tmp_path: Path
+) -> None:
+    facts = ClusterFacts({topic: TopicFacts(3, {"retention.ms": "3600000", "no.such": "1\nkctl: x"})})
+    manifest = Manifest(1, {"format": "parquet", "layout": "topic"}, (ExportedRange(topic, 0, 0, 4, 4, ()),), 1, facts)
+    (tmp_path / MANIFESTS).mkdir()
+    (tmp_path / MANIFESTS / "00000001.json").write_text(manifest_text(manifest))
+    (tmp_path / "done").mkdir()
+    (tmp_path / "done" / f"{topic}-0-0-4.done").touch()  # all is imported, so that no Spark is needed
+    arguments = ("pipeline", "import", str(tmp_path), "-b", cluster.bootstrap, "--progress", str(tmp_path / "done"))
+    ended = kctl(*arguments, "--to-topic", f"{topic}-new", "--create", "--output", "json")
+    assert ended.code == ExitCode.DEGRADED, ended.stderr
+    assert f"{topic}-new was created with 3 partitions and no.such=1\\x0akctl: x, retention.ms=3600000" in ended.stderr
+    assert f"{topic}-new: no.such=1\\x0akctl: x is not set: " in ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["created"] == [f"{topic}-new"]
+    assert [each["partitions"] for each in result["created_topics"]] == [3]
 
 
 def test_restart_is_not_chosen_before_spark_runs(cluster: ServedSandbox, topic: str) -> None:
@@ -131,7 +190,7 @@ def test_missing_package_is_reported_with_how_to_install_it(refused: str, tmp_pa
         environ={"PATH": "/nonexistent", "JAVA_HOME": ""},
     )
     assert ended.code == ExitCode.USAGE
-    missing = "Java 17" if find_spec("pyspark") and not INSTALLED else "pyspark"
+    missing = "Java 17" if HAS_SPARK else "pyspark"
     assert f"jobs need {missing}" in ended.stderr
     assert "hint: " in ended.stderr
     assert not (tmp_path / "x").exists()

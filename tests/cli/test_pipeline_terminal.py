@@ -60,6 +60,8 @@ def test_plans_fit(cluster: ServedSandbox, topic: str, tmp_path: Path, columns: 
 )
 def test_planning_reports_what_it_waits_for(arguments: tuple[str, ...], silent: str) -> None:
     with Terminal("pipeline", *arguments, "-b", silent, columns=WIDE, with_stderr=True) as terminal:
-        waiting = f"kctl pipeline: waiting: {silent}: no response to ApiVersions, retrying until 60s (--api-timeout)"
+        waiting = (
+            f"kctl pipeline: waiting: {silent}: no response to ApiVersions, retrying for up to 60s (--api-timeout)"
+        )
         shown = terminal.read_until(waiting.encode()).decode()
     assert ("planning" in shown) == ("--dry-run" not in arguments), "a job has a status line, which makes room"

@@ -223,7 +223,7 @@ def test_a_repeated_probe_that_is_interrupted_still_shows_its_statistics(bootstr
     ("options", "words"),
     [
         (("--write-out", "%{hots}"), "did you mean %{host}?"),
-        (("--write-out", "x", "--output", "json"), "take one of them"),
+        (("--write-out", "x", "--output", "json"), "cannot be combined with --output"),
         (("--resolve", "a:b"), "write host:port:ip"),
         (("--count", "0"), "0 is not allowed: at least 1"),
         (("--idle", "5"), "has no unit"),

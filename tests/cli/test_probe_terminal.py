@@ -50,7 +50,7 @@ def test_without_colour_nothing_is_lost(bootstrap: str, refused: str) -> None:
     lines = _screen(shown)
     assert lines[0].startswith("D dns  T tcp  A apiversions  M metadata   0 to ")
     (refusal,) = [line for line in lines if "connection refused" in line and line.startswith(refused)]
-    assert re.search(r" t*x ", refusal)
+    assert re.search(r" D*t*x ", refusal)  # a slow resolver has a share of the bar
     assert "3 of 4 addresses ready, 1 failed" in lines
 
 

@@ -37,6 +37,16 @@ def test_delimiters(bootstrap: str, topic: str) -> None:
     assert [(r["key"], r["value"]) for r in _records(bootstrap, topic)] == [("a", "1"), ("b\n", "2"), (None, "c")]
 
 
+def test_now_replaces_the_timestamp_of_a_record(bootstrap: str, topic: str) -> None:
+    line = b'{"timestamp":1000,"value":"old"}\n'
+    _send(bootstrap, topic, "-i", "jsonl", stdin=line)
+    _send(bootstrap, topic, "-i", "jsonl", "--now", stdin=line)
+    kept, new = (record["timestamp"] for record in _records(bootstrap, topic))
+    assert kept == 1000
+    assert isinstance(new, int)
+    assert new > 1_700_000_000_000
+
+
 @pytest.mark.parametrize(
     ("template", "stdin"),
     [
@@ -106,7 +116,7 @@ def test_round_robin_and_rate(bootstrap: str, topic: str) -> None:
     ("options", "stdin", "words"),
     [
         (("-i", "jsonl"), b'{"value":"good"}\n{"value":}\n{"value":"never"}\n', "stdin line 2 (byte 17), column 10"),
-        (("-f", "%V{big32}%v"), b"\0\0\0\4good\0\0\0\x09cut", "stdin record 2 (byte 8), at byte 12"),
+        (("-f", "%V{big32}%v"), b"\0\0\0\4good\0\0\0\x09cut", "stdin record 2 (byte 8): the input ends within"),
         (("-X", "max.request.size=200"), b"good\n" + b"x" * 150 + b"\n", "stdin line 2 (byte 5)"),
     ],
 )

@@ -36,7 +36,7 @@ def test_nothing_to_send(bootstrap: str, topic: str) -> None:
 def test_nothing_after_bad_input(bootstrap: str, topic: str) -> None:
     sent = kctl("produce", topic, "-b", bootstrap, "--txn", "-i", "jsonl", stdin=b'{"value":"a"}\n' * 50 + b"oops\n")
     assert sent.code == ExitCode.DATA
-    assert "kctl produce: transaction aborted: of 50 records none is delivered" in sent.stderr
+    assert "kctl produce: transaction aborted: none of 50 records was delivered" in sent.stderr
     assert "kctl produce: stdin line 51 (byte 700), column 1" in sent.stderr
     assert "NOT delivered" not in sent.stderr
     assert _seen(bootstrap, topic) == []
@@ -51,7 +51,7 @@ def test_record_that_is_too_large_is_the_one_that_is_named(
         stdin=b"a\nb\nc\n" + b"x" * 950 + b"\nd\n" + b"y" * 990 + b"\n",
     )  # fmt: skip
     assert sent.code == ExitCode.DATA
-    assert "none is delivered" in sent.stderr
+    assert "was delivered" in sent.stderr
     assert "kctl produce: stdin line 4 (byte 6): a record of up to 10" in sent.stderr
     assert "max.request.size is 1000" in sent.stderr
     assert "line 1" not in sent.stderr
@@ -67,7 +67,7 @@ def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -
         stdin=b"fits\n" * 5 + b"x" * 500 + b"\n" + b"fits\n" * 5,
     )  # fmt: skip
     assert sent.code == ExitCode.UNDELIVERED
-    assert "transaction aborted: of 11 records none is delivered" in sent.stderr
+    assert "transaction aborted: none of 11 records was delivered" in sent.stderr
     assert "MESSAGE_TOO_LARGE" in sent.stderr
     assert _seen(cluster.bootstrap, small) == []
 
@@ -80,7 +80,7 @@ def test_nothing_after_a_signal(bootstrap: str, topic: str, number: signal.Signa
         _feed_and_wait(process, bootstrap, topic)
         ended = end(process, number)
     assert ended.code == code
-    assert "kctl produce: transaction aborted: of 1 record none is delivered" in ended.stderr
+    assert "kctl produce: transaction aborted: none of 1 record was delivered" in ended.stderr
     assert _seen(bootstrap, topic) == []
     assert _seen(bootstrap, topic, "read_uncommitted") == [b"one"]
 
@@ -97,7 +97,7 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
         served.sandbox.start_fault(1, Fault.FREEZE)
         ended = end(process)
     assert ended.code == ExitCode.CLOSE_TIMEOUT
-    assert "kctl produce: transaction not committed: of 1 record none is delivered" in ended.stderr
+    assert "kctl produce: transaction not committed: none of 1 record was delivered" in ended.stderr
     assert "kctl produce: transaction mine may be committed: EndTxn not answered; broker will abort in " in ended.stderr
     assert "hint: " in ended.stderr
 

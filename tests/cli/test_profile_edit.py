@@ -61,8 +61,11 @@ def test_nothing_changed(user: User) -> None:
         ('echo "x = [" >>"$1"', "line 7, column 1: "),
         ('sed -i s/bootstrap.servers/bootstrap.server/ "$1"', "did you mean bootstrap.servers?"),
         ('echo \'request.timeout.ms = "soon"\' >>"$1"', "request.timeout.ms takes a whole number"),
-        ('echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"', "changed by somebody else meanwhile"),
-        ('echo "# more" >>"$1"; exit 3', "the editor ended with 3"),
+        (
+            'echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"',
+            "changed by another process meanwhile",
+        ),
+        ('echo "# more" >>"$1"; exit 3', "the editor exited with 3"),
     ],
 )
 def test_invalid_edit_is_kept_as_a_draft(user: User, script: str, said: str) -> None:

@@ -116,4 +116,4 @@ def test_racks_fit_the_nodes() -> None:
 def test_replicas_fit_the_nodes() -> None:
     ended = kctl("sandbox", "up", "--nodes", "2", "--port", "0", "--replication-factor", "3")
     assert ended.code == ExitCode.USAGE
-    assert "3 replicas need as many nodes, not 2" in ended.stderr
+    assert "3 replicas need 3 nodes, not 2" in ended.stderr

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 import pytest
 
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.client.protocol.framing import encode_request
 from tests.cli.processes import BOUND_S, kctl, running
+from tests.support.frames import encode_request
 
 QUIET_S = 2
 """A socket that takes nothing for so long has a reader that waits."""

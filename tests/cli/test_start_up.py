@@ -131,12 +131,12 @@ HELP: dict[str, set[str]] = {
     "groups": {"kctl.cli.groups", "kctl.cli.changes"},
     "transactions": {"kctl.cli.transactions", "kctl.cli.changes"},
     "api": {"kctl.cli.api"},
-    "profile": {"kctl.cli.profile"},
+    "profile": {"kctl.cli.profile", "kctl.cli.changes"},
     "bench": {"kctl.cli.bench"},
-    "pipeline": {"kctl.cli.pipeline", "kctl.cli.decode", "kctl.pipeline.locations"},
-    "completion": {"kctl.cli.completion"},
+    "pipeline": {"kctl.cli.pipeline", "kctl.cli.decode", "kctl.cli.changes", "kctl.pipeline.locations"},
+    "completion": {"kctl.cli.completion", "kctl.cli.changes"},
     "help-json": {"kctl.cli.help_json"},
-    "explain": {"kctl.cli.explain", "kctl.cli.explanations"},
+    "explain": {"kctl.cli.explain"},
     "sandbox": {"kctl.cli.sandbox"},
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
@@ -147,24 +147,27 @@ SPARK = {
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
-JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.references"}
+JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.group_selection", "kctl.pipeline.references"}
 RANGES = CONSUMER | {
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
 MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
 FOLDERS = {"kctl.pipeline.export_files", "kctl.pipeline.object_store", "kctl.pipeline.targets"}
-EXPORT = JOBS | RANGES | FOLDERS
-VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
+EXPORT = JOBS | RANGES | FOLDERS | {"kctl.pipeline.range_order"}
+VERIFY = JOBS | RANGES | FOLDERS | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 
 NEAREST = {"kctl.cli.nearest_names"}
 MIRRORED = {"kctl.pipeline.mirrored_offsets"}
-MOVES = {"kctl.cli.overtime", "kctl.cli.view", "kctl.cli.wait_loop"}
+MOVES = {"kctl.cli.document_file", "kctl.cli.overtime", "kctl.cli.view", "kctl.cli.wait_loop"}
+
+REPORT = HELP["probe"] | {"kctl.cli.pipeline", "kctl.pipeline.locations"}
+"""Which files a report may be of is what exports of the pipeline take, too."""
 
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.uncompiled", "kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
-    (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
+    (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.cluster", "kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.cli.trace", "kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime", "kctl.cli.topic_rows"}),
     (("configs", "show", "topic", "t"), HELP["configs"] | ADMIN | NEAREST),
@@ -185,7 +188,10 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("partitions", "list"), HELP["partitions"] | ADMIN),
     (
         ("partitions", "plan", "--away-from", "1"),
-        HELP["partitions"] | ADMIN | NEAREST | {"kctl.cli.named_partitions", "kctl.cli.overtime"},
+        HELP["partitions"]
+        | ADMIN
+        | NEAREST
+        | {"kctl.cli.document_file", "kctl.cli.named_partitions", "kctl.cli.overtime"},
     ),
     (("partitions", "move", "/nonexistent"), HELP["partitions"] | ADMIN | MOVES),
     (("wait", "brokers", "1"), HELP["wait"] | (ADMIN - {"kctl.cli.admin_client"}) | {"kctl.cli.wait_loop"}),
@@ -211,7 +217,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("pipeline", "mirror", "t", "--to-topic", "u"), MIRROR | {"kctl.cli.view"}),
     (("pipeline", "mirror", "t"), HELP["pipeline"]),
     (("pipeline", "verify", "t", "--to-topic", "u"), VERIFY | {"kctl.cli.view"}),
-    (("probe", "report", "/nonexistent"), HELP["probe"]),
+    (("probe", "report", "/nonexistent"), REPORT),
 ]
 """What a run imports beyond ROOT and OPTIONS, where nobody answers, or where it was a mistake."""
 
@@ -242,7 +248,7 @@ def test_report_imports_neither_spark_nor_the_client(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     modules = _modules("probe", "report", str(tmp_path / "a.jsonl"), "--html", str(page))
     assert page.exists()
-    assert _packages(modules) - ROOT - OPTIONS == HELP["probe"]
+    assert _packages(modules) - ROOT - OPTIONS == REPORT
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 
@@ -252,6 +258,7 @@ def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
     needed = {
         "kctl.cli.sandbox_control",
         "kctl.client.acls",
+        "kctl.client.cluster",
         "kctl.client.protocol",
         "kctl.client.quotas",
         "kctl.client.records",
@@ -281,3 +288,13 @@ def test_completion_of_names_does_without_the_command_line(refused: str) -> None
 
 def test_tls_is_imported_when_it_is_spoken(refused: str) -> None:
     assert "ssl" in _modules("probe", "-b", refused, "--security-protocol", "SSL")
+
+
+def test_decoding_imports_tls_for_a_registry_alone(refused: str, tmp_path: Path) -> None:
+    schema = tmp_path / "a.avsc"
+    schema.write_text('"int"')
+    command = ("consume", "t", "-b", refused, "--api-timeout", "1ms", "--decode", "avro", "--avsc", str(schema))
+    without, with_one = _modules(*command), _modules(*command, "-X", f"schema.registry.url=http://{refused}")
+    assert "fastavro" in without & with_one
+    assert not without & (NOT_WITHOUT_TLS | {"http.client"})
+    assert "http.client" in with_one

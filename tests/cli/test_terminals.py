@@ -4,13 +4,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, fill
-from tests.cli.processes import BOUND_S, kctl
+from tests.cli.processes import BOUND_S, KCTL, PYTHON, kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
 from tests.cli.tmux import Tmux
@@ -23,8 +24,10 @@ LONG_FILE = str(Path(__file__).parents[2] / "README.md")
 
 @pytest.fixture(scope="module")
 def scene() -> Iterator[ServedSandbox]:
-    """Two groups with wide names, and a topic that is read and written."""
-    with Sandbox(nodes=2, topics={"orders": 2, "input": 1}).serve() as served:
+    """Two groups with wide names, a topic that is read and written, and one that never ends to move."""
+    with Sandbox(nodes=2, topics={"orders": 2, "input": 1, "moved": 1}).serve() as served:
+        served.sandbox.hold_moves()
+        assert kctl("partitions", "move", PLAN, "--wait", "0s", "-b", served.bootstrap).code == 0
         fill(served.bootstrap, "orders", {0: 9, 1: 12})
         for group in (JAPANESE, ROCKET, "billing"):
             commit(served.bootstrap, group, {("orders", 0): 4, ("orders", 1): 12})
@@ -42,24 +45,47 @@ def columns_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
+class View(NamedTuple):
+    """A view that runs until Ctrl-C.
+
+    Attributes:
+        words: of the command; shown: what is on the screen then. narrow: the same at 40 columns, where it differs.
+        is_silent: the broker does not respond.
+    """
+
+    words: tuple[str, ...]
+    shown: str
+    narrow: str = ""
+    is_silent: bool = False
+    program: tuple[str, ...] = KCTL
+
+    def command(self, scene: ServedSandbox, silent: str) -> tuple[str, ...]:
+        return (*self.words, *(() if self.program is JOB else ("-b", silent if self.is_silent else scene.bootstrap)))
+
+
+JOB = (PYTHON, str(Path(__file__).parent / "job_view.py"))
+PLAN = str(Path(__file__).parent / "move_plan.json")
+LAG = ("groups", "lag", "--all", "--watch", "--interval", "100ms")
 VIEWS = {
-    "probe": (("probe",), "of 1m left (--api-timeout)"),
-    "probe --watch": (("probe", "--watch", "--interval", "100ms"), "addresses ready"),
-    "groups lag": (("groups", "lag", "--all", "--watch", "--interval", "100ms"), "UTC  lag 15"),
-    "consume": (("consume", "orders", "-o", "end"), "0 records, 0/s"),
-    "produce": (("produce", "input", "--rate", "2/s", LONG_FILE), "/s, "),
-    "bench end-to-end": (("bench", "end-to-end", "-n", "1000", "--rate", "2/s"), "/s, "),
-    "bench": (("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
+    "probe": View(("probe",), "of 1m left (--api-timeout)", "of 1m left", is_silent=True),
+    "probe --watch": View(("probe", "--watch", "--interval", "100ms"), "addresses ready"),
+    "groups lag": View(LAG, "UTC  lag 15"),
+    "consume": View(("consume", "orders", "-o", "end"), "0 records, 0/s"),
+    "produce": View(("produce", "input", "--rate", "2/s", LONG_FILE), "/s, "),
+    "bench end-to-end": View(("bench", "end-to-end", "-n", "1000", "--rate", "2/s"), "/s, "),
+    "bench": View(("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
+    "partitions move": View(("partitions", "move", PLAN, "--resume"), "0 of 1 partitions moved"),
+    "job": View((), "% exporting: ", "/s, lag ", program=JOB),
 }
-"""Each view that runs until Ctrl-C, and what is on the screen then."""
 
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_view_is_suspended_continued_and_resized_in_tmux(
     name: str, tmux: Tmux, scene: ServedSandbox, silent: str
 ) -> None:
-    command, shown = VIEWS[name]
-    tmux.kctl(*command, "-b", silent if name == "probe" else scene.bootstrap)
+    view = VIEWS[name]
+    shown = view.shown
+    tmux.kctl(*view.command(scene, silent), program=view.program)
     tmux.wait_for(lambda screen: shown in screen)
     tmux.press("C-z")
     tmux.wait_for(lambda screen: "Stopped" in screen and screen.rstrip().endswith("prompt$"))
@@ -101,11 +127,10 @@ def test_columns_behind_wide_names_are_aligned_in_tmux(columns: int, tmux: Tmux,
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("name", VIEWS)
 def test_view_fits_its_width(name: str, columns: int, scene: ServedSandbox, silent: str) -> None:
-    command, shown = VIEWS[name]
-    shown = shown.partition(" (")[0] if columns == 40 else shown
-    servers = silent if name == "probe" else scene.bootstrap
-    environ = {"NO_COLOR": "1"}
-    with Terminal(*command, "-b", servers, columns=columns, with_stderr=True, environ=environ) as terminal:
+    view = VIEWS[name]
+    shown = view.narrow if columns == 40 and view.narrow else view.shown
+    command, environ = view.command(scene, silent), {"NO_COLOR": "1"}
+    with Terminal(*command, columns=columns, with_stderr=True, environ=environ, program=view.program) as terminal:
         written = terminal.read_until(b"\x1b[J").decode()
         while shown not in written:
             written += terminal.read_until(b"\x1b[J").decode()
@@ -115,9 +140,9 @@ def test_view_fits_its_width(name: str, columns: int, scene: ServedSandbox, sile
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_plain_console_gets_only_what_it_knows(name: str, scene: ServedSandbox, silent: str) -> None:
-    command, shown = VIEWS[name]
-    servers = silent if name == "probe" else scene.bootstrap
-    with Terminal(*command, "-b", servers, with_stderr=True, environ={"TERM": "linux"}) as terminal:
+    view = VIEWS[name]
+    command, shown = view.command(scene, silent), view.shown
+    with Terminal(*command, with_stderr=True, environ={"TERM": "linux"}, program=view.program) as terminal:
         written = terminal.read_until(b"\x1b[J")
         while shown.encode() not in written:
             written += terminal.read_until(b"\x1b[J")

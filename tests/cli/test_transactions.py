@@ -150,6 +150,7 @@ def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> 
         (("hanging", "--broker", "77"), ExitCode.UNKNOWN_RESOURCE, "broker 77"),
         (("hanging", "--topic", "none"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
         (("list", "--pattern", "("), ExitCode.USAGE, "INVALID_REGULAR_EXPRESSION"),
+        (("list", "--pattern", "(" * 20_000), ExitCode.USAGE, "INVALID_REGULAR_EXPRESSION"),
         (("list", "--older-than", "5"), ExitCode.USAGE, "5"),
     ],
 )

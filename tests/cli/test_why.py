@@ -3,13 +3,17 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
 
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.clock import SystemClock
+from kctl.sandbox import ClusterSettings, Sandbox
 from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import kctl
 
@@ -40,6 +44,41 @@ def test_every_shape_has_the_finding_and_code_3(bootstrap: str, topic: str, grou
     jsonschema.validate(json.loads(line), {**SCHEMA, "oneOf": [{"$ref": "#/$defs/line"}]})
     header, row = csv.reader(io.StringIO(kctl(*command, "--output", "csv").stdout.decode()))
     assert dict(zip(header, row, strict=True))["show"] == f"kctl groups lag {group}"
+
+
+def test_finding_is_printed_with_all_its_parts(bootstrap: str, topic: str, group: str) -> None:
+    printed = kctl("why", "group", group, "-b", bootstrap, "--only", "group-no-members").stdout.decode()
+    finding, _, summary = printed.partition("\n\n")
+    assert [" ".join(part.split()) for part in re.split(r"\n  (?=leads to:|evidence:|show:|cure:)", finding)] == [
+        f"WARNING group-no-members: group {group} {group} has no active members, and 6 records wait: 6 on {topic}-0",
+        "leads to: The lag grows; after offsets.retention.minutes without members the committed offsets are deleted.",
+        f"evidence: DescribeGroups, group {group}: state=Empty, members=0",
+        f"evidence: ListOffsets, lag by partition: {topic}-0=6",
+        f"show: kctl groups lag {group}",
+        f"cure: start the consumers of {group}",
+    ]
+    assert summary.startswith(f"1 finding about group {group} by ")
+    healthy = kctl("why", "topic", topic, "-b", bootstrap, "--only", "no-leader", "--only", "under-min-isr").stdout
+    assert healthy.decode().splitlines()[1:] == ["checked: no-leader, under-min-isr"]
+
+
+def test_right_that_is_missing_is_printed_and_changes_no_code() -> None:
+    sandbox = Sandbox(nodes=1, topics={"orders": 1}, settings=ClusterSettings(authorizer=True))
+    sandbox.cluster.authorizer.create(
+        AclRule(
+            AclResourceType.TOPIC, "orders", PatternType.LITERAL, "User:*", "*", AclOperation.ALL, AclPermission.ALLOW
+        )
+    )
+    with sandbox.serve() as served:
+        command = ("why", "cluster", "-b", served.bootstrap, "--only", "disk-filling", "--only", "no-leader")
+        ended, document = kctl(*command), json.loads(kctl(*command, "--output", "json").stdout)
+    assert ended.code == 0
+    assert " ".join(ended.stdout.decode().split()).endswith(
+        "checked: no-leader not checked everywhere: disk-filling; DescribeLogDirs (broker 1): the right Describe on "
+        "the cluster is missing"
+    )
+    assert document["complete"] is False
+    assert [each["right"] for each in document["unchecked"]] == ["Describe on the cluster"]
 
 
 @pytest.mark.parametrize(
@@ -76,15 +115,15 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
     assert ended.code == 3
     assert json.loads(ended.stdout)["requests"] <= 6
     assert json.loads(ended.stdout)["complete"] is False
-    assert "the budget of requests is spent (--budget)" in ended.stderr
+    assert "the request budget is used up (--budget)" in ended.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         (("--only", "group-stack"), "there is no finding 'group-stack'; did you mean group-stuck?"),
-        (("--watch", "100ms"), "two looks have to be at least 1s apart"),
-        (("--watch", "10s", "--api-timeout", "5s"), "--interval 10s has to end before --api-timeout (5s)"),
+        (("--watch", "100ms"), "two checks must be at least 1s apart"),
+        (("--watch", "10s", "--api-timeout", "5s"), "--interval 10s must be shorter than --api-timeout (5s)"),
         (("--budget", "0"), "--budget"),
     ],
 )
@@ -97,3 +136,12 @@ def test_wrong_option_is_refused(bootstrap: str, options: tuple[str, ...], text:
 def test_nobody_listens_is_the_cause_of_the_connection() -> None:
     ended = kctl("why", "cluster", "-b", "127.0.0.1:1", "--api-timeout", "2s")
     assert ended.code == 11
+
+
+def test_finding_that_is_not_looked_for_here_is_refused(bootstrap: str) -> None:
+    ended = kctl("why", "cluster", "--only", "group-stuck", "-b", bootstrap)
+    assert ended.code == ExitCode.USAGE
+    assert "group-stuck is not checked here: it is a finding about a group." in ended.stderr
+    ended = kctl("doctor", "--only", "leader-skew", "--ignore", "leader-skew", "-b", bootstrap)
+    assert ended.code == ExitCode.USAGE
+    assert "leader-skew is also named by --ignore." in ended.stderr

@@ -42,7 +42,7 @@ def scrape(port: int) -> bytes:
 
 def test_scraper_gets_findings_and_phases(bootstrap: str) -> None:
     with serving("why", "cluster", "-b", bootstrap) as port:
-        while b"kctl_why_up 1" not in (page := scrape(port)):
+        while b"\nkctl_why_up 1\n" not in (page := scrape(port)):
             pass
         head, _, body = page.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")
@@ -85,7 +85,7 @@ def test_busy_port_and_malformed_address_are_usage_errors(bootstrap: str) -> Non
         port = taken.getsockname()[1]
         ended = kctl("why", "cluster", "-b", bootstrap, "--serve", f":{port}")
     assert ended.code == 2
-    assert f"cannot listen on 127.0.0.1:{port} (--serve): " in ended.stderr
+    assert f"cannot listen on 127.0.0.1:{port} (--serve): Address already in use\n" in ended.stderr
     for address in ("9400x", ":70000", "host", ":-1"):
         assert kctl("why", "cluster", "-b", bootstrap, "--serve", address).code == 2
 

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.cli.processes import BOUND_S, KCTL, environment
@@ -23,9 +23,9 @@ class Tmux:
         self._tmux("set-option", "-g", "window-size", "manual")
         self.wait_for(lambda screen: "prompt$" in screen)
 
-    def kctl(self, *arguments: str) -> None:
-        """Type a command line of kctl."""
-        self.type(" ".join(["clear;", *KCTL, *arguments]))
+    def kctl(self, *arguments: str, program: Sequence[str] = KCTL) -> None:
+        """Type a command line of kctl, or of another program."""
+        self.type(" ".join(["clear;", *program, *arguments]))
 
     def type(self, line: str) -> None:
         """Type a line and press Enter."""

@@ -27,7 +27,7 @@ from kctl.client.protocol.api.describe_user_scram_credentials import (
     UserName,
 )
 from kctl.sandbox import ClusterSettings, Sandbox
-from tests.conformance.test_sandbox_groups_against_kafka import NAMES
+from tests.conformance.group_talk import NAMES
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have

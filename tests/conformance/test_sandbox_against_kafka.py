@@ -60,7 +60,7 @@ def _batch(*values: bytes, **wrong: Any) -> bytes:
     return batch(*values, timestamps_ms=[NOW_MS] * len(values), **wrong)
 
 
-class _Talk:
+class _TopicTalk:
     """Requests to one broker about one topic."""
 
     def __init__(self, peer: Peer, topic: str) -> None:
@@ -132,7 +132,7 @@ class _Talk:
         wait_until(is_found, PATIENCE_MS, "a coordinator")
 
 
-def _producing(talk: _Talk) -> Iterator[Outcome]:
+def _producing(talk: _TopicTalk) -> Iterator[Outcome]:
     good = _batch(b"v")
     for name, records in {
         "empty": b"",
@@ -160,7 +160,7 @@ def _producing(talk: _Talk) -> Iterator[Outcome]:
     yield "no such partition", talk.produce(good, partition=9)
 
 
-def _sequences(talk: _Talk) -> Iterator[Outcome]:
+def _sequences(talk: _TopicTalk) -> Iterator[Outcome]:
     mine = talk.new_producer_id()
     for sequence in (0, 1, 2, 3, 4, 5, 1, 0, 7, 6):
         yield f"sequence {sequence}", talk.sequence(mine, 0, sequence)
@@ -172,7 +172,7 @@ def _sequences(talk: _Talk) -> Iterator[Outcome]:
     yield "a new id each time", talk.new_producer_id() != talk.new_producer_id()
 
 
-def _reading(talk: _Talk) -> Iterator[Outcome]:
+def _reading(talk: _TopicTalk) -> Iterator[Outcome]:
     for values in ([b"a", b"b"], [b"c"], [b"d" * 500]):
         talk.produce(batch(*values, timestamps_ms=[NOW_MS + len(values[0])] * len(values)))
     for offset in (0, 1, 2, 3, 4, 5, -5):
@@ -185,7 +185,7 @@ def _reading(talk: _Talk) -> Iterator[Outcome]:
         yield f"offset at {timestamp - NOW_MS if timestamp > 0 else timestamp}", talk.list_offset(timestamp)
 
 
-def _groups(talk: _Talk) -> Iterator[Outcome]:
+def _groups(talk: _TopicTalk) -> Iterator[Outcome]:
     talk.find_coordinator()
     yield "commit", talk.commit()
     yield "commit an unknown partition", talk.commit(partition=9)
@@ -204,7 +204,7 @@ def _groups(talk: _Talk) -> Iterator[Outcome]:
     yield "coordinator of nothing", (answer.error_code, answer.node_id, answer.host, answer.port)
 
 
-def _administration(talk: _Talk) -> Iterator[Outcome]:
+def _administration(talk: _TopicTalk) -> Iterator[Outcome]:
     def topic(name: str, partitions: int = 1, replicas: int = 1, **more: Any) -> CreatableTopic:
         return CreatableTopic(
             name=f"{talk.topic}{name}", num_partitions=partitions, replication_factor=replicas, **more
@@ -257,7 +257,7 @@ def test_outcomes_are_those_of_kafka(kafka_newest: KafkaCluster, scenario: Any) 
     topic = kafka_newest.create_topic()
     host, _, port = kafka_newest.bootstrap().partition(",")[0].rpartition(":")
     with Peer((host, int(port))) as peer:
-        kafka = list(scenario(_Talk(peer, topic)))
+        kafka = list(scenario(_TopicTalk(peer, topic)))
     with Sandbox(nodes=1, topics={topic: 1}).serve() as served, Peer(served.listens_on(1)) as peer:
-        ours = list(scenario(_Talk(peer, topic)))
+        ours = list(scenario(_TopicTalk(peer, topic)))
     assert ours == kafka

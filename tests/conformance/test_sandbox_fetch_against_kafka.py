@@ -53,7 +53,7 @@ Outcome = tuple[str, Any]
 NOWHERE = b"\1" * 16
 
 
-class _Talk:
+class _FetchTalk:
     """Fetches of one broker in one version."""
 
     def __init__(self, peer: Peer, topic: str, version: int) -> None:
@@ -190,7 +190,7 @@ class _Talk:
         return NAMES[got.error_code], (self.sessions.index(got.session_id), answers)
 
 
-def _sessions(talk: _Talk) -> Iterator[Outcome]:
+def _sessions(talk: _FetchTalk) -> Iterator[Outcome]:
     talk.produce(0, b"a")
     yield "no session", talk.fetch(0, -1, (0, 0), (1, 0))
     yield "open", talk.fetch(0, 0, (0, 0), (1, 0), (2, 0))
@@ -228,14 +228,14 @@ def _sessions(talk: _Talk) -> Iterator[Outcome]:
     yield "open with an unknown and a known partition", talk.fetch(0, 0, (8, 0), (0, 0), (9, 0))
 
 
-def _other_versions(talk: _Talk) -> Iterator[Outcome]:
+def _other_versions(talk: _FetchTalk) -> Iterator[Outcome]:
     other = 12 if talk.version >= 13 else 13
     yield "open", talk.fetch(0, 0, (0, 0))
     yield "names and ids do not mix", talk.fetch(1, 1, version=other)
     yield "the session lives", talk.fetch(1, 1)
 
 
-def _deleted(talk: _Talk) -> Iterator[Outcome]:
+def _deleted(talk: _FetchTalk) -> Iterator[Outcome]:
     name = f"{talk.topic}-other"
     talk.create(name, 1)
     topic = (name, talk.id_of(name))
@@ -250,7 +250,7 @@ def _deleted(talk: _Talk) -> Iterator[Outcome]:
     yield "forgotten", talk.fetch(1, 5, topic=topic, forget=(0,))
 
 
-def _deleted_while_waiting(talk: _Talk) -> Iterator[Outcome]:
+def _deleted_while_waiting(talk: _FetchTalk) -> Iterator[Outcome]:
     yield "open", talk.fetch(0, 0, (0, 0))
     talk.send(1, 1, max_wait_ms=20_000)
     with Peer(talk.peer.socket.getpeername()) as other:
@@ -260,7 +260,7 @@ def _deleted_while_waiting(talk: _Talk) -> Iterator[Outcome]:
     yield "deleted", talk.receive()
 
 
-def _epochs(talk: _Talk) -> Iterator[Outcome]:
+def _epochs(talk: _FetchTalk) -> Iterator[Outcome]:
     talk.produce(0, b"a")
     talk.produce(0, b"b")
     for epoch in (-1, 0, 1):
@@ -275,18 +275,18 @@ def _epochs(talk: _Talk) -> Iterator[Outcome]:
 @pytest.mark.parametrize("version", [12, 17])
 @pytest.mark.parametrize("scenario", [_sessions, _other_versions, _deleted, _deleted_while_waiting, _epochs])
 def test_outcomes_are_those_of_kafka(
-    kafka_newest: KafkaCluster, scenario: Callable[[_Talk], Iterator[Outcome]], version: int
+    kafka_newest: KafkaCluster, scenario: Callable[[_FetchTalk], Iterator[Outcome]], version: int
 ) -> None:
     topic = f"{scenario.__name__}{version}"
     host, _, port = kafka_newest.bootstrap().partition(",")[0].rpartition(":")
     with Peer((host, int(port))) as peer:
-        kafka = list(scenario(_Talk(peer, topic, version)))
+        kafka = list(scenario(_FetchTalk(peer, topic, version)))
     with Sandbox(nodes=1).serve() as served, Peer(served.listens_on(1)) as peer:
-        ours = list(scenario(_Talk(peer, topic, version)))
+        ours = list(scenario(_FetchTalk(peer, topic, version)))
     assert [pair for pair in zip(ours, kafka, strict=True) if pair[0] != pair[1]] == []
 
 
-def _look_at_epochs(talk: _Talk, epochs: range) -> Iterator[Outcome]:
+def _look_at_epochs(talk: _FetchTalk, epochs: range) -> Iterator[Outcome]:
     for epoch in epochs:
         yield f"the end of epoch {epoch}", talk.end_of(epoch, -1)
         for offset in range(6):
@@ -305,20 +305,20 @@ def test_epochs_behind_elections_are_those_of_kafka() -> None:
         written: list[int] = []
         for step in range(2):
             with Peer((host, int(port))) as peer:
-                talk = _Talk(peer, "t", 12)
+                talk = _FetchTalk(peer, "t", 12)
                 written.append(talk.leader_epoch())
                 talk.produce(0, b"v", b"v", stamp_ms=NOW_MS + 2 * step)
             kafka.node(1).kill()
             kafka.node(1).start()
         with Peer((host, int(port))) as peer:
-            talk = _Talk(peer, "t", 12)
+            talk = _FetchTalk(peer, "t", 12)
             last = talk.leader_epoch()
             talk.produce(0, b"v", stamp_ms=NOW_MS + 4)
             theirs = list(_look_at_epochs(talk, range(-1, last + 2)))
     assert written[0] < written[1] < last
     sandbox = Sandbox(nodes=1)
     with sandbox.serve() as served, Peer(served.listens_on(1)) as peer:
-        talk = _Talk(peer, "t", 12)
+        talk = _FetchTalk(peer, "t", 12)
         for step, epoch in enumerate([*written, last]):
             while talk.leader_epoch() < epoch:
                 sandbox.move_leader("t", 0, 1)

@@ -35,9 +35,7 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchResponse,
 )
 from kctl.client.protocol.schema import ZERO_UUID
-from kctl.sandbox import ClusterSettings, Sandbox
-from tests.conformance.test_sandbox_groups_against_kafka import NAMES, Outcome, _Talk
-from tests.loopback.sandbox.peer import Peer
+from tests.conformance.group_talk import NAMES, GroupTalk, Outcome, outcomes_of_both
 from tests.support.kafka.cluster import KafkaCluster
 
 NOWHERE = b"\1" * 16
@@ -46,7 +44,7 @@ NOWHERE = b"\1" * 16
 class _Admin:
     """What an administrator asks about the group of a conversation."""
 
-    def __init__(self, talk: _Talk) -> None:
+    def __init__(self, talk: GroupTalk) -> None:
         self.talk = talk
 
     def listed(self, version: int, **filters: Any) -> list[Any]:
@@ -153,7 +151,7 @@ def _offsets(admin: _Admin) -> Iterator[Any]:
     yield "of an unknown topic", admin.committed(10, [0], topic_id=NOWHERE)
 
 
-def _without_members(talk: _Talk) -> Iterator[Any]:
+def _without_members(talk: GroupTalk) -> Iterator[Any]:
     admin = _Admin(talk)
     yield "nothing yet", [list(_lists(admin)), list(_offsets(admin))]
     yield "commits make a group", admin.commit(9, (0, 10, 0, "note"), (1, 20, -1, None), (9, 1, 0, ""))
@@ -173,7 +171,7 @@ def _without_members(talk: _Talk) -> Iterator[Any]:
     yield "gone", [admin.committed(9, None), admin.listed(5), admin.delete_offsets(0)]
 
 
-def _with_classic_members(talk: _Talk) -> Iterator[Any]:
+def _with_classic_members(talk: GroupTalk) -> Iterator[Any]:
     admin = _Admin(talk)
     first, _ = talk.join()
     yield "join", [talk.join(first)[1], talk.sync(first, 1)]
@@ -189,7 +187,7 @@ def _with_classic_members(talk: _Talk) -> Iterator[Any]:
     yield "delete when empty", admin.delete(talk.group_id)
 
 
-def _with_consumer_members(talk: _Talk) -> Iterator[Any]:
+def _with_consumer_members(talk: GroupTalk) -> Iterator[Any]:
     admin = _Admin(talk)
     yield "join", talk.beat("m1", 0)[0]
     yield "lists", list(_lists(admin))
@@ -218,14 +216,6 @@ def _differences(ours: list[Any], theirs: list[Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("scenario", [_without_members, _with_classic_members, _with_consumer_members])
 def test_outcomes_are_those_of_kafka(kafka_newest: KafkaCluster, scenario: Any) -> None:
-    topic = kafka_newest.create_topic(partitions=4)
-    host, _, port = kafka_newest.bootstrap().partition(",")[0].rpartition(":")
-    with Peer((host, int(port))) as one, Peer((host, int(port))) as two:
-        theirs = list(scenario(_Talk([one, two], topic)))
-    settings = ClusterSettings(group_min_session_timeout_ms=500)
-    with Sandbox(nodes=1, topics={topic: 4}, settings=settings).serve() as served:
-        address = served.listens_on(1)
-        with Peer(address) as one, Peer(address) as two:
-            ours = list(scenario(_Talk([one, two], topic)))
+    ours, theirs = outcomes_of_both(kafka_newest, scenario)
     assert list(_differences(ours, theirs)) == []
     assert ErrorCode.NONE.name in str(ours)

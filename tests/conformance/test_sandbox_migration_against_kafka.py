@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -14,12 +13,8 @@ from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProt
 from kctl.client.protocol.api.consumer_protocol_subscription import TopicPartition as Owned
 from kctl.client.protocol.api.join_group import JoinGroupRequestProtocol
 from kctl.client.protocol.api.sync_group import SyncGroupRequestAssignment
-from kctl.sandbox import ClusterSettings, Sandbox
-from tests.conformance.test_sandbox_groups_against_kafka import _Talk
-from tests.loopback.sandbox.peer import Peer
+from tests.conformance.group_talk import GroupTalk, outcomes_of_both
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 
 def _offers(topic: str, owned: list[int] | None = None, name: str = "range") -> list[JoinGroupRequestProtocol]:
@@ -35,7 +30,7 @@ def _assignment(topic: str, partitions: list[int], user_data: bytes | None = Non
     return struct.pack(">h", 3) + codec.encode(said, 3)
 
 
-def _alone(talk: _Talk, user_data: bytes | None = None) -> str:
+def _alone(talk: GroupTalk, user_data: bytes | None = None) -> str:
     """Let one classic member have all partitions in generation 1."""
     offers = _offers(talk.topic)
     first, _ = talk.join(protocols=offers)
@@ -45,14 +40,14 @@ def _alone(talk: _Talk, user_data: bytes | None = None) -> str:
     return first
 
 
-def _look(talk: _Talk) -> list[Any]:
+def _look(talk: GroupTalk) -> list[Any]:
     """Describe the group; a classic member's id is made up by the broker."""
     _, (message, epochs, members) = talk.describe_consumers()
     named = sorted([[talk.label(one[0][0]), *one[0][1:]], *one[1:]] for one in members)
     return [message, epochs, named, talk.list(), talk.describe()]
 
 
-def _up_and_down(talk: _Talk) -> Iterator[Any]:
+def _up_and_down(talk: GroupTalk) -> Iterator[Any]:
     first = _alone(talk)
     yield "before", [talk.heartbeat(first, 1), talk.list()]
     yield "a consumer comes", talk.beat("m2", 0)
@@ -79,7 +74,7 @@ def _up_and_down(talk: _Talk) -> Iterator[Any]:
     yield "goes", [talk.leave((first, None)), talk.delete()]
 
 
-def _newcomers(talk: _Talk) -> Iterator[Any]:
+def _newcomers(talk: GroupTalk) -> Iterator[Any]:
     yield "a consumer group", [talk.beat("m1", 0), talk.beat("m1", 2, [0, 1, 2, 3])]
     yield "nobody knows it", [talk.heartbeat("nobody", 1), talk.sync("nobody", 1)]
     first, outcome = talk.join(protocols=_offers(talk.topic))
@@ -99,7 +94,7 @@ def _newcomers(talk: _Talk) -> Iterator[Any]:
     yield "the consumer goes", [talk.beat("m1", -1), _look(talk), talk.delete()]
 
 
-def _sticky(talk: _Talk) -> Iterator[Any]:
+def _sticky(talk: GroupTalk) -> Iterator[Any]:
     said = ConsumerProtocolSubscription(topics=[talk.topic], user_data=b"\0\0\0\1")
     offers = [JoinGroupRequestProtocol(name="sticky", metadata=struct.pack(">h", 1) + codec.encode(said, 1))]
     first, _ = talk.join(protocols=offers)
@@ -109,7 +104,7 @@ def _sticky(talk: _Talk) -> Iterator[Any]:
     yield "data in a subscription", [talk.beat("m2", 0), talk.heartbeat(first, 1), _look(talk)]
 
 
-def _refusals(talk: _Talk) -> Iterator[Any]:
+def _refusals(talk: GroupTalk) -> Iterator[Any]:
     first = _alone(talk, user_data=b"x")
     yield "an assignor's own data", [talk.beat("m2", 0), talk.list(), talk.heartbeat(first, 1)]
     yield "leave", talk.leave((first, None))
@@ -119,28 +114,7 @@ def _refusals(talk: _Talk) -> Iterator[Any]:
     yield "not synced", [talk.beat("m2", 0), talk.list()]
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    """A broker that assigns at once and changes protocols both ways, which is Kafka's own default."""
-    properties = {
-        "group.consumer.assignment.interval.ms": "0",
-        "group.consumer.assignor.offload.enable": "false",
-        "group.consumer.session.timeout.ms": "45000",
-        "group.consumer.heartbeat.interval.ms": "5000",
-    }
-    with ExitStack() as stack:
-        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
-
-
 @pytest.mark.parametrize("scenario", [_up_and_down, _newcomers, _sticky, _refusals])
-def test_outcomes_are_those_of_kafka(kafka: KafkaCluster, scenario: Any) -> None:
-    topic = kafka.create_topic(partitions=4)
-    host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
-    with Peer((host, int(port))) as one, Peer((host, int(port))) as two:
-        theirs = list(scenario(_Talk([one, two], topic)))
-    settings = ClusterSettings(group_min_session_timeout_ms=500)
-    with Sandbox(nodes=1, topics={topic: 4}, settings=settings).serve() as served:
-        address = served.listens_on(1)
-        with Peer(address) as one, Peer(address) as two:
-            ours = list(scenario(_Talk([one, two], topic)))
+def test_outcomes_are_those_of_kafka(kafka_that_assigns_at_once: KafkaCluster, scenario: Any) -> None:
+    ours, theirs = outcomes_of_both(kafka_that_assigns_at_once, scenario)
     assert [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]] == []

@@ -8,7 +8,7 @@ import pytest
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.sandbox import ClusterSettings, Sandbox
 from tests.conformance import test_sandbox_transactions_against_kafka as scenarios
-from tests.conformance.transaction_talk import PATIENCE_MS, Talk
+from tests.conformance.transaction_talk import PATIENCE_MS, TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
@@ -43,9 +43,9 @@ def set_back() -> Iterator[KafkaCluster]:
 def test_outcomes_are_those_of_kafka(set_back: KafkaCluster, scenario: Any) -> None:
     topic = set_back.create_topic(partitions=3)
     with Peer(_address(set_back)) as peer:
-        kafka = list(scenario(Talk(peer, topic, 1)))
+        kafka = list(scenario(TransactionTalk(peer, topic, 1)))
     sandbox = Sandbox(nodes=1, topics={topic: 3}, settings=ClusterSettings(transaction_version=1))
     with sandbox.serve() as served, Peer(served.listens_on(1)) as peer:
         assert _level(peer) == 1
-        ours = list(scenario(Talk(peer, topic, 1)))
+        ours = list(scenario(TransactionTalk(peer, topic, 1)))
     assert ours == kafka

@@ -64,12 +64,11 @@ from kctl.client.protocol.api.write_txn_markers import (
 )
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox import Sandbox
-from tests.conformance.transaction_talk import Talk
+from tests.conformance.transaction_talk import TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
+from tests.support.share_members import broker_for_new_groups
 
 R = TypeVar("R", bound=Response)
 PATIENCE_MS = 30_000
@@ -182,7 +181,7 @@ def test_moves_and_elections_end_as_on_kafka(kafka_three: KafkaCluster, scenario
             assert outcome == expected
 
 
-class _Groups(Talk):
+class _Groups(TransactionTalk):
     """Requests about share groups, streams groups and transactions, at the one broker."""
 
     def share_beat(self, epoch: int, member_id: str = MEMBER, group: str = "share") -> Any:
@@ -329,13 +328,7 @@ def _markers(talk: _Groups) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkaCluster]:
-    properties = {
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-        "share.coordinator.state.topic.num.partitions": "2",
-        "group.streams.initial.rebalance.delay.ms": "0",
-    }
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, properties)) as cluster:
+    with broker_for_new_groups() as cluster:
         yield cluster
 
 

@@ -18,7 +18,7 @@ from kctl.client.protocol.api.delete_records import (
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.conformance.transaction_talk import NAMES, PATIENCE_MS, Held, Outcome, Talk
+from tests.conformance.transaction_talk import NAMES, PATIENCE_MS, Held, Outcome, TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
@@ -43,12 +43,12 @@ def impatient() -> Iterator[KafkaCluster]:
 class Side(NamedTuple):
     """One of the two that are compared."""
 
-    talk: Talk
+    talk: TransactionTalk
     expire: Callable[[], None]
     """Have producers without a transaction forgotten, and return when they are."""
 
 
-def _send(talk: Talk, held: Held, sequence: int, count: int = 1, **more: Any) -> Outcome:
+def _send(talk: TransactionTalk, held: Held, sequence: int, count: int = 1, **more: Any) -> Outcome:
     records = batch(
         *[b"v"] * count, timestamps_ms=[SystemClock().wall_ms()] * count, producer=(*held, sequence), **more
     )
@@ -60,7 +60,7 @@ def _send(talk: Talk, held: Held, sequence: int, count: int = 1, **more: Any) ->
     return NAMES[answer.error_code], answer.base_offset
 
 
-def _delete_records(talk: Talk, offset: int, partition: int = 0) -> Outcome:
+def _delete_records(talk: TransactionTalk, offset: int, partition: int = 0) -> Outcome:
     asked = [DeleteRecordsPartition(partition_index=partition, offset=offset)]
     request = DeleteRecordsRequest(timeout_ms=5_000, topics=[DeleteRecordsTopic(name=talk.topic, partitions=asked)])
     got = talk.call(request, DeleteRecordsResponse, 2).topics[0].partitions[0]
@@ -170,8 +170,8 @@ def _timeouts(side: Side) -> Iterator[Outcome]:
         yield "described at last", talk.describe(suffix)
 
 
-def _talk(peer: Peer, topic: str) -> Talk:
-    talk = Talk(peer, topic, 2)
+def _talk(peer: Peer, topic: str) -> TransactionTalk:
+    talk = TransactionTalk(peer, topic, 2)
     # Kafka counts from the timestamps of records until it forgets a producer.
     talk.stamp_ms = SystemClock().wall_ms
     return talk

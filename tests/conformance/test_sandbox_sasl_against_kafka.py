@@ -27,44 +27,44 @@ PLAIN_TOKEN = f"\0{PLAIN_USER}\0{PLAIN_PASSWORD}".encode()
 Answer = Any
 
 
-class _Talk:
+class _LoginTalk:
     """One connection that logs in; an end of the connection is the answer "closed"."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
     def handshake(self, version: int, mechanism: str) -> Answer:
-        return self._told(
+        return self._answer(
             lambda: self._peer.call(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, version)
         )
 
     def authenticate(self, token: bytes, version: int = 2) -> Answer:
         """A token in a request of its own, as of KIP-152."""
 
-        def told() -> Answer:
+        def ask() -> Answer:
             answer = self._peer.call(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, version)
             return answer.error_code, answer.error_message, answer.auth_bytes, answer.session_lifetime_ms
 
-        return self._told(told)
+        return self._answer(ask)
 
     def token(self, token: bytes) -> Answer:
         """A bare token and the bare one that answers it."""
 
-        def told() -> bytes:
+        def ask() -> bytes:
             self._peer.socket.sendall(struct.pack(">i", len(token)) + token)
             (size,) = struct.unpack(">i", self._peer.exactly(4))
             return self._peer.exactly(size)
 
-        return self._told(told)
+        return self._answer(ask)
 
     def is_in(self) -> Answer:
         """Whether requests are answered now."""
-        return self._told(lambda: len(self._peer.call(MetadataRequest(topics=[]), MetadataResponse, 9).brokers))
+        return self._answer(lambda: len(self._peer.call(MetadataRequest(topics=[]), MetadataResponse, 9).brokers))
 
     def is_closed(self) -> bool:
         return self._peer.is_closed()
 
-    def _told(self, ask: Callable[[], Answer]) -> Answer:
+    def _answer(self, ask: Callable[[], Answer]) -> Answer:
         try:
             return ask()
         except ConnectionError:
@@ -75,59 +75,59 @@ def _mechanisms(answer: SaslHandshakeResponse) -> Answer:
     return answer.error_code, sorted(answer.mechanisms)
 
 
-def _plain(talk: _Talk) -> Iterator[Answer]:
+def _plain(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(0, "PLAIN"))
     yield talk.token(PLAIN_TOKEN)
     yield talk.is_in()
     yield talk.is_in()
 
 
-def _wrong_password(talk: _Talk) -> Iterator[Answer]:
+def _wrong_password(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(0, "PLAIN"))
     yield talk.token(PLAIN_TOKEN + b"x")
 
 
-def _no_token_at_all(talk: _Talk) -> Iterator[Answer]:
+def _no_token_at_all(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(0, "PLAIN"))
     yield talk.token(b"")
 
 
-def _a_request_in_place_of_a_token(talk: _Talk) -> Iterator[Answer]:
+def _a_request_in_place_of_a_token(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(0, "PLAIN"))
     yield talk.is_in()
 
 
-def _a_token_with_a_header(talk: _Talk) -> Iterator[Answer]:
+def _a_token_with_a_header(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(0, "PLAIN"))
     yield talk.authenticate(PLAIN_TOKEN, 0)
 
 
-def _a_bare_token_too_early(talk: _Talk) -> Iterator[Answer]:
+def _a_bare_token_too_early(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(1, "PLAIN"))
     yield talk.token(PLAIN_TOKEN)
 
 
-def _unknown_mechanism(version: int) -> Callable[[_Talk], Iterator[Answer]]:
-    def exchange(talk: _Talk) -> Iterator[Answer]:
+def _unknown_mechanism(version: int) -> Callable[[_LoginTalk], Iterator[Answer]]:
+    def exchange(talk: _LoginTalk) -> Iterator[Answer]:
         yield _mechanisms(talk.handshake(version, "SCRAM-MD5"))
         yield talk.is_closed()
 
     return exchange
 
 
-def _a_second_handshake(talk: _Talk) -> Iterator[Answer]:
+def _a_second_handshake(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(1, "PLAIN"))
     yield _mechanisms(talk.handshake(1, "PLAIN"))
     yield talk.is_closed()
 
 
-def _another_request_amid(talk: _Talk) -> Iterator[Answer]:
+def _another_request_amid(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(1, "PLAIN"))
     yield talk.is_in()
     yield talk.is_closed()
 
 
-def _again_when_in(talk: _Talk) -> Iterator[Answer]:
+def _again_when_in(talk: _LoginTalk) -> Iterator[Answer]:
     yield _mechanisms(talk.handshake(1, "PLAIN"))
     yield talk.authenticate(PLAIN_TOKEN)
     yield talk.handshake(1, "PLAIN").error_code
@@ -135,10 +135,12 @@ def _again_when_in(talk: _Talk) -> Iterator[Answer]:
     yield talk.is_in()
 
 
-def _scram(name: str, send: Callable[[_Talk, bytes], Answer], version: int, password: str) -> Callable[[_Talk], Any]:
-    """Return the whole exchange; salt and nonce differ, so what the client makes of them is told."""
+def _scram(
+    name: str, send: Callable[[_LoginTalk, bytes], Answer], version: int, password: str
+) -> Callable[[_LoginTalk], Any]:
+    """Return the whole exchange; salt and nonce differ, so what the client makes of them is compared."""
 
-    def exchange(talk: _Talk) -> Iterator[Answer]:
+    def exchange(talk: _LoginTalk) -> Iterator[Answer]:
         yield _mechanisms(talk.handshake(version, name))
         client = ScramClient(name, SCRAM_USER, password, NotRandom())
         answer = send(talk, client.first())
@@ -154,20 +156,20 @@ def _scram(name: str, send: Callable[[_Talk, bytes], Answer], version: int, pass
     return exchange
 
 
-def _bare(talk: _Talk, token: bytes) -> Answer:
+def _bare(talk: _LoginTalk, token: bytes) -> Answer:
     return talk.token(token)
 
 
-def _wrapped(talk: _Talk, token: bytes) -> Answer:
+def _wrapped(talk: _LoginTalk, token: bytes) -> Answer:
     answer = talk.authenticate(token)
     return answer[2] if answer[0] == 0 else answer
 
 
-def _authenticate_first(talk: _Talk) -> Iterator[Answer]:
+def _authenticate_first(talk: _LoginTalk) -> Iterator[Answer]:
     yield talk.authenticate(PLAIN_TOKEN)
 
 
-DIALOGUES: dict[str, Callable[[_Talk], Iterator[Answer]]] = {
+DIALOGUES: dict[str, Callable[[_LoginTalk], Iterator[Answer]]] = {
     "plain": _plain,
     "wrong password": _wrong_password,
     "no token": _no_token_at_all,
@@ -202,7 +204,7 @@ def test_dialogues_end_as_with_kafka(bootstraps: tuple[str, str], name: str) -> 
     for bootstrap in bootstraps:
         host, _, port = bootstrap.rpartition(":")
         with Peer((host, int(port))) as peer:
-            told.append(list(DIALOGUES[name](_Talk(peer))))
+            told.append(list(DIALOGUES[name](_LoginTalk(peer))))
     sandbox, kafka = told
     assert sandbox == kafka
 

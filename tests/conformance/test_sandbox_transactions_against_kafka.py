@@ -20,7 +20,7 @@ from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, Ini
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.sandbox import Sandbox
-from tests.conformance.transaction_talk import NAMES, NOW_MS, PATIENCE_MS, Held, Outcome, Talk
+from tests.conformance.transaction_talk import NAMES, NOW_MS, PATIENCE_MS, Held, Outcome, TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
@@ -28,7 +28,7 @@ from tests.support.kafka.waiting import wait_until
 # --- scenarios ------------------------------------------------------------------------------------------------------
 
 
-def _identities(talk: Talk) -> Iterator[Outcome]:
+def _identities(talk: TransactionTalk) -> Iterator[Outcome]:
     yield "nameless", talk.shown(_nameless(talk))
     for timeout_ms in (0, -1, 900_000, 900_001):
         yield f"timeout {timeout_ms}", talk.shown(talk.init("-t", timeout_ms=timeout_ms))
@@ -53,12 +53,12 @@ def _identities(talk: Talk) -> Iterator[Outcome]:
     yield "listed by pattern", talk.list(transactional_id_pattern=f"{talk.name('')}-n.*")
 
 
-def _nameless(talk: Talk) -> tuple[str, Held]:
+def _nameless(talk: TransactionTalk) -> tuple[str, Held]:
     got = talk.call(InitProducerIdRequest(transactional_id="", transaction_timeout_ms=1), InitProducerIdResponse, 4)
     return NAMES[got.error_code], (got.producer_id, got.producer_epoch)
 
 
-def _partitions(talk: Talk) -> Iterator[Outcome]:
+def _partitions(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     stranger, zombie, ahead = (held[0] + 500, 0), (held[0], held[1] - 1), (held[0], held[1] + 1)
     yield "of nothing", talk.add(held, suffix="-unknown")
@@ -92,7 +92,7 @@ def _partitions(talk: Talk) -> Iterator[Outcome]:
     yield "all wrote", talk.producers()
 
 
-def _nameless_add(talk: Talk, held: Held) -> Any:
+def _nameless_add(talk: TransactionTalk, held: Held) -> Any:
     topics = [AddPartitionsToTxnTopic(name=talk.topic, partitions=[0])]
     request = AddPartitionsToTxnRequest(
         v3_and_below_producer_id=held[0], v3_and_below_producer_epoch=held[1], v3_and_below_topics=topics
@@ -101,7 +101,7 @@ def _nameless_add(talk: Talk, held: Held) -> Any:
     return NAMES[got.partition_error_code]
 
 
-def _writing(talk: Talk) -> Iterator[Outcome]:
+def _writing(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     if talk.level == 1:
         for version in (10, 11):
@@ -138,13 +138,13 @@ def _writing(talk: Talk) -> Iterator[Outcome]:
     yield "after all", talk.producers()
 
 
-def _aborting(talk: Talk) -> Iterator[Outcome]:
+def _aborting(talk: TransactionTalk) -> Iterator[Outcome]:
     one, two = talk.begin(), talk.begin("-2")
 
     def write(held: Held, sequence: int, suffix: str = "") -> Outcome:
         if talk.level == 1:
             talk.settled(lambda: talk.add(held, suffix=suffix))
-        return talk.settled(lambda: talk.produce(held, sequence, suffix=suffix, count=2))  # type: ignore[no-any-return]  # Talk gives Any, for answers of any shape
+        return talk.settled(lambda: talk.produce(held, sequence, suffix=suffix, count=2))  # type: ignore[no-any-return]  # TransactionTalk gives Any, for answers of any shape
 
     yield "one", write(one, 0)
     yield "two", write(two, 0, "-2")
@@ -167,7 +167,7 @@ def _aborting(talk: Talk) -> Iterator[Outcome]:
     yield "states", (talk.describe(), talk.describe("-2"))
 
 
-def _ending(talk: Talk) -> Iterator[Outcome]:
+def _ending(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     yield "commit of nothing", talk.shown(talk.end(held))
     yield "abort of nothing", talk.shown(talk.end(held, commit=False))
@@ -193,7 +193,7 @@ def _ending(talk: Talk) -> Iterator[Outcome]:
     yield "old words", talk.shown(talk.end(held, version=4))
 
 
-def _fencing(talk: Talk) -> Iterator[Outcome]:
+def _fencing(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     if talk.level == 1:
         yield "added", talk.add(held)
@@ -218,7 +218,7 @@ def _fencing(talk: Talk) -> Iterator[Outcome]:
     yield "fetched at last", talk.fetch()
 
 
-def _offsets(talk: Talk) -> Iterator[Outcome]:
+def _offsets(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     yield "before", talk.committed()
     if talk.level == 1:
@@ -256,7 +256,7 @@ def _offsets(talk: Talk) -> Iterator[Outcome]:
     yield "a late one", talk.commit_in(held, 30, version=3)
 
 
-def _join(talk: Talk) -> tuple[str, int]:
+def _join(talk: TransactionTalk) -> tuple[str, int]:
     """Return member id and generation of the one member of a classic group."""
     protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
     member_id, generation = "", -1
@@ -274,7 +274,7 @@ def _join(talk: Talk) -> tuple[str, int]:
     return member_id, generation
 
 
-def _members_of_a_classic_group(talk: Talk) -> Iterator[Outcome]:
+def _members_of_a_classic_group(talk: TransactionTalk) -> Iterator[Outcome]:
     member_id, generation = _join(talk)
     held = talk.begin()
     if talk.level == 1:
@@ -292,7 +292,7 @@ def _members_of_a_classic_group(talk: Talk) -> Iterator[Outcome]:
     yield "nobody", talk.commit_in(held)
 
 
-def _members_of_a_consumer_group(talk: Talk) -> Iterator[Outcome]:
+def _members_of_a_consumer_group(talk: TransactionTalk) -> Iterator[Outcome]:
     owned: dict[str, list[int]] = {"m": [], "n": []}
     epochs = {"m": 0, "n": 0}
 
@@ -340,7 +340,7 @@ def _first(got: Outcome) -> Outcome:
     return got[1][0][0], got
 
 
-def _adding_with_a_batch(talk: Talk) -> Iterator[Outcome]:
+def _adding_with_a_batch(talk: TransactionTalk) -> Iterator[Outcome]:
     held = talk.begin()
     yield "not at 0", talk.produce(held, 5)
     yield "by id", talk.produce(held, 0, version=13)
@@ -382,7 +382,7 @@ def test_outcomes_are_those_of_kafka(kafka_newest: KafkaCluster, scenario: Any, 
     topic = kafka_newest.create_topic(partitions=3)
     host, _, port = kafka_newest.bootstrap().partition(",")[0].rpartition(":")
     with Peer((host, int(port))) as peer:
-        kafka = list(scenario(Talk(peer, topic, level)))
+        kafka = list(scenario(TransactionTalk(peer, topic, level)))
     with Sandbox(nodes=1, topics={topic: 3}).serve() as served, Peer(served.listens_on(1)) as peer:
-        ours = list(scenario(Talk(peer, topic, level)))
+        ours = list(scenario(TransactionTalk(peer, topic, level)))
     assert ours == kafka

@@ -55,7 +55,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch
@@ -78,7 +78,7 @@ Held = tuple[int, int]
 """Producer id and epoch."""
 
 
-class Talk:
+class TransactionTalk:
     """Requests of producers to one broker that leads and coordinates all; version 1 or 2 of transactions."""
 
     def __init__(self, peer: Peer, topic: str, level: int) -> None:
@@ -276,7 +276,7 @@ class Talk:
         data = self.call(request, FetchResponse, 12).responses[0].partitions[0]
         aborted = data.aborted_transactions
         told = aborted and sorted((self.label(one.producer_id), one.first_offset) for one in aborted)
-        reader = decode_batches(data.records or b"", topic="t", partition=0, fetch_offset=offset, aborted=None)
+        reader = BatchReader(data.records or b"", topic="t", partition=0, fetch_offset=offset, aborted=None)
         values = [(one.offset, one.value) for one in reader.records(1_000)]
         markers = [
             (one.offset, self.label(one.producer_id), one.producer_epoch, one.kind, one.coordinator_epoch)

@@ -13,7 +13,7 @@ from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.cli.groups_scene import commit, fill
+from tests.cli.groups_scene import commit, fill, join
 from tests.cli.processes import BOUND_S, KCTL, environment
 from tests.docs.test_migration import parse
 
@@ -39,6 +39,10 @@ def scene() -> Iterator[ServedSandbox]:
         commit(served.bootstrap, "billing", {("orders", 0): 4})
         with Producer({"bootstrap.servers": served.bootstrap, "transactional.id": "payments"}) as producer:
             producer.init_transactions(timeout=BOUND_S)
+        with join(
+            served.bootstrap, "workers", "copies", group_instance_id="worker-2", session_timeout_ms=6 * BOUND_S * 1000
+        ):
+            pass  # a static member stays when it closes
         yield served
 
 

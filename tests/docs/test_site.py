@@ -34,6 +34,12 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     assert "no-such-anchor" in done.stderr
 
 
+def test_links_are_named_by_words_and_not_by_files() -> None:
+    pages = (ROOT / "docs").rglob("*.md")
+    named = {page.name: re.findall(r"\[[\w/-]+\.md\]\(", page.read_text()) for page in pages}
+    assert {name: found for name, found in named.items() if found} == {}
+
+
 def test_every_page_can_be_found() -> None:
     menu = (ROOT / "mkdocs.yml").read_text()
     decisions = ROOT / "docs" / "decisions"

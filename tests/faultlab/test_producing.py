@@ -69,7 +69,7 @@ def test_42_a_commit_that_nobody_answers(kafka_newest: KafkaCluster) -> None:
         finally:
             kafka_newest.node(1).thaw()
     check(42, _as_run(ended))
-    assert "kctl produce: transaction not committed: of 1 record none is delivered\n" in ended.stderr
+    assert "kctl produce: transaction not committed: none of 1 record was delivered\n" in ended.stderr
 
 
 def test_48_a_quota_is_kept_and_told(kafka_newest: KafkaCluster) -> None:

@@ -3,6 +3,7 @@
 import socket
 import ssl
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -95,6 +96,25 @@ def test_request_and_response() -> None:
     assert requests[0].startswith(b"POST /a?b=c HTTP/1.1\r\nHost: localhost:")
     assert b"X-B: d\r\n" in requests[0]
     assert requests[0].endswith(b"\r\n\r\nx")
+
+
+@pytest.mark.parametrize(
+    "authorization", ["Basic " + b64encode(b"me:canary-1").decode(), "Bearer canary-1.x", "Bearer x", ""]
+)
+def test_error_that_repeats_the_login_is_returned_without_it(authorization: str) -> None:
+    def repeat(status: bytes) -> bytes:
+        content = b"you are me:canary-1 as " + authorization.encode()
+        return b"HTTP/1.1 %s canary-1\r\nContent-Length: %d\r\n\r\n%s" % (status, len(content), content)
+
+    with server(repeat(b"401"), repeat(b"200")) as (port, _):
+        http, url = client(), f"http://127.0.0.1:{port}/"
+        refused = http.request("GET", url, Timer(CLOCK, 10_000), headers={"Authorization": authorization})
+        accepted = http.request("GET", url, Timer(CLOCK, 10_000), headers={"Authorization": authorization})
+    assert authorization.encode() in accepted.body
+    if authorization.startswith("Basic"):
+        assert (refused.body, refused.reason) == (b"you are *** as Basic ***", "***")
+    if authorization == "Bearer canary-1.x":
+        assert refused.body == b"you are me:canary-1 as Bearer ***"
 
 
 def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> None:
@@ -190,7 +210,25 @@ def test_name_that_does_not_exist() -> None:
     assert raised.value.phase == "dns"
 
 
-def test_connection_that_hangs_ends_by_the_connect_timeout() -> None:
+@pytest.mark.parametrize(
+    ("connect_ms", "api_ms", "limit"),
+    [
+        (300, 10_000, r"within 300ms \(--connect-timeout\)"),
+        (10_000, 300, r"within 300ms \(--api-timeout\)"),
+        (300, 300, r"within 300ms \(--connect-timeout\)"),
+    ],
+)
+def test_tls_handshake_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, api_ms: int, limit: str) -> None:
+    with server(silent) as (port, _), pytest.raises(ConnectTimeout, match=limit) as raised:
+        client(connect_ms=connect_ms).request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, api_ms))
+    assert raised.value.phase == "tls"
+
+
+@pytest.mark.parametrize(
+    ("connect_ms", "api_ms", "limit"),
+    [(300, 10_000, r"within 300ms \(--connect-timeout\)"), (10_000, 300, r"within 300ms \(--api-timeout\)")],
+)
+def test_connection_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, api_ms: int, limit: str) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -200,8 +238,8 @@ def test_connection_that_hangs_ends_by_the_connect_timeout() -> None:
             for plug in plugs:
                 plug.setblocking(False)
                 plug.connect_ex(("127.0.0.1", port))
-            with pytest.raises(ConnectTimeout, match="within 300ms") as raised:
-                ask(client(connect_ms=300), port)
+            with pytest.raises(ConnectTimeout, match=limit) as raised:
+                ask(client(connect_ms=connect_ms), port, timeout_ms=api_ms)
         finally:
             for plug in plugs:
                 plug.close()

@@ -9,10 +9,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from kctl.client.clock import SystemClock, Timer
-from kctl.client.errors import AuthenticationError, KafkaError, WrongPeerError
+from kctl.client.config import ClientConfig
+from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, WrongPeerError
 from kctl.client.http import HttpClient, HttpLimits
+from kctl.client.network.fetched_tokens import fetched_tokens
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
+from tests.support.faults import peers
 
 CLOCK = SystemClock()
 
@@ -76,7 +79,8 @@ def test_id_and_secret_are_url_encoded_where_wanted() -> None:
             "no.x0asuch client",
         ),
         (400, b'{"error":"invalid_scope"}', AuthenticationError, "invalid_scope"),
-        (500, b"<html>", AuthenticationError, "HTTP 500"),
+        (500, b"<html>", ConnectionLost, "HTTP 500"),
+        (429, b'{"error":"slow_down"}', ConnectionLost, "slow_down"),
         (200, b"<html>", WrongPeerError, "no access_token"),
         (200, b'{"access_token":5}', WrongPeerError, "no access_token"),
         (200, b'{"access_token":""}', WrongPeerError, "no access_token"),
@@ -86,3 +90,22 @@ def test_refusal_or_wrong_response_is_an_error(status: int, body: bytes, kind: t
     with endpoint(status, body) as (url, _), pytest.raises(kind, match=text) as raised:
         token(url)
     assert "s&cret" not in str(raised.value)
+
+
+def test_endpoint_that_cannot_be_reached_leads_to_its_property() -> None:
+    given = {
+        "bootstrap.servers": "a:1",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": "me",
+        "sasl.oauthbearer.client.secret": "s&cret",
+    }
+    with peers.refused() as place:
+        config = ClientConfig.parse({**given, "sasl.oauthbearer.token.endpoint.url": f"http://{place}/token"})
+        tokens = fetched_tokens(config, CLOCK)
+        assert tokens is not None
+        tokens.get()
+    with pytest.raises(ConnectionLost, match=f"OAUTHBEARER: no token: {place}: connection refused") as raised:
+        tokens.current()
+    assert raised.value.hint.startswith("check sasl.oauthbearer.token.endpoint.url")

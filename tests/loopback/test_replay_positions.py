@@ -93,3 +93,17 @@ def test_transaction_of_a_killed_run_is_ended_before_tasks_wait_for_it(served: S
         assert replay_range(task, ATTEMPT).records == 0
         with pytest.raises(KafkaError):
             killed.commit_transaction()
+
+
+def test_transaction_of_a_killed_run_is_ended_in_any_partition_of_the_positions_topic() -> None:
+    with Sandbox(nodes=1, topics={"source": 2, "to": 1, POSITIONS_TOPIC: 3}).serve() as served:
+        last = task_of(served, 1)
+        with Producer(last.producer_properties()) as killed:
+            killed.init_transactions()
+            killed.begin_transaction()
+            killed.send(POSITIONS_TOPIC, b"{}", b"[]", partition=2)
+            killed.flush()
+            with Admin({"bootstrap.servers": served.bootstrap}) as admin:
+                end_transactions(admin, [last])
+            with pytest.raises(KafkaError):
+                killed.commit_transaction()

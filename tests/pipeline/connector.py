@@ -1,6 +1,6 @@
-"""Spark's own Kafka connector, the peer of the data source: its jars, fetched once into the tests' cache.
+"""Jars from Maven, fetched once into the tests' cache: Spark's Kafka connector, and what reads lake tables in Spark.
 
-Shown by tests/pipeline/test_source_read.py.
+Shown by tests/pipeline/test_source_read.py and tests/soak_lakes/test_spark_reads_tables.py.
 """
 
 import subprocess
@@ -25,8 +25,27 @@ _POM = """<project>
 """
 
 
+LAKES: Final = (
+    ("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
+    ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
+    ("io.delta", "delta-storage", "4.4.0"),
+    ("org.xerial", "sqlite-jdbc", "3.47.1.0"),
+)
+"""By which Spark 4.1 reads tables of Iceberg, through a catalog in SQLite, and of Delta."""
+
+
 def connector_jars() -> list[Path]:
-    """Return the jars, in a fixed order.
+    """Return the jars of Spark's Kafka connector, in a fixed order. Raises: as `_jars`."""
+    return _jars("spark-connector", ARTIFACTS)
+
+
+def lake_jars() -> list[Path]:
+    """Return the jars by which Spark reads lake tables, in a fixed order. Raises: as `_jars`."""
+    return _jars("spark-lakes", LAKES)
+
+
+def _jars(name: str, artifacts: tuple[tuple[str, str, str], ...]) -> list[Path]:
+    """Return the jars of artifacts.
 
     Raises:
         ToolMissing: they are not cached and there is no Maven or no Java.
@@ -37,9 +56,9 @@ def connector_jars() -> list[Path]:
         find_tool("java", "openjdk-17-jdk-headless")
         maven = find_tool("mvn", "maven")
         dependencies = "".join(
-            f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+            f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
             f"{_NOTHING_ELSE}</dependency>"
-            for group, name, version in ARTIFACTS
+            for group, artifact, version in artifacts
         )
         pom = folder / "pom.xml"
         pom.write_text(_POM.format(dependencies))
@@ -48,6 +67,6 @@ def connector_jars() -> list[Path]:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=FETCH_TIMEOUT_S
         )
         if done.returncode != 0:
-            raise FetchError(f"fetching Spark's connector failed:\n{(done.stdout + done.stderr)[-4000:]}")
+            raise FetchError(f"fetching {name} failed:\n{(done.stdout + done.stderr)[-4000:]}")
 
-    return sorted(cached(f"spark-connector-{ARTIFACTS[0][2]}", fetch).glob("*.jar"))
+    return sorted(cached(f"{name}-{artifacts[0][2]}", fetch).glob("*.jar"))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from kctl.client.admin import Admin
 from kctl.client.producer import Producer
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
-from kctl.pipeline.running import Progress
+from kctl.pipeline.running import JobProgress
 from tests.support.kafka.cluster import KafkaCluster
 
 CONFIGS = "kafka.admin.ConfigCommand"
@@ -25,12 +25,12 @@ ANONYMOUS = "ANONYMOUS"
 class Strike:
     """Does something once when a job is so far."""
 
-    def __init__(self, is_so_far: Callable[[Progress], bool], act: Callable[[], None]) -> None:
+    def __init__(self, is_so_far: Callable[[JobProgress], bool], act: Callable[[], None]) -> None:
         self._is_so_far = is_so_far
         self._act = act
-        self.struck_at: Progress | None = None
+        self.struck_at: JobProgress | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         if self.struck_at is None and self._is_so_far(progress):
             self.struck_at = progress
             self._act()

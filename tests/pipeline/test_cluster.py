@@ -25,7 +25,7 @@ from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress, open_session
+from kctl.pipeline.running import JobProgress, open_session
 from kctl.pipeline.session import Session, SessionOptions
 from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
@@ -86,14 +86,14 @@ def options_for(standalone: StandaloneCluster, worker_python: str) -> SessionOpt
 class Killer:
     """Kills a worker once when a job is so far, and starts it again at once."""
 
-    def __init__(self, standalone: StandaloneCluster, worker: int, is_so_far: Callable[[Progress], bool]) -> None:
+    def __init__(self, standalone: StandaloneCluster, worker: int, is_so_far: Callable[[JobProgress], bool]) -> None:
         self._standalone = standalone
         self._worker = worker
         self._is_so_far = is_so_far
-        self.killed_at: Progress | None = None
+        self.killed_at: JobProgress | None = None
         self.lost_tasks = 0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         self.lost_tasks = max(self.lost_tasks, progress.lost_tasks)
         if self.killed_at is None and self._is_so_far(progress):
             self.killed_at = progress

@@ -12,7 +12,7 @@ from kctl.pipeline.export_files import manifests as manifests_module
 from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
 from tests.pipeline.exports import in_export, on_topic, produce, rows_of
 from tests.support.kafka.cluster import KafkaCluster
@@ -34,7 +34,7 @@ def test_the_files_hold_what_is_on_the_topic(
     topic = kafka_newest.create_topic(partitions=2)
     produce(kafka_newest.bootstrap(), topic, 6_000, partitions=2)
     request = request_for(kafka_newest, tmp_path / "x", topic)._replace(format=format, layout=layout)
-    seen: list[Progress] = []
+    seen: list[JobProgress] = []
     result = export(request, session=session, on_progress=seen.append)
     expected = on_topic(kafka_newest.client_properties(), topic)
     assert in_export(tmp_path / "x") == expected
@@ -76,7 +76,7 @@ def test_a_continuous_export_takes_what_comes(
     produce(kafka_newest.bootstrap(), topic, 300, partitions=1)
     looks = 0
 
-    def add_while_it_waits(progress: Progress) -> None:
+    def add_while_it_waits(progress: JobProgress) -> None:
         nonlocal looks
         if progress.phase == "waiting for records":
             looks += 1

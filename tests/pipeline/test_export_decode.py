@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyiceberg.catalog
 import pytest
+from pyiceberg.utils.config import Config
 
 from kctl.client.errors import ConfigError, ConnectionRefused
 from kctl.client.producer import Producer
@@ -15,6 +18,8 @@ from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.jobs.file_import import ImportRequest, plan_import
+from kctl.pipeline.jobs.sync import SyncRequest, sync
+from kctl.pipeline.locations import DeltaTable, IcebergTable, StoreUrl
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import Session
 from kctl.serdes.avro import AvroCodec
@@ -48,7 +53,9 @@ def produce(kafka: KafkaCluster, registry: FakeRegistry, topic: str) -> None:
             producer.send(topic, BROKEN.get(n, data), b"k%d" % n, partition=n % 2, timestamp_ms=1_700_000_000_000 + n)
 
 
-def request_for(kafka: KafkaCluster, registry: FakeRegistry, folder: Path, topic: str, secret: str) -> ExportRequest:
+def request_for(
+    kafka: KafkaCluster, registry: FakeRegistry, folder: Path | StoreUrl, topic: str, secret: str
+) -> ExportRequest:
     properties = {
         "bootstrap.servers": kafka.bootstrap(),
         "default.api.timeout.ms": "30000",
@@ -94,6 +101,11 @@ def test_decoded_columns_and_a_table_of_errors_hold_each_record_once(
         assert read_manifests(folder)[0].settings["decode"] == "value=avro"
         again = export(request, session=session)
         assert again.records == 0
+        produce(kafka_newest, registry, topic)
+        synced = sync(SyncRequest(request, trigger_ms=None), session=session)
+        assert (synced.records, synced.undecoded) == (3 * EACH, len(BROKEN)), "a sync continues with the same columns"
+        assert pq.read_table(folder / topic).num_rows == 2 * (3 * EACH - len(BROKEN))
+        assert [row["value"] for row in pq.read_table(folder / "_errors" / topic).to_pylist()].count(b"plain") == 2
         with pytest.raises(FolderError, match="is an export with decode value=avro, not none"):
             plan_export(request._replace(decode=None))
         with pytest.raises(ExportDataError, match="has decoded columns"):
@@ -114,3 +126,75 @@ def test_registry_that_is_down_ends_the_export_and_nothing_is_written(
     assert not list((tmp_path / "x").rglob("*.parquet"))
     with pytest.raises(ConfigError, match="decoded columns are written to Parquet"):
         plan_export(down._replace(format="json"))
+
+
+GROWN = [
+    '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}, {"name": "old", "type": "string"}]}',
+    '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"},'
+    ' {"name": "note", "type": "string", "default": "none"}]}',
+    '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"},'
+    ' {"name": "note", "type": "string", "default": "none"}]}',
+]
+"""A field goes and another one with a default comes; then an int becomes a long."""
+
+
+def send(kafka: KafkaCluster, topic: str, schema_id: int, text: str, first: int) -> None:
+    """Send 20 records of a version, the first of which is none."""
+    codec = AvroCodec(text)
+    known = {"old": "o", "note": "n"}
+    with Producer({"bootstrap.servers": kafka.bootstrap()}) as producer:
+        for n in range(first, first + 20):
+            value = {"id": n} | {name: known[name] for name in known if f'"{name}"' in text}
+            data = b"no Avro" if n == first else write_frame(schema_id, codec.encode(value))
+            producer.send(topic, data, b"k%d" % n, partition=n % 2)
+
+
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
+def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
+    kafka_newest: KafkaCluster, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", f"sqlite:///{tmp_path}/catalog.db")
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", (tmp_path / "warehouse").as_uri())
+    monkeypatch.setattr(pyiceberg.catalog, "_ENV_CONFIG", Config())
+    table = IcebergTable("lake.db.orders") if kind == "iceberg" else DeltaTable(str(tmp_path / "orders"))
+    topic, registry = kafka_newest.create_topic(partitions=2), FakeRegistry()
+    with running(registry):
+        request = request_for(kafka_newest, registry, tmp_path, topic, "")
+        request = request._replace(folder=table, layout="column:value.old")
+        for version, text in enumerate(GROWN[:2]):
+            send(kafka_newest, topic, registry.add(f"{topic}-value", text), text, 20 * version)
+            result = export(request, session=session)
+            assert (result.records, result.undecoded) == (20, 1)
+        assert values_in(table) == [
+            {"id": n, "old": "o" if n < 20 else None, "note": None if n < 20 else "n"} for n in range(40) if n % 20
+        ]
+        send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
+        if kind == "delta":
+            with pytest.raises(FolderError, match=r"value.id is int32, and cannot become int64"):
+                export(request, session=session)
+            assert request.decode is not None
+            by_second = side_request("value", "avro", f"{topic}-value@2", None)
+            request = request._replace(decode=request.decode._replace(value=by_second))
+        result = export(request, session=session)
+        assert (result.records, result.undecoded) == (20, 1 if kind == "iceberg" else 20)
+        assert export(request, session=session).records == 0
+    decoded = 60 if kind == "iceberg" else 40
+    assert [value["id"] for value in values_in(table)] == [n for n in range(decoded) if n % 20]
+    errors = rows_in(type(table)(f"{table}_errors"))
+    assert len(errors) == 60 - len(values_in(table))
+    assert [row["value"] for row in errors if row["key"] in (b"k0", b"k20", b"k40")] == [b"no Avro"] * 3
+    assert all(row["reason"] and row["offset"] is not None for row in errors)
+
+
+def rows_in(table: IcebergTable | DeltaTable) -> list[dict[str, Any]]:
+    """Return what the format's own library reads."""
+    if isinstance(table, IcebergTable):
+        found = pyiceberg.catalog.load_catalog(table.catalog).load_table(table.identifier).scan().to_arrow()
+    else:
+        found = deltalake.DeltaTable(table).to_pyarrow_table()
+    rows: list[dict[str, Any]] = found.drop_columns(["timestamp"]).to_pylist()
+    return rows
+
+
+def values_in(table: IcebergTable | DeltaTable) -> list[dict[str, Any]]:
+    return sorted((row["value"] for row in rows_in(table)), key=lambda value: int(value["id"]))

@@ -17,7 +17,7 @@ from kctl.pipeline.export_files.manifests import MANIFESTS, read_manifests
 from kctl.pipeline.jobs import export as export_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import PREFIX
 from tests.pipeline.exports import in_export, on_topic, produce
@@ -128,7 +128,7 @@ def test_a_frozen_broker_ends_the_job_by_its_limit_with_the_cause(
     request = ExportRequest(Selection(topics=(topic,)), folder, properties, range_bytes=RANGE_BYTES)
     is_frozen = False
 
-    def freeze(progress: Progress) -> None:
+    def freeze(progress: JobProgress) -> None:
         nonlocal is_frozen
         if progress.tasks_done and not is_frozen:
             is_frozen = True

@@ -12,7 +12,7 @@ from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic
@@ -84,7 +84,7 @@ def test_mirror_whose_broker_is_killed_in_mid_task_writes_each_record_once(
     kafka.move_leader(target, 0, kafka.leader(topic))
     request = MirrorRequest((topic,), reading(kafka), kafka.client_properties(), target)
 
-    def is_copying(progress: Progress) -> bool:
+    def is_copying(progress: JobProgress) -> bool:
         return progress.phase == "mirroring" and progress.records > 0
 
     kill = Strike(is_copying, lambda: kill_leader(kafka, topic, revived))

@@ -9,8 +9,14 @@ import pyiceberg.catalog
 import pytest
 from pyiceberg.utils.config import Config
 
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConfigError
 from kctl.grammar.properties import write_properties
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
+from kctl.pipeline.jobs.file_import import ImportRequest, import_files
+from kctl.pipeline.jobs.replay import ReplayRequest, replay
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.locations import DeltaTable, IcebergTable
 from kctl.pipeline.ranges import Selection
@@ -48,6 +54,8 @@ def _environment(s3: S3Server, local_spark: LocalSpark, tmp_path_factory: pytest
 @pytest.fixture(scope="module")
 def topic(kafka_newest: KafkaCluster) -> str:
     name = kafka_newest.create_topic(partitions=2)
+    with Admin(kafka_newest.client_properties()) as admin:
+        admin.alter_configs({ConfigResource(ResourceType.TOPIC, name): {"retention.ms": "-1"}}).raise_first()
     produce(kafka_newest.bootstrap(), name, RECORDS, partitions=2)
     return name
 
@@ -93,14 +101,52 @@ def drive(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> Iterator[Ca
 
 
 def test_export_has_each_record_once_and_verify_agrees(
-    kafka_newest: KafkaCluster, topic: str, session: Session, table: Table
+    kafka_newest: KafkaCluster, topic: str, session: Session, table: Table, tmp_path: Path
 ) -> None:
     properties = {"bootstrap.servers": kafka_newest.bootstrap()}
-    request = ExportRequest(Selection(topics=(topic,)), table, properties, range_bytes=RANGE_BYTES, layout="date")
+    group, place = f"{topic}-group", {TopicPartition(topic, 1): 70}
+    with Admin(properties) as admin:
+        admin.alter_group_offsets(group, place).raise_first()
+    request = ExportRequest(
+        *(Selection(topics=(topic,)), table, properties),
+        range_bytes=RANGE_BYTES,
+        layout="date",
+        groups=GroupSelection((group,)),
+    )
     assert export(request, session=session).records == RECORDS
     assert in_table(table) == on_topic(kafka_newest.client_properties(), topic)
     assert plan_export(request).ranges == ()
-    assert verify(VerifyRequest(topic, properties, folder=table), session=session).is_equal
+    with Admin(properties) as admin:
+        admin.alter_group_offsets(group, {TopicPartition(topic, 1): 71}).raise_first()
+    assert export(request, session=session).records == 0
+    verified = verify(VerifyRequest(topic, properties, folder=table, groups=GroupSelection((group,))), session=session)
+    assert verified.is_equal
+    assert [(each.target_offset, each.continues) for each in verified.groups] == [(71, "same")]
+    copy = kafka_newest.create_topic(partitions=2)
+    back = ReplayRequest(topic, properties, properties, table, copy, keep_partitions=True, keep_timestamps=True)
+    assert replay(back, session=session).records == RECORDS
+    assert replay(back, session=session).records == 0
+    committed = {**kafka_newest.client_properties(), "isolation.level": "read_committed"}
+    assert [row[3:6] for row in on_topic(committed, copy)] == [row[3:6] for row in in_table(table)]
+    restored = f"{copy}-restored"
+    restoring = ImportRequest(
+        *(table, properties),
+        topic=restored,
+        keep_partitions=True,
+        keep_timestamps=True,
+        create=True,
+        groups=GroupSelection((group,)),
+        progress=tmp_path / "progress",
+    )
+    done = import_files(restoring, session=session)
+    assert (done.records, list(done.created)) == (RECORDS, [restored])
+    assert [(each.target_offset, each.problem) for each in done.group_offsets] == [(71, "")]
+    with Admin(properties) as admin:
+        resource = ConfigResource(ResourceType.TOPIC, restored)
+        assert admin.describe_configs([resource])[resource]["retention.ms"].value == "-1"
+    assert import_files(restoring, session=session).records == 0
+    with pytest.raises(ConfigError, match="an import from a table needs --progress LOCATION"):
+        import_files(restoring._replace(progress=None), session=session)
 
 
 def test_driver_that_is_killed_after_a_round_is_continued(

@@ -24,7 +24,7 @@ from kctl.pipeline.jobs.mirror_task import Mirrored, mirror_range
 from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, tally_piece, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
-from kctl.pipeline.running import Attempt, Progress
+from kctl.pipeline.running import Attempt, JobProgress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
@@ -63,7 +63,7 @@ def test_everything_arrives_once_and_the_next_run_goes_on(kafka_newest: KafkaClu
     plan = plan_mirror(request)
     assert (plan.offsets, plan.resumed, plan.missing) == (3_000, 0, {f"{topic}-copy": 3})
     assert plan.size_bytes > 3_000 * 50
-    seen: list[Progress] = []
+    seen: list[JobProgress] = []
     first = mirror(request, session=session, on_progress=seen.append)
     assert (first.records, first.offsets, first.transactions, first.partitions) == (3_000, 3_000, 3, 3)
     assert content(committed_rows(kafka_newest, f"{topic}-copy")) == content(committed_rows(kafka_newest, topic))
@@ -175,7 +175,7 @@ def test_a_frozen_target_ends_it_by_its_limit_and_after_thawing_it_goes_on(
     limits = {"default_api_timeout_ms": "2000", "max_block_ms": "2000", "request_timeout_ms": "1500"}
     request = MirrorRequest((topic,), properties(kafka_newest), properties(kafka_3_9, **limits))
 
-    def freeze(progress: Progress) -> None:
+    def freeze(progress: JobProgress) -> None:
         if progress.phase == "mirroring":
             kafka_3_9.node(1).freeze()
             (tmp_path / "frozen").touch()
@@ -207,7 +207,7 @@ def test_a_frozen_source_ends_mirror_and_verify_by_their_limit_and_after_thawing
     limited = properties(kafka_3_9, default_api_timeout_ms="2000", request_timeout_ms="1500")
     mirrors, compares = MirrorRequest((topic,), source, target), VerifyRequest(topic, source, topic, target)
 
-    def freeze(progress: Progress) -> None:
+    def freeze(progress: JobProgress) -> None:
         if progress.tasks:
             kafka_3_9.node(1).freeze()
             (tmp_path / "frozen").touch()
@@ -239,7 +239,9 @@ def test_records_that_are_gone_are_an_error_unless_loss_is_allowed(
     mirror(request, session=session)
     produce(kafka_newest.bootstrap(), topic, 100, partitions=1, first=100)
     delete_records(kafka_newest, tmp_path, topic, 0, 150)
-    with pytest.raises(InvalidOffsetError, match=r"offset 100 was to be mirrored next and is gone, the first is 150"):
+    with pytest.raises(
+        InvalidOffsetError, match=r"offset 100 was to be mirrored next but was deleted; the first offset is 150"
+    ):
         mirror(request, session=session)
     assert mirror(request._replace(allow_loss=True), session=session).records == 50
 

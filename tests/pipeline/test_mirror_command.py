@@ -18,10 +18,10 @@ WRONG = [
     (("verify", "t"), "Choose what to compare with: --to-topic, --to-bootstrap or --to-export"),
     (
         ("verify", "t", "--to-export", "/x", "--to-topic", "u"),
-        "--to-export and another --to-...: compare with one",
+        "--to-export cannot be combined with another --to option",
     ),
-    (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is none of local, local[2]"),
-    (("replay", "t"), "Choose where to: --to-topic or --topic-from-header"),
+    (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is not local, local[2]"),
+    (("replay", "t"), "Choose a target: --to-topic or --topic-from-header"),
     (("replay", "t", "--to-topic", "u", "--since", "yesterday"), "'yesterday' is not a time"),
     (("replay", "t", "--to-topic", "u", "--until", "end"), "'end' is not a time"),
     (("replay", "t", "--to-topic", "u", "--offset", "7"), "'7' is not FROM:TO or PARTITION=FROM:TO"),

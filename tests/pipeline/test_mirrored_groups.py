@@ -9,8 +9,9 @@ from kctl.client.admin import LATEST, Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
-from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE, GroupOffset, GroupSelection
+from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE, GroupOffset
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import run_job
@@ -120,7 +121,7 @@ def test_groups_that_cannot_be_carried_over_are_named(
     assert [(each.group, each.partition, each.problem) for each in found] == [
         (busy, 0, "the group has members in the target"),
         (busy, 1, "the group has members in the target"),
-        (further, 0, "the group is further there, at 100"),
+        (further, 0, "the group is further ahead in the target, at 100"),
         (further, 1, ALREADY_THERE if found[3].target_offset == 10 else ""),
     ]
     assert [each.is_left_behind for each in found[:3]] == [True] * 3

@@ -32,7 +32,10 @@ from kctl.pipeline.session import Session
 from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.exports import Row, data_of, in_export, on_topic, produce, rows_of
 from tests.pipeline.processes import JobProcess
+from tests.pipeline.test_export_decode import BROKEN, EACH, USER_INFO, request_for
+from tests.pipeline.test_export_decode import produce as produce_versions
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.registry.server import FakeRegistry, running
 from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
 
 # PySpark leaves sockets to the garbage collector.
@@ -85,12 +88,15 @@ def topic(kafka_newest: KafkaCluster) -> str:
     return name
 
 
-def seen_by_others(s3: S3Server, prefix: str) -> list[Row]:
-    """Return what a reader sees that knows nothing of kctl: all Parquet below the prefix but hidden names."""
-    files = pyarrow.fs.S3FileSystem(
+def file_system(s3: S3Server) -> pyarrow.fs.S3FileSystem:
+    return pyarrow.fs.S3FileSystem(
         access_key=ACCESS_KEY, secret_key=SECRET_KEY, endpoint_override=s3.endpoint, scheme="http", region="us-east-1"
     )
-    found = pyarrow.dataset.dataset(f"kafka/{prefix}", filesystem=files, format="parquet")
+
+
+def seen_by_others(s3: S3Server, prefix: str) -> list[Row]:
+    """Return what a reader sees that knows nothing of kctl: all Parquet below the prefix but hidden names."""
+    found = pyarrow.dataset.dataset(f"kafka/{prefix}", filesystem=file_system(s3), format="parquet")
     return sorted((row for batch in found.to_batches() for row in rows_of(batch)), key=lambda row: row[:3])
 
 
@@ -129,6 +135,31 @@ def test_export_is_read_by_others_verified_and_imported(
     assert import_files(back, session=session).records == RECORDS
     assert list(map(data_of, on_topic(kafka_newest.client_properties(), copy))) == list(map(data_of, expected))
     assert import_files(back, session=session).records == 0
+
+
+def test_decoded_columns_and_errors_are_in_the_store_and_no_credential_is(
+    kafka_newest: KafkaCluster, session: Session, s3: S3Server, tmp_path: Path
+) -> None:
+    topic, registry, secret = kafka_newest.create_topic(partitions=2), FakeRegistry(), tmp_path / "user"
+    registry.user_info = USER_INFO
+    secret.write_text(USER_INFO)
+    with running(registry):
+        produce_versions(kafka_newest, registry, topic)
+        request = request_for(kafka_newest, registry, StoreUrl("s3://kafka/decoded"), topic, f"file:{secret}")
+        result = export(request, session=session)
+        assert (result.records, result.undecoded) == (3 * EACH, len(BROKEN))
+        assert export(request, session=session).records == 0
+    files = file_system(s3)
+    values = pyarrow.dataset.dataset(f"kafka/decoded/{topic}", filesystem=files).to_table().column("value").to_pylist()
+    assert sorted(value["id"] for value in values) == [n for n in range(3 * EACH) if n not in BROKEN]
+    assert {value["note"] for value in values if value["id"] < EACH} == {None}
+    errors = pyarrow.dataset.dataset(f"kafka/decoded/_errors/{topic}", filesystem=files).to_table().to_pylist()
+    assert sorted((row["key"], row["value"]) for row in errors) == [
+        (b"k%d" % n, data) for n, data in sorted(BROKEN.items())
+    ]
+    contents = [files.open_input_file(f"kafka/decoded/{key}").readall() for key in s3.keys("decoded")]
+    assert any(b"value=avro" in content for content in contents)
+    assert all(b"canary" not in content for content in contents)
 
 
 def test_driver_that_is_killed_again_and_again(

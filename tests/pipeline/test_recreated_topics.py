@@ -14,8 +14,8 @@ from kctl.pipeline.job_errors import ExportDataError, MirrorPositionError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, committed_offsets
-from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place, Selection
-from kctl.pipeline.running import Progress
+from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, RangeBound, Selection
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, produce
@@ -103,7 +103,7 @@ def test_target_with_records_and_no_position_is_refused_until_a_position_is_chos
     ) as refused:
         plan_mirror(request)
     assert "--from-position 0=OFFSET" in refused.value.hint
-    chosen = Place(partitions=((TopicPartition(topic, 0), 30),), option="--from-position")
+    chosen = RangeBound(partitions=((TopicPartition(topic, 0), 30),), option="--from-position")
     with pytest.raises(ConfigError, match=f"--from-position: {topic}-0 has offsets 0 to 50, not 51"):
         plan_mirror(request._replace(start=chosen._replace(partitions=((TopicPartition(topic, 0), 51),))))
     with pytest.raises(ConfigError, match=f"--from-position names {topic}-2"):
@@ -155,7 +155,7 @@ def test_partition_that_is_idle_while_its_offset_expires_is_not_copied_again(
         with Producer(properties(forgetful)) as producer:
             producer.send(topic, b"later", partition=partition).result(30)
 
-    def keep_one_partition_busy(progress: Progress) -> None:
+    def keep_one_partition_busy(progress: JobProgress) -> None:
         nonlocal idle_is_expired, looks_after
         if progress.phase != "waiting for records":
             return

@@ -9,7 +9,7 @@ import pytest
 
 from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
-from kctl.pipeline.job_errors import RecordDataError
+from kctl.pipeline.job_errors import FilterTimeoutError, RecordDataError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.replay import Offsets, ReplayRequest, replay
 from kctl.pipeline.jobs.replay_task import ATTEMPTS_HEADER
@@ -154,4 +154,17 @@ def test_a_program_that_fails_names_the_record(kafka_newest: KafkaCluster, sessi
     dead, to = dead_letters(kafka_newest, None), kafka_newest.create_topic(partitions=1)
     with pytest.raises(RecordDataError, match=rf"--jq: {dead}-\d offset \d"):
         replay(replaying(kafka_newest, dead, to, wanted=RecordFilter(jq=".value + 1")), session=session)
+    assert committed_rows(kafka_newest, to) == []
+
+
+def test_a_program_that_never_ends_is_ended_and_nothing_is_replayed(
+    kafka_newest: KafkaCluster, session: Session
+) -> None:
+    dead, to = dead_letters(kafka_newest, None), kafka_newest.create_topic(partitions=1)
+    request = replaying(kafka_newest, dead, to, wanted=RecordFilter(jq="last(repeat(1))"))
+    request = request._replace(properties={**request.properties, "default.api.timeout.ms": "2000"})
+    with pytest.raises(
+        FilterTimeoutError, match=rf"--jq did not finish within 2s \(--api-timeout\) on {dead}-\d offset 0"
+    ):
+        replay(request, session=session)
     assert committed_rows(kafka_newest, to) == []

@@ -92,7 +92,7 @@ def dying(_item: int, _attempt: Attempt) -> int:
 
 
 def test_a_worker_that_dies_again_and_again_is_one_line(session: Session) -> None:
-    with pytest.raises(SparkFailedError, match=r"^workers died again and again: a Python worker exited$"):
+    with pytest.raises(SparkFailedError, match=r"^workers exited repeatedly: a Python worker exited$"):
         run_tasks(session, "dying", [1], dying)
 
 

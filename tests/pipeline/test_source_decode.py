@@ -4,7 +4,10 @@ Records are written by Confluent's serializers.
 """
 
 import json
+import traceback
+from base64 import b64encode
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
+from kctl.serdes.wire import write_frame
 from tests.pipeline.source_topics import read
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.registry.server import FakeRegistry, running
@@ -183,3 +187,63 @@ def test_several_topics_need_a_schema_in_common_and_a_registry_that_answers(
     down = decoding(registry) | {"schema.registry.url": "http://127.0.0.1:1"}
     with pytest.raises(Exception, match=r"127\.0\.0\.1:1: connection refused"):
         read(spark, "kctl", kafka, subscribe=orders, **down)
+
+
+class Repeating:
+    """A fault of a registry: it repeats the login that it gets."""
+
+    def __init__(self) -> None:
+        self.logins: list[str] = []
+
+    def __call__(self, handler: BaseHTTPRequestHandler) -> None:
+        login = handler.headers["Authorization"] or ""
+        self.logins.append(login)
+        body = json.dumps({"error_code": 500, "message": f"for {login}, {USER_INFO}"}).encode()
+        handler.send_response(500, f"of {login}")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+def test_credentials_are_in_no_plan_event_or_error_of_a_task(
+    spark: "SparkSession", kafka: KafkaCluster, registry: FakeRegistry, orders: str, event_log: Path, tmp_path: Path
+) -> None:
+    """Also where the registry repeats them: in the tasks' failures, in batches and streams."""
+    topic = kafka.create_topic(partitions=1)
+    with Producer({"bootstrap.servers": kafka.bootstrap()}) as producer:
+        producer.send(topic, write_frame(777, b"1"))  # of a schema that no worker has asked for
+    options = decoding(registry, subscribe=topic, startingOffsets="earliest", decodeSchema=f"value={orders}-value@2")
+    table = read(spark, "kctl", kafka, **options)
+    reader = spark.readStream.format("kctl").option("kafka.bootstrap.servers", kafka.bootstrap())
+    writer = reader.options(**options).load().writeStream.format("noop")
+    seen = []
+    registry.fault = repeating = Repeating()
+    try:
+        with pytest.raises(Exception, match="HTTP 500") as of_batch:
+            table.collect()
+        query = writer.option("checkpointLocation", str(tmp_path / "at")).trigger(availableNow=True).start()
+        with pytest.raises(Exception, match="HTTP 500") as of_stream:
+            query.awaitTermination()
+    finally:
+        registry.fault = None
+    login = b64encode(USER_INFO.encode()).decode()
+    assert f"Basic {login}" in repeating.logins
+    for caught in (of_batch, of_stream):
+        seen += ["".join(traceback.format_exception(caught.value)), str(reason(caught.value))]
+    seen += [str(query.exception()), str(query.recentProgress), str(query.status)]
+    explained = spark._jvm.PythonSQLUtils.explainString  # type: ignore[union-attr]
+    seen += [explained(table._jdf.queryExecution(), mode) for mode in ("extended", "codegen", "cost", "formatted")]
+    with pytest.raises(Exception, match="a secret would travel") as plain:
+        read(spark, "kctl", kafka, **options | {"Schema.Registry.Basic.Auth.User.Info": USER_INFO})
+    seen += [
+        str(plain.value),
+        *(
+            path.read_text(errors="replace")
+            for path in (*event_log.iterdir(), *tmp_path.rglob("*.*"))
+            if path.is_file()
+        ),
+    ]
+    text = "\n".join(seen)
+    assert "ExceptionFailure" in text
+    assert "canary" not in text
+    assert login not in text

@@ -39,6 +39,7 @@ VALUES = {
     "maxOffsetsPerTrigger": "7",
     "minOffsetsPerTrigger": "3",
     "maxTriggerDelay": "1s",
+    "commitToGroup": "T-progress",
     "kafkaConsumer.pollTimeoutMs": "20000",
     "fetchOffset.numRetries": "2",
     "fetchOffset.retryIntervalMs": "5",

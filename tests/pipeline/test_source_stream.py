@@ -10,6 +10,7 @@ from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
 from tests.pipeline.source_topics import read, rows
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +64,8 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
     """Records, partitions and a topic come while the query runs; batches keep to their limit."""
     first, later = kafka.create_topic(partitions=1), None
     produce(kafka, first, 0, 100, 1)
-    query = to_files(spark, kafka, tmp_path, now=False, subscribePattern=f"{first}.*", maxOffsetsPerTrigger="60")
+    options = {"subscribePattern": f"{first}.*", "maxOffsetsPerTrigger": "60", "commitToGroup": f"{first}-progress"}
+    query = to_files(spark, kafka, tmp_path, now=False, **options)
     try:
         query.processAllAvailable()
         assert query.exception() is None
@@ -83,6 +85,16 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
         ends = {first: {"0": 150}, later: {"0": 50, "1": 50}}
         assert {**offsets, "#topic_ids": {}} == {**ends, "#topic_ids": {}, "#log_ends": ends}
         assert set(offsets["#topic_ids"]) == {first, later}
+        with Admin({"bootstrap.servers": kafka.bootstrap()}) as admin:
+
+            def committed() -> dict[str, dict[str, int]]:
+                found: dict[str, dict[str, int]] = {}
+                for tp, each in admin.list_group_offsets(f"{first}-progress").done.items():
+                    assert each is not None
+                    found.setdefault(tp.topic, {})[str(tp.partition)] = each.offset
+                return found
+
+            wait_until(lambda: committed() == ends, 30_000, "the progress of the last batch in the group")
     finally:
         query.stop()
 

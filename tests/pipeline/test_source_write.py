@@ -125,5 +125,5 @@ def test_mistakes_are_named_at_planning(
 
 def test_a_topic_is_not_overwritten(spark: "SparkSession", kafka: KafkaCluster) -> None:
     writer = spark.sql("select 'v' as value").write.format("kctl").option("topic", "t").mode("overwrite")
-    with pytest.raises(Exception, match="what is in a topic stays"):
+    with pytest.raises(Exception, match="records of a topic cannot be replaced"):
         writer.option("kafka.bootstrap.servers", kafka.bootstrap()).save()

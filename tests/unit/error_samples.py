@@ -55,7 +55,8 @@ def sample(kind: type[KafkaError]) -> KafkaError:
         "field": "responses[0]", "first_bytes": b"HTTP/1.1", "base_offset": 10, "resume_offset": 20, "undelivered": 7,
         "hint": "try this", "limit_ms": 1, "elapsed_ms": 2, "timeout_ms": 3, "presented": ("CN=a", "CN=b"),
         "alert": "bad_certificate", "node_id": 2, "waiting_for": "the leader is unknown", "result": result,
-        "status": 404, "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
+        "kind": ConnectionRefused, "broker_name": "", "status": 404,
+        "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
     }  # fmt: skip
     parameters = inspect.signature(kind.__init__).parameters.values()
     wanted = [each for each in parameters if each.name not in ("self", "args", "kwargs")]

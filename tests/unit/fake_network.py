@@ -16,6 +16,7 @@ from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.network.network_client import NetworkClient
+from kctl.client.network.network_status import NetworkStatus
 from kctl.client.protocol.schema import Request, Response
 
 
@@ -36,6 +37,36 @@ class SentRequest(NamedTuple):
         self.on_done(Answer(self.node_id, None, error, -1, 0, was_sent))
 
 
+class FakeStatus(NetworkStatus):
+    """Says what the test has set: `failures` by node, and the refusal that is `fatal`."""
+
+    def __init__(self) -> None:
+        self.fatal: KafkaError | None = None
+        self.failures: dict[int, KafkaError] = {}
+
+    @property
+    def attempts(self) -> int:
+        return 0
+
+    def node_error(self, node_id: int) -> KafkaError | None:
+        return self.failures.get(node_id)
+
+    def errors(self) -> list[KafkaError]:
+        return list(self.failures.values())
+
+    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
+        return None
+
+    def fatal_error(self) -> KafkaError | None:
+        return self.fatal
+
+    def clear_refusals(self) -> None:
+        self.fatal = None
+
+    def activity(self) -> str:
+        return "connecting"
+
+
 class FakeNetwork(NetworkClient):
     """`up`: the nodes a request can be sent to; `sent`: what was, oldest first; `polls`: how long each was to wait."""
 
@@ -46,9 +77,8 @@ class FakeNetwork(NetworkClient):
         self.node_sets: list[Sequence[Node]] = []
         self.sent: list[SentRequest] = []
         self.polls: list[int] = []
-        self.fatal: KafkaError | None = None
         self.unavailable = False
-        self.failures: dict[int, KafkaError] = {}
+        self.status: FakeStatus = FakeStatus()
         backoff = ExponentialBackoff(50, 1000, Random(1))
         self.states = ClusterConnectionStates(
             backoff, backoff, setup_timeout_ms=10_000, setup_timeout_max_ms=30_000, rng=Random(1)
@@ -67,33 +97,11 @@ class FakeNetwork(NetworkClient):
     def node(self, node_id: int) -> Node:
         return next((node for node in self.nodes if node.node_id == node_id), Node(node_id, "broker.example", 9092))
 
-    def node_error(self, node_id: int) -> KafkaError | None:
-        return self.failures.get(node_id)
-
-    @property
-    def attempts(self) -> int:
-        return 0
-
-    def errors(self) -> list[KafkaError]:
-        return list(self.failures.values())
-
-    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        return None
-
-    def fatal_error(self) -> KafkaError | None:
-        return self.fatal
-
-    def clear_refusals(self) -> None:
-        self.fatal = None
-
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         return next((node for node in self.nodes if node.node_id in self.up and node.node_id not in avoid), None)
 
     def all_unavailable(self) -> bool:
         return self.unavailable
-
-    def activity(self) -> str:
-        return "connecting"
 
     def send(self, outgoing: Outgoing) -> None:
         assert outgoing.node_id in self.up

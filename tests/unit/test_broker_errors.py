@@ -27,7 +27,7 @@ def test_an_error_names_what_was_asked_and_what_came_back() -> None:
     assert type(error) is error_class(16)
     assert (error.code, error.name, error.retriable, error.text) == (16, "NOT_COORDINATOR", True, None)
     assert str(error) == (
-        "OffsetCommit of group g on node 2: NOT_COORDINATOR (16): The broker asked is not the coordinator."
+        "OffsetCommit of group g on node 2: NOT_COORDINATOR (16): This broker is not the coordinator."
     )
 
 

@@ -47,6 +47,18 @@ def test_error_copied_comes_back_equal() -> None:
             assert described(back) == described(error)
 
 
+def test_error_without_traceback_is_equal_and_has_the_same_cause() -> None:
+    for error in every_error():
+        error.__cause__ = ValueError(threading.Lock())
+        with pytest.raises(KafkaError):
+            raise error
+        other = error.without_traceback()
+        assert other is not error
+        assert other.__traceback__ is None
+        assert described(other) == described(error)
+        assert other.__cause__ is error.__cause__
+
+
 def test_unknown_broker_code_keeps_code_and_name() -> None:
     back = pickle.loads(pickle.dumps(broker_error(4711, "Fetch of t-0", "no")))
     assert (back.code, back.name, back.text, back.retriable) == (4711, "ERROR_4711", "no", False)

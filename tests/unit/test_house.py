@@ -76,6 +76,8 @@ def prose(source: str) -> Iterator[str]:
 
 
 def former_words(source: str) -> list[str]:
+    if FORMER_WORDS.search(source) is None:  # in no docstring and no comment either, without parsing it
+        return []
     return [found[0] for text in prose(source) for found in FORMER_WORDS.finditer(text)]
 
 
@@ -162,6 +164,12 @@ def tiers() -> list[tuple[str, str, bool]]:
 def recipes() -> dict[str, str]:
     """Return the recipe of each task of the Makefile."""
     return dict(re.findall(r"(?m)^([a-z-]+):.*\n((?:\t.*\n)*)", (ROOT / "Makefile").read_text()))
+
+
+def test_command_line_tests_ask_one_place_for_the_packages_beside_kctl() -> None:
+    """The tests' own interpreter has packages that an installed kctl has not, so processes.py says what is there."""
+    asking = {file.name for file in (ROOT / "tests" / "cli").rglob("*.py") if " import find_spec" in file.read_text()}
+    assert asking == {"processes.py"}
 
 
 def test_every_folder_of_tests_is_a_tier_or_support() -> None:

@@ -135,3 +135,24 @@ def test_rebootstrap_when_a_broker_asks_for_it() -> None:
     scenario.network.take().answer(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), version=13)
     assert scenario.network.nodes == BOOTSTRAP
     assert scenario.metadata.due_at_ms() == 0
+
+
+def refreshed_by(scenario: Scenario, *, elsewhere: bool) -> int:
+    """Ask for newer metadata, and return the node that is asked; it answers."""
+    scenario.metadata.request_update(elsewhere=elsewhere)
+    scenario.clock.advance(1000)
+    scenario.run()
+    request = scenario.network.take()
+    request.answer(answer(topic("t", leader(0, 1))))
+    return request.node_id
+
+
+def test_refresh_goes_to_another_node_once_after_the_last_answer_is_doubted() -> None:
+    scenario = Scenario()
+    scenario.learn_nodes()
+    scenario.network.up = [1, 2]
+    first = refreshed_by(scenario, elsewhere=False)
+    assert refreshed_by(scenario, elsewhere=True) != first
+    assert refreshed_by(scenario, elsewhere=False) == first
+    scenario.network.up = [first]
+    assert refreshed_by(scenario, elsewhere=True) == first

@@ -46,7 +46,7 @@ def acls() -> None:
 def list_(common: Common, resources: Resources, options: RuleOptions, principals: Principals = None) -> int:
     """List the rules that match all options, or all rules.
 
-    A resource is named with its rules by prefix and by '*'; --prefixed lists those of that prefix alone.
+    For a resource, its rules by prefix and by '*' are listed too; --prefixed lists only those of that prefix.
     """
     from kctl.cli.acls.run import list_rules
 
@@ -95,8 +95,8 @@ def delete(
 ) -> int:
     """Delete the rules that match all options.
 
-    They are shown, and deleted with --execute, or after a yes on a terminal. A name stands for the rules of just that
-    name, and with --prefixed for those of just that prefix.
+    They are shown, and deleted with --execute, or after a yes on a terminal. A name selects only the rules of that
+    name; with --prefixed, only those of that prefix.
     """
     from kctl.cli.acls.run import delete_rules
 
@@ -118,7 +118,7 @@ def check(
         str | None, typer.Option("--host", metavar="ADDRESS", help="The address of the client (any).")
     ] = None,
 ) -> int:
-    """Show whether a principal may do something, by which rule, or which rule is missing.
+    """Show whether a principal may do something, and which rule decides or is missing.
 
     Exits with 0 if all is allowed, else with 3. The default operation is read, or describe where nothing is read.
     """
@@ -127,6 +127,6 @@ def check(
     if not resources.named:
         raise click.UsageError("Missing option --topic, --group, --cluster or another resource.")
     if resources.prefixed:
-        raise click.UsageError("--prefixed is of rules: the name of one resource is checked.")
+        raise click.UsageError("--prefixed is for rules; a check takes the name of one resource.")
     chosen: list[AclOperation] = [operation_of(each) for each in operations or ()]
     return check_access(common, principal_of(principal, "'PRINCIPAL'"), resources, chosen, host)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from kctl.cli import click
 from kctl.cli.acls.rules import EVERY, Resources, RuleOptions, check_operations, rules_of
-from kctl.cli.admin_client import admin_of
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.admin_client import admin_of, open_admin
+from kctl.cli.changes import after_yes, end_change, report_failures, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -52,18 +52,21 @@ def list_rules(common: Common, filters: Sequence[AclFilter]) -> int:
     return ExitCode.OK
 
 
+def _need(option: str, missing: set[str]) -> None:
+    if missing:
+        kinds = " and ".join(f"--{kind}" for kind in sorted(missing, reverse=True))
+        raise click.UsageError(f"{option} needs {kinds}.")
+
+
 def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bool, consumer: bool) -> list[AclRule]:
     """Return the rules that producers or consumers need. Raises: click.UsageError: a resource is missing."""
     if options.operations:
         raise click.UsageError("--producer and --consumer name the operations: leave --operation out.")
     kinds = {kind for kind, _ in resources.named}
-    for is_wanted, option, needed in (
-        (producer, "--producer", {"topic"}),
-        (consumer, "--consumer", {"topic", "group"}),
-    ):
-        if is_wanted and not needed <= kinds:
-            missing = " and ".join(f"--{kind}" for kind in sorted(needed - kinds, reverse=True))
-            raise click.UsageError(f"{option} needs {missing}.")
+    if producer:
+        _need("--producer", {"topic"} - kinds)
+    if consumer:
+        _need("--consumer", {"topic", "group"} - kinds)
     rules: dict[AclRule, None] = {}
     for is_wanted, of_kind in ((producer, _OF_PRODUCERS), (consumer, _OF_CONSUMERS)):
         for kind, operations in of_kind.items() if is_wanted else ():
@@ -75,15 +78,19 @@ def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bo
     return list(rules)
 
 
-def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> int:
-    """Create rules, print what became of each, and return the exit code."""
-    output = common.choose_output(*SHAPES)
+def _note_stars(common: Common, rules: Sequence[AclRule]) -> None:
     for rule in rules:
         if rule.resource_name.endswith(EVERY) and rule.resource_name != EVERY:
             common.say(
                 f"{common.environment.program}: note: {rule.resource_name!r} is the name itself; --prefixed stands "
                 "for all names that begin with it"
             )
+
+
+def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> int:
+    """Create rules, print what became of each, and return the exit code."""
+    output = common.choose_output(*SHAPES)
+    _note_stars(common, rules)
     with admin_of(common) as admin:
         known = _existing(admin, rules, is_needed=dry_run)
         results = Results[AclRule, None]({}, {}) if dry_run else admin.create_acls(rules)
@@ -110,32 +117,24 @@ def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set
 def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool) -> int:
     """Show the rules that match one of the filters, delete them if wanted, and return the exit code."""
     output = common.choose_output(*SHAPES)
-    with admin_of(common) as admin:
-        rules = _in_order({rule: None for wanted in filters for rule in admin.describe_acls(wanted)})
-        if not rules:
-            common.say(f"{common.environment.program}: no rule matches")
-            return ExitCode.OK
-        if execute:
-            failed = _delete(admin.delete_acls([AclFilter.of(rule) for rule in rules]))
-    if not execute:
-        question = f"Delete {counted(len(rules), 'rule')}?"
-        execute = is_confirmed(common, [one_line(str(rule)) for rule in rules], question)
-        if execute:
-            with admin_of(common) as admin:  # with a new timeout: the answer took its time
-                failed = _delete(admin.delete_acls([AclFilter.of(rule) for rule in rules]))
-    rows: list[Row] = []
-    for rule in rules:
-        result = "failed" if execute and AclFilter.of(rule) in failed else "deleted" if execute else "would be deleted"
-        rows.append({**rule_row(rule), "result": result})
-    write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
-    if not execute:
-        say_dry_run(common, f"{counted(len(rules), 'rule')} would be deleted")
-        return ExitCode.OK
-    return report_failures(common, len(failed) < len(rules), list(failed.values()))
+    with open_admin(common) as admin:
+        with admin.within():
+            rules = _in_order({rule: None for wanted in filters for rule in admin.describe_acls(wanted)})
+            if not rules:
+                common.say(f"{common.environment.program}: no rule matches")
+                return ExitCode.OK
+            failed = _delete(admin, rules) if execute else None
+        if failed is None:
+            facts, question = [one_line(str(rule)) for rule in rules], f"Delete {counted(len(rules), 'rule')}?"
+            failed = after_yes(common, admin, facts, question, lambda: _delete(admin, rules))
+    rows = [{**rule_row(rule), "result": result_word(AclFilter.of(rule), failed, "deleted")} for rule in rules]
+    listing = Listing("acls", (*COLUMNS, "result"), rows)
+    return end_change(common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted")
 
 
-def _delete(results: Results[AclFilter, Results[AclRule, None]]) -> dict[AclFilter, KafkaError]:
+def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
     """Return what failed; a rule that is not there any more was deleted: by us, in a request without a response."""
+    results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
     refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
     return {**results.failed, **refused}
 

@@ -29,7 +29,7 @@ def apply(
     ] = False,
     export: Annotated[
         bool,
-        typer.Option("--export", help="Print the topics and ACLs that there are as such a file, and change nothing."),
+        typer.Option("--export", help="Print the existing topics and ACLs in this format, and change nothing."),
     ] = False,
     prune: Annotated[
         bool,
@@ -38,12 +38,10 @@ def apply(
         ),
     ] = False,
     dry_run: DryRun = False,
-    execute: Annotated[
-        bool, typer.Option("--execute", help="Make what --prune deletes without a question; the rest needs none.")
-    ] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="With --prune: delete without asking.")] = False,
     yes: Yes = False,
 ) -> int:
-    """Create and change topics and ACLs until they are as a file declares them.
+    """Create and change topics and ACLs to match a file.
 
     The changes are shown and checked by the brokers first. Nothing is deleted without --prune; that asks on a terminal,
     and elsewhere needs --execute.
@@ -51,7 +49,7 @@ def apply(
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     if None not in (positional, file):
-        raise click.UsageError("FILE and --file: take one of them.")
+        raise click.UsageError("FILE and --file cannot be combined.")
     file = file or positional
     if export:
         if file is not None or diff or prune:

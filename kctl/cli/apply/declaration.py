@@ -66,7 +66,7 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
     except YamlRefused as e:
         where = name if e.line is None else f"{name}, line {e.line}"
         raise CommandError(
-            ExitCode.USAGE, f"{where}: {e}", "kctl apply --export prints the topics that there are as such a file"
+            ExitCode.USAGE, f"{where}: {e}", "kctl apply --export prints the existing topics in this format"
         ) from None
 
 

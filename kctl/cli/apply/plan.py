@@ -27,7 +27,7 @@ class Kind(Enum):
     DELETE = "delete"
 
 
-class Change(NamedTuple):
+class ApplyChange(NamedTuple):
     """One difference. Those of one kind and topic are made together, or not at all.
 
     Attributes:
@@ -61,56 +61,56 @@ class FoundTopic(NamedTuple):
     configs: Mapping[str, str | None]
 
 
-class Plan(NamedTuple):
+class ApplyPlan(NamedTuple):
     """The changes, and in words what is declared and cannot be."""
 
-    changes: list[Change]
+    changes: list[ApplyChange]
     conflicts: list[str]
 
 
-def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic], *, prune: bool) -> Plan:
+def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic], *, prune: bool) -> ApplyPlan:
     """Return what has to change."""
-    changes: list[Change] = []
+    changes: list[ApplyChange] = []
     conflicts: list[str] = []
     for name, topic in declared.items():
         there = found.get(name)
         if there is None:
-            changes.append(Change(Kind.CREATE, "create", name, None, None, _summary(topic) or None))
+            changes.append(ApplyChange(Kind.CREATE, "create", name, None, None, _summary(topic) or None))
             continue
         changes.extend(_config_changes(topic, there, prune=prune))
         if topic.partitions is not None and topic.partitions > there.partitions:
             grown = (str(there.partitions), str(topic.partitions))
-            changes.append(Change(Kind.PARTITIONS, "set", name, PARTITIONS, *grown))
+            changes.append(ApplyChange(Kind.PARTITIONS, "set", name, PARTITIONS, *grown))
         conflicts.extend(_conflicts(topic, there))
     if prune:
         changes.extend(_deletions(declared, found))
-    return Plan(in_order(changes), conflicts)
+    return ApplyPlan(in_order(changes), conflicts)
 
 
-def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[Change]:
+def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[ApplyChange]:
     """Return which rules have to be created, and with `prune` which have to be deleted."""
-    added = [Change(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in found]
+    added = [ApplyChange(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in found]
     gone = [rule for rule in found if rule not in declared] if prune else []
-    return [*added, *(Change(Kind.DELETE_ACL, "delete", rule, None, None, None, is_pruned=True) for rule in gone)]
+    return [*added, *(ApplyChange(Kind.DELETE_ACL, "delete", rule, None, None, None, is_pruned=True) for rule in gone)]
 
 
-def in_order(changes: Iterable[Change]) -> list[Change]:
+def in_order(changes: Iterable[ApplyChange]) -> list[ApplyChange]:
     """Return changes in the order in which they are made."""
     order = list(Kind)
     return sorted(changes, key=lambda change: order.index(change.kind))
 
 
-def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> Iterator[Change]:
+def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> Iterator[ApplyChange]:
     for key, value in topic.configs.items():
         previous = there.configs.get(key)
         if value is not None and (key not in there.configs or previous != value):
-            yield Change(Kind.CONFIGS, "set", topic.name, key, previous, value)
+            yield ApplyChange(Kind.CONFIGS, "set", topic.name, key, previous, value)
         elif value is None and key in there.configs:
-            yield Change(Kind.CONFIGS, "unset", topic.name, key, previous, None)
+            yield ApplyChange(Kind.CONFIGS, "unset", topic.name, key, previous, None)
     if prune:
         for key, previous in there.configs.items():
             if key not in topic.configs:
-                yield Change(Kind.CONFIGS, "unset", topic.name, key, previous, None, is_pruned=True)
+                yield ApplyChange(Kind.CONFIGS, "unset", topic.name, key, previous, None, is_pruned=True)
 
 
 def _conflicts(topic: DeclaredTopic, there: FoundTopic) -> Iterator[str]:
@@ -126,11 +126,11 @@ def _conflicts(topic: DeclaredTopic, there: FoundTopic) -> Iterator[str]:
         )
 
 
-def _deletions(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic]) -> Iterator[Change]:
+def _deletions(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic]) -> Iterator[ApplyChange]:
     for name, there in sorted(found.items()):
         if name not in declared and not there.is_internal and not name.startswith(PROTECTED):
             what = counted(there.partitions, "partition")
-            yield Change(Kind.DELETE, "delete", name, None, what, None, is_pruned=True)
+            yield ApplyChange(Kind.DELETE, "delete", name, None, what, None, is_pruned=True)
 
 
 def _summary(topic: DeclaredTopic) -> str:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from kctl.cli.admin_client import open_admin
 from kctl.cli.apply.declaration import Declaration, DeclaredTopic, name_of, read_declaration
-from kctl.cli.apply.plan import Change, Kind, Plan, acl_changes, in_order, make_plan
+from kctl.cli.apply.followers import wait_for_brokers
+from kctl.cli.apply.plan import ApplyChange, ApplyPlan, Kind, acl_changes, in_order, make_plan
 from kctl.cli.apply.state import read_topics
 from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
@@ -53,19 +54,19 @@ class Wish(NamedTuple):
         return f"kctl apply -f {shlex.quote(self.path)}{' --prune' if self.prune else ''}"
 
 
-class Outcome:
+class ApplyOutcome:
     """What became of each change so far."""
 
-    def __init__(self, changes: Sequence[Change]) -> None:
+    def __init__(self, changes: Sequence[ApplyChange]) -> None:
         self.changes = changes
-        self.results: dict[Change, str] = dict.fromkeys(changes, NOT_DONE)
+        self.results: dict[ApplyChange, str] = dict.fromkeys(changes, NOT_DONE)
         self.errors: list[KafkaError] = []
 
     def count(self, result: str) -> int:
         """Return how many changes have a result."""
         return sum(each == result for each in self.results.values())
 
-    def settle(self, batch: Sequence[Change], failed: Failures, done: str) -> None:
+    def settle(self, batch: Sequence[ApplyChange], failed: Failures, done: str) -> None:
         """Take note of what became of the changes of one request, by topic."""
         for change in batch:
             error = failed.get(change.item)
@@ -102,7 +103,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     with open_admin(common) as admin:
         with admin.within():
             plan = _plan(admin, declaration, prune=wish.prune)
-            outcome = Outcome(plan.changes)
+            outcome = ApplyOutcome(plan.changes)
             if wish.diff:
                 return _show_difference(common, output, outcome, plan.conflicts)
             if plan.conflicts:
@@ -116,10 +117,10 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
                 return _refuse(common, output, outcome, [])
             prunes = any(change.is_pruned for change in plan.changes)
             if not wish.dry_run and (wish.execute or not prunes):
-                return _make(common, output, admin, declared, outcome, wish, shows=True)
+                return _make(common, output, admin, declaration, outcome, wish, shows=True)
         if not wish.dry_run and is_confirmed(common, _lines(plan.changes), _question(plan.changes)):
             with admin.within():  # a new timeout: the answer took its time
-                return _make(common, output, admin, declared, outcome, wish)
+                return _make(common, output, admin, declaration, outcome, wish)
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     what = f"{counted(len(plan.changes), 'change')} would be made"
     if wish.dry_run:
@@ -129,15 +130,15 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     return ExitCode.OK
 
 
-def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> Plan:
+def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> ApplyPlan:
     """Return what has to change. Raises: KafkaError: the brokers do not describe what is declared."""
-    plan = Plan([], [])
+    plan = ApplyPlan([], [])
     if declaration.topics is not None:
         plan = make_plan(declaration.topics, read_topics(admin, declaration.topics), prune=prune)
     if declaration.acls is None:
         return plan
     rules = acl_changes(declaration.acls, admin.describe_acls(), prune=prune)
-    return Plan(in_order([*plan.changes, *rules]), plan.conflicts)
+    return ApplyPlan(in_order([*plan.changes, *rules]), plan.conflicts)
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def _as_declared(declaration: Declaration) -> str:
     return f"{' and '.join(parts)} {'is' if parts[0].startswith('1 ') and len(parts) == 1 else 'are'} as declared"
 
 
-def _lines(changes: Sequence[Change]) -> list[str]:
+def _lines(changes: Sequence[ApplyChange]) -> list[str]:
     """Return a line for each change, as a diff has them."""
     lines = []
     for change in changes:
@@ -165,7 +166,7 @@ def _lines(changes: Sequence[Change]) -> list[str]:
     return lines
 
 
-def _deletions(changes: Sequence[Change]) -> str:
+def _deletions(changes: Sequence[ApplyChange]) -> str:
     deleted = sum(change.kind is Kind.DELETE for change in changes)
     rules = sum(change.kind is Kind.DELETE_ACL for change in changes)
     unset = sum(change.is_pruned for change in changes) - deleted - rules
@@ -177,11 +178,11 @@ def _deletions(changes: Sequence[Change]) -> str:
     return " and ".join(parts)
 
 
-def _question(changes: Sequence[Change]) -> str:
+def _question(changes: Sequence[ApplyChange]) -> str:
     return f"Make {counted(len(changes), 'change')}, with {_deletions(changes)}?"
 
 
-def _show_difference(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
+def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
     """Show how the cluster differs from the file; return 3 where it does."""
     write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
     for text in conflicts:
@@ -189,7 +190,7 @@ def _show_difference(common: Common, output: Output, outcome: Outcome, conflicts
     return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
 
 
-def _refuse(common: Common, output: Output, outcome: Outcome, conflicts: Sequence[str]) -> int:
+def _refuse(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
     """Report what is refused, and that nothing was changed."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     common.say(f"{common.environment.program}: nothing was changed")
@@ -201,9 +202,9 @@ def _refuse(common: Common, output: Output, outcome: Outcome, conflicts: Sequenc
 # --- what is done -----------------------------------------------------------------------------------------------------
 
 
-def _batches(changes: Sequence[Change], kind: Kind) -> list[list[Change]]:
+def _batches(changes: Sequence[ApplyChange], kind: Kind) -> list[list[ApplyChange]]:
     """Return the changes of a kind, those of one topic together, for one request each."""
-    of_topic: dict[Item, list[Change]] = {}
+    of_topic: dict[Item, list[ApplyChange]] = {}
     for change in changes:
         if change.kind is kind:
             of_topic.setdefault(change.item, []).append(change)
@@ -211,7 +212,7 @@ def _batches(changes: Sequence[Change], kind: Kind) -> list[list[Change]]:
     return [[c for group in groups[at : at + BATCH] for c in group] for at in range(0, len(groups), BATCH)]
 
 
-def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: Outcome) -> None:
+def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: ApplyOutcome) -> None:
     """Let the brokers check all that they can check without a change."""
     for kind in Kind:
         for batch in _batches(outcome.changes, kind):
@@ -226,13 +227,13 @@ def _make(
     common: Common,
     output: Output,
     admin: Admin,
-    declared: Mapping[str, DeclaredTopic],
-    outcome: Outcome,
+    declaration: Declaration,
+    outcome: ApplyOutcome,
     wish: Wish,
     *,
     shows: bool = False,
 ) -> int:
-    """Make the changes and report each; also those of a command that is interrupted.
+    """Make the changes, report each, and wait for the brokers; report also those of a command that is interrupted.
 
     Args: shows: show the changes first; a question has done so.
     """
@@ -245,7 +246,7 @@ def _make(
                 if kind in (Kind.DELETE, Kind.DELETE_ACL) and outcome.errors:
                     break
                 outcome.results.update(dict.fromkeys(batch, UNKNOWN))
-                outcome.settle(batch, _ask(admin, declared, kind, batch, validate_only=False), DONE)
+                outcome.settle(batch, _ask(admin, declaration.topics or {}, kind, batch, validate_only=False), DONE)
     except Interrupted:
         _report(common, output, outcome, wish)
         raise
@@ -253,10 +254,14 @@ def _make(
         outcome.errors.append(error)
         if not isinstance(error, ApiTimeout):
             outcome.results.update({c: FAILED for c, result in outcome.results.items() if result == UNKNOWN})
-    return _report(common, output, outcome, wish)
+    code = _report(common, output, outcome, wish)
+    made = {change for change, result in outcome.results.items() if result == DONE}
+    if made:
+        wait_for_brokers(common, admin, declaration, made)
+    return code
 
 
-def _report(common: Common, output: Output, outcome: Outcome, wish: Wish) -> int:
+def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -> int:
     """Show what became of each change and how to make the rest; return the exit code."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     code = report_failures(common, outcome.count(DONE), outcome.errors)
@@ -268,8 +273,22 @@ def _report(common: Common, output: Output, outcome: Outcome, wish: Wish) -> int
     return code
 
 
+def _ask_configs(admin: Admin, batch: Sequence[ApplyChange], *, validate_only: bool) -> Failures:
+    entries: dict[ConfigResource, dict[str, str | None]] = {}
+    for change in batch:
+        assert change.key is not None
+        entries.setdefault(ConfigResource(ResourceType.TOPIC, str(change.item)), {})[change.key] = change.value
+    failed = admin.alter_configs(entries, validate_only=validate_only).failed
+    return {resource.name: error for resource, error in failed.items()}
+
+
 def _ask(
-    admin: Admin, declared: Mapping[str, DeclaredTopic], kind: Kind, batch: Sequence[Change], *, validate_only: bool
+    admin: Admin,
+    declared: Mapping[str, DeclaredTopic],
+    kind: Kind,
+    batch: Sequence[ApplyChange],
+    *,
+    validate_only: bool,
 ) -> Failures:
     """Send the request of a batch; return the errors by item. Raises: KafkaError: of the request as a whole."""
     if kind in (Kind.ADD_ACL, Kind.DELETE_ACL):
@@ -279,12 +298,7 @@ def _ask(
         topics = [_new_topic(declared[name]) for name in names]
         return admin.create_topics(topics, validate_only=validate_only).failed
     if kind is Kind.CONFIGS:
-        entries: dict[ConfigResource, dict[str, str | None]] = {}
-        for change in batch:
-            assert change.key is not None
-            entries.setdefault(ConfigResource(ResourceType.TOPIC, str(change.item)), {})[change.key] = change.value
-        failed = admin.alter_configs(entries, validate_only=validate_only).failed
-        return {resource.name: error for resource, error in failed.items()}
+        return _ask_configs(admin, batch, validate_only=validate_only)
     if kind is Kind.PARTITIONS:
         counts = {str(change.item): int(change.value or 0) for change in batch}
         return admin.create_partitions(counts, validate_only=validate_only).failed

@@ -4,12 +4,13 @@ Owns what counts as set: the properties of a topic itself, not those that it has
 Shown by tests/cli/test_apply.py.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kctl.cli.apply.plan import FoundTopic
 from kctl.cli.formats.listing import document_lines, write_lines
 from kctl.cli.options import Common, Output
-from kctl.client.admin import CONFIG_SOURCES, Admin, ConfigResource, ResourceType
+from kctl.client.admin import CONFIG_SOURCES, AclRule, Admin, ConfigResource, ResourceType, TopicListing
+from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError
 
 
@@ -23,10 +24,34 @@ def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, Fou
     described = [
         name for name, each in listed.items() if (name in declared if declared is not None else not each.is_internal)
     ]
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in described]
-    results = admin.describe_configs(resources)
+    return with_configs(admin, listed, described)
+
+
+def with_configs(
+    admin: Admin,
+    listed: Mapping[str, TopicListing | TopicInfo],
+    described: Collection[str],
+    broker_id: int | None = None,
+) -> dict[str, FoundTopic]:
+    """Return listed topics by name, with the configs of some of them as any broker knows them, or a certain one.
+
+    Raises: KafkaError: the broker does not describe a topic.
+    """
+    configs = _own_configs(admin, described, broker_id)
+    return {name: _found(topic, configs.get(name, {})) for name, topic in listed.items()}
+
+
+def _found(topic: TopicListing | TopicInfo, configs: dict[str, str | None]) -> FoundTopic:
+    factor = max((len(each.replicas) for each in topic.partitions.values()), default=0)
+    return FoundTopic(len(topic.partitions), factor, topic.is_internal, configs)
+
+
+def _own_configs(admin: Admin, names: Collection[str], broker_id: int | None) -> dict[str, dict[str, str | None]]:
+    """Return what is set on topics themselves. Raises: KafkaError."""
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    results = admin.describe_configs(resources, broker_id=broker_id)
     results.raise_first()
-    configs = {
+    return {
         resource.name: {
             entry.name: entry.value
             for entry in sorted(entries.values())
@@ -34,48 +59,41 @@ def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, Fou
         }
         for resource, entries in results.done.items()
     }
-    return {
-        name: FoundTopic(
-            len(topic.partitions),
-            max((len(each.replicas) for each in topic.partitions.values()), default=0),
-            topic.is_internal,
-            configs.get(name, {}),
-        )
-        for name, topic in listed.items()
-    }
 
 
 def export_topics(common: Common, output: Output, admin: Admin) -> None:
     """Print the topics as a file that `kctl apply -f` takes; those of Kafka itself are left out."""
-    topics = [
-        {
-            "name": name,
-            "partitions": topic.partitions,
-            "replication_factor": topic.replication_factor,
-            "configs": {key: _plain(value or "") for key, value in topic.configs.items()},
-        }
-        for name, topic in read_topics(admin, None).items()
-        if not topic.is_internal
-    ]
+    found = read_topics(admin, None)
+    topics = [_topic_entry(name, topic) for name, topic in found.items() if not topic.is_internal]
     document: dict[str, object] = {"topics": topics}
     try:
         rules = admin.describe_acls()
     except BrokerError as error:  # no authorizer, or not allowed: a file without ACLs leaves them alone
         common.say(f"{common.environment.program}: note: ACLs are left out: {error}")
     else:
-        document["acls"] = [
-            {
-                "principal": rule.principal,
-                "host": rule.host,
-                "operation": rule.operation.name.lower(),
-                "permission": rule.permission.name.lower(),
-                "resource_type": rule.resource_type.name.lower(),
-                "name": rule.resource_name,
-                "pattern": rule.pattern_type.name.lower(),
-            }
-            for rule in rules
-        ]
+        document["acls"] = [_rule_entry(rule) for rule in rules]
     write_lines(common.environment, document_lines(output, document))
+
+
+def _topic_entry(name: str, topic: FoundTopic) -> dict[str, object]:
+    return {
+        "name": name,
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "configs": {key: _plain(value or "") for key, value in topic.configs.items()},
+    }
+
+
+def _rule_entry(rule: AclRule) -> dict[str, str]:
+    return {
+        "principal": rule.principal,
+        "host": rule.host,
+        "operation": rule.operation.name.lower(),
+        "permission": rule.permission.name.lower(),
+        "resource_type": rule.resource_type.name.lower(),
+        "name": rule.resource_name,
+        "pattern": rule.pattern_type.name.lower(),
+    }
 
 
 def _plain(text: str) -> object:

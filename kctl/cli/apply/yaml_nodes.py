@@ -63,16 +63,20 @@ class Fields:
 Node = Scalar | Items | Fields
 
 
+def _decoded(data: bytes) -> str:
+    if len(data) > LARGEST_FILE_BYTES:
+        raise YamlRefused(None, f"the file is larger than {LARGEST_FILE_BYTES >> 20} MiB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise YamlRefused(data.count(b"\n", 0, e.start) + 1, f"byte {e.start} is not UTF-8") from None
+
+
 def parse_yaml(data: bytes) -> Node:
     """Return the root of the one document. Raises: YamlRefused."""
     import yaml  # 15 ms, wanted only here
 
-    if len(data) > LARGEST_FILE_BYTES:
-        raise YamlRefused(None, f"the file is larger than {LARGEST_FILE_BYTES >> 20} MiB")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        raise YamlRefused(data.count(b"\n", 0, e.start) + 1, f"byte {e.start} is not UTF-8") from None
+    text = _decoded(data)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Reader(_checked(yaml, yaml.parse(text, Loader=loader))).document()
@@ -90,6 +94,15 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")
 
 
+def _check_node(yaml: Any, event: Any, line: int) -> None:
+    if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
+        raise YamlRefused(line, f"aliases (*{event.anchor[:_SHOWN_CHARS]}) are not supported")
+    if event.anchor is not None:
+        raise YamlRefused(line, f"anchors (&{event.anchor[:_SHOWN_CHARS]}) are not supported")
+    if event.tag is not None:
+        raise YamlRefused(line, f"tags ({event.tag[:_SHOWN_CHARS]}) are not supported")
+
+
 def _checked(yaml: Any, events: Iterator[Any]) -> Iterator[Any]:
     """Yield the events of nodes. Raises: YamlRefused: one of them is not taken."""
     depth = nodes = documents = 0
@@ -98,17 +111,12 @@ def _checked(yaml: Any, events: Iterator[Any]) -> Iterator[Any]:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise YamlRefused(line, "a second document begins; one is taken")
+                raise YamlRefused(line, "a second document begins; only one is supported")
         if not isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
             continue
-        if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
-            raise YamlRefused(line, f"aliases (*{event.anchor[:_SHOWN_CHARS]}) are not taken")
         if isinstance(event, yaml.NodeEvent):
+            _check_node(yaml, event, line)
             nodes += 1
-            if event.anchor is not None:
-                raise YamlRefused(line, f"anchors (&{event.anchor[:_SHOWN_CHARS]}) are not taken")
-            if event.tag is not None:
-                raise YamlRefused(line, f"tags ({event.tag[:_SHOWN_CHARS]}) are not taken")
             if nodes > MOST_NODES:
                 raise YamlRefused(line, f"more than {MOST_NODES} values")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

@@ -78,11 +78,14 @@ def load_options(
         ),
     ] = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, metavar="N", help="Partitions of a topic that is made.")
+        int | None,
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="Partitions of the topic, if one is created."),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", "-r", min=1, metavar="N", help="Copies of a topic that is made."),
+        typer.Option(
+            "--replication-factor", "-r", min=1, metavar="N", help="Replication factor of the topic, if one is created."
+        ),
     ] = None,
     compression: Annotated[
         str | None,
@@ -124,7 +127,7 @@ def bench() -> None:
 @with_common(*SHAPES)
 @with_options(load=load_options, sending=sending_options)
 def produce(common: Common, load: Load, sending: Sending, records: Records = 100_000) -> int:
-    """Send records as fast as they are taken; latency is from send() to the acknowledgement."""
+    """Send records as fast as they are accepted; latency is from send() to the acknowledgement."""
     return _run(common, Kind.PRODUCE, records, load, sending)
 
 
@@ -134,7 +137,7 @@ def produce(common: Common, load: Load, sending: Sending, records: Records = 100
 def consume(common: Common, load: Load, records: Records = 100_000) -> int:
     """Read records from the start of a topic; latency is that of a poll that returned some.
 
-    Without --topic the records are sent first, which is not measured. A topic with fewer ends it at its end.
+    Without --topic the records are sent first, which is not measured. Stops at the end of a topic with fewer records.
     """
     return _run(common, Kind.CONSUME, records, load, Sending(None, None))
 
@@ -145,7 +148,7 @@ def consume(common: Common, load: Load, records: Records = 100_000) -> int:
 def end_to_end(common: Common, load: Load, sending: Sending, records: Records = 1_000) -> int:
     """Send records and read them; latency is from send() to the consumer.
 
-    One at a time; with --rate N a second, whether the one before has arrived or not.
+    One at a time; with --rate, N a second, whether or not the one before has arrived.
     """
     return _run(common, Kind.END_TO_END, records, load, sending)
 

@@ -12,7 +12,7 @@ _LONGEST_BITS = 44
 _LONGEST_US = (1 << _LONGEST_BITS) - 1
 
 
-class Latencies:
+class LatencyHistogram:
     """Durations by bucket."""
 
     def __init__(self) -> None:

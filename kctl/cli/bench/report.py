@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kctl.cli.bench.command import Kind
-from kctl.cli.bench.latencies import Latencies
+from kctl.cli.bench.latencies import LatencyHistogram
 from kctl.cli.formats.rows import Row
 
 PERCENTS = (50, 95, 99, 99.9)
@@ -30,7 +30,7 @@ class Figures(NamedTuple):
     size_bytes: int
     elapsed_us: int
     failed: int
-    latencies: Latencies
+    latencies: LatencyHistogram
 
     @property
     def records_per_second(self) -> float:

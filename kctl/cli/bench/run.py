@@ -4,13 +4,13 @@ Bounded by --api-timeout as a whole; what was measured until then, or until Ctrl
 if it was made here. Shown by tests/cli/test_bench.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kctl.cli.bench.command import BenchRequest, Kind
-from kctl.cli.bench.latencies import Latencies
+from kctl.cli.bench.latencies import LatencyHistogram
 from kctl.cli.bench.report import Figures, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
@@ -20,7 +20,8 @@ from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
-from kctl.cli.view.produce_status import SendFigures, SendStatus
+from kctl.cli.view.status import SendStatus
+from kctl.cli.view.status_texts import SendFigures
 from kctl.client.admin import BROKER_DEFAULT, Admin, NewTopic
 from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.cluster import TopicPartition
@@ -29,7 +30,7 @@ from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.network.system import system_runtime
 
 if TYPE_CHECKING:
-    from kctl.client.consumer import Consumer
+    from kctl.client.consumer import Consumer, ConsumerRecord
     from kctl.client.producer import Producer, SendFuture
 
 _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
@@ -137,7 +138,7 @@ class _Bench:
         self._mark = runtime.entropy.token_bytes(_MARK_BYTES)
         self._filler = runtime.rng.randbytes(max(0, request.record_bytes))
         self._timer = Timer(self._clock, config.api_timeout_ms)
-        self._latencies = Latencies()
+        self._latencies = LatencyHistogram()
         self._records = 0
         self._size_bytes = 0
         self._failed = 0
@@ -214,6 +215,11 @@ class _Bench:
 
     # --- consume ------------------------------------------------------------------------------------------------------
 
+    def _count(self, records: "Sequence[ConsumerRecord]") -> None:
+        for record in records[: self._request.records - self._records]:
+            self._records += 1
+            self._size_bytes += len(record.key or b"") + len(record.value or b"")
+
     def _consume(self) -> None:
         if self._request.topic is None:
             self._fill()
@@ -227,10 +233,8 @@ class _Bench:
             asked_us = self._clock.now_us()
             records = consumer.poll(min(_POLL_S, self._remaining_s()))
             now_us = self._clock.now_us()
-            for record in records[: self._request.records - self._records]:
-                self._records += 1
-                self._size_bytes += len(record.key or b"") + len(record.value or b"")
             if records:
+                self._count(records)
                 self._latencies.add(now_us - asked_us)
                 self._last_us = now_us
             for tp in [tp for tp, end in left.items() if consumer.position(tp, self._remaining_s()) >= end]:

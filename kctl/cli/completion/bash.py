@@ -6,7 +6,7 @@ Names from a cluster are quoted before they reach a command line. Shown by tests
 
 from shlex import quote
 
-from kctl.cli.completion.places import LISTS, NOTHING, Offer, Place, offer_of, options_with_values
+from kctl.cli.completion.places import LISTS, NOTHING, CommandSpec, Offer, offer_of, options_with_values
 
 _HEAD = r"""# kctl completion for bash. Made by tools/write_manuals.py from the commands; do not edit.
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
@@ -114,7 +114,7 @@ complete -F _kctl kctl
 """
 
 
-def bash_script(places: list[Place]) -> str:
+def bash_script(places: list[CommandSpec]) -> str:
     """Return the script."""
     lines = [f"_kctl_valued={quote(' '.join(options_with_values(places)))}", ""]
     for name, words in LISTS.items():
@@ -122,7 +122,7 @@ def bash_script(places: list[Place]) -> str:
     return _HEAD + "\n" + "\n".join([*lines, *_at(places), *_value(places), *_argument(places)]) + _BODY
 
 
-def _at(places: list[Place]) -> list[str]:
+def _at(places: list[CommandSpec]) -> list[str]:
     lines = ["_kctl_at() {  # PATH: sets the commands and flags that can follow", "    case $1 in"]
     for place in places:
         names = [name for option in place.options for name in (*option.names, *option.off)]
@@ -132,7 +132,7 @@ def _at(places: list[Place]) -> list[str]:
     return [*lines, "    esac", "}", ""]
 
 
-def _value(places: list[Place]) -> list[str]:
+def _value(places: list[CommandSpec]) -> list[str]:
     offers: dict[str, dict[str, Offer]] = {}
     for place in places:
         for option in place.options:
@@ -152,7 +152,7 @@ def _value(places: list[Place]) -> list[str]:
     return [*lines, "    esac", "}", ""]
 
 
-def _argument(places: list[Place]) -> list[str]:
+def _argument(places: list[CommandSpec]) -> list[str]:
     lines = ["_kctl_argument() {  # PATH COUNT: sets what the next argument can be", '    case "$1 $2" in']
     for place in places:
         for number, offer in enumerate(place.arguments):

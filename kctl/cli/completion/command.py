@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.completion.shells import Shell, place_of, shell_of
 from kctl.cli.data_out import DataOut
@@ -26,8 +27,8 @@ app = Commands(no_args_is_help=True)
 def completion() -> None:
     """Complete commands and names in your shell: bash, zsh, fish or PowerShell.
 
-    Commands and options are completed without starting kctl. Names of topics, groups and profiles are asked of the
-    cluster that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most
+    Commands and options are completed without starting kctl. Names of topics and groups are fetched from the cluster
+    that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most
     (KCTL_COMPLETION_TIMEOUT_MS); without a response nothing is offered.
     """
 
@@ -62,10 +63,11 @@ def install(
     shell: Annotated[Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish or powershell.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that kctl did not write.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Write the script where your shell finds it: the one that $SHELL names, unless you name another.
 
-    Start-up files are not changed: a line that one needs is printed.
+    Start-up files are not changed: if one needs a line, that line is printed.
     """
     from kctl.cli.completion.install import write_script
 
@@ -80,9 +82,9 @@ def install(
         raise CommandError(ExitCode.USAGE, "completion: $HOME is not set, so there is no folder to write to", hint)
     write_script(place.path, _script(chosen), MARK, force=force)
     if not quiet:
-        environment.say(f"kctl completion: {place.path} is written; a new {chosen.value} has it")
+        environment.say(f"kctl completion: wrote {place.path}; new sessions of {chosen.value} use it")
         if place.line:
-            environment.say(f"hint: unless it has it already, add to {place.file}: {place.line}")
+            environment.say(f"hint: if it is not there yet, add to {place.file}: {place.line}")
     return ExitCode.OK
 
 

@@ -4,7 +4,7 @@ Shown by tests/cli/test_completion.py.
 """
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, NOTHING, Offer, Place, offer_of, options_with_values, short
+from kctl.cli.completion.places import LISTS, NOTHING, CommandSpec, Offer, offer_of, options_with_values, short
 
 _HEAD = r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
@@ -52,7 +52,7 @@ end
 """
 
 
-def fish_script(places: list[Place]) -> str:
+def fish_script(places: list[CommandSpec]) -> str:
     """Return the script."""
     paths = " ".join(_quoted(f" {place.path}") for place in places if place.path)
     lines = [f"set -g __kctl_valued {' '.join(options_with_values(places))}", f"set -g __kctl_paths {paths}"]

@@ -142,6 +142,15 @@ def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - a 
     return profile_names(os.environ)
 
 
+def _flags(given: Given, call_ms: int) -> "dict[str, Setting]":
+    from kctl.cli.settings import Setting
+
+    joined = {"bootstrap.servers": ",".join(given.get("--bootstrap", ()))}
+    joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
+    flags = {name: Setting(value, "") for name, value in joined.items() if value}
+    return flags | {"default.api.timeout.ms": Setting(call_ms, "--api-timeout")}
+
+
 def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     from kctl.cli.profiles.choice import choose_profile
     from kctl.cli.profiles.references import Sources
@@ -150,16 +159,12 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     from kctl.client.clock import SystemClock
     from kctl.client.config import AdminConfig
 
-    limits = {"default.api.timeout.ms": Setting(call_ms, "--api-timeout")}
-    joined = {"bootstrap.servers": ",".join(given.get("--bootstrap", ()))}
-    joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
-    flags = {name: Setting(value, "") for name, value in joined.items() if value} | limits
     file = given.get("--command-config", ())
     chosen = choose_profile(given["--profile"][-1] if "--profile" in given else None, os.environ)
     own = {} if chosen is None else chosen.properties
     written = {name: Setting(value, "profile", of_profile=True) for name, value in own.items()}
     path = Path(file[-1]) if file else None
-    settings = merge_settings(flags, given.get("-X", ()), os.environ, path, written)
+    settings = merge_settings(_flags(given, call_ms), given.get("-X", ()), os.environ, path, written)
     if chosen is not None:
         sources = Sources(os.environ, chosen.file.path.parent, SystemClock())
         settings = settings.with_references(lambda name, setting: _fetch_quietly(name, setting, sources))

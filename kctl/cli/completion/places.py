@@ -67,7 +67,7 @@ SHORTEST = 16
 """Characters that say something by themselves before a colon."""
 
 
-class Place(NamedTuple):
+class CommandSpec(NamedTuple):
     """One command.
 
     Attributes:
@@ -81,14 +81,14 @@ class Place(NamedTuple):
     arguments: tuple[Offer, ...]
 
 
-def read_places() -> list[Place]:
+def read_places() -> list[CommandSpec]:
     """Return every command, in the order of the help."""
     return [_place(command) for command in read_tree().walk()]
 
 
-def _place(command: Command) -> Place:
+def _place(command: Command) -> CommandSpec:
     arguments = [offer for each in command.arguments for offer in _OF_METAVAR.get(each.metavar, (NOTHING,))]
-    return Place(
+    return CommandSpec(
         " ".join(command.path[1:]),
         tuple((each.path[-1], short(each.summary)) for each in command.commands),
         command.options,
@@ -115,7 +115,7 @@ def short(text: str) -> str:
     return (text if rest and len(first) < SHORTEST else first).removesuffix(".")
 
 
-def options_with_values(places: list[Place]) -> list[str]:
+def options_with_values(places: list[CommandSpec]) -> list[str]:
     """Return the names of all options that a value follows; `probe:--diff` where it is a flag in other commands.
 
     The options of `kctl` itself are left out: they end it, so that nothing is completed behind them.
@@ -132,6 +132,6 @@ def options_with_values(places: list[Place]) -> list[str]:
     return list(found)
 
 
-def _all_options(places: list[Place]) -> Iterator[Option]:
+def _all_options(places: list[CommandSpec]) -> Iterator[Option]:
     for place in places:
         yield from place.options

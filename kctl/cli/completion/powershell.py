@@ -5,7 +5,7 @@ and its quotes and brackets to the grammar; nothing runs it.
 """
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, Offer, Place, offer_of, options_with_values, short
+from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, options_with_values, short
 
 _HEAD = r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
@@ -57,7 +57,7 @@ Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
 """
 
 
-def powershell_script(places: list[Place]) -> str:
+def powershell_script(places: list[CommandSpec]) -> str:
     """Return the script."""
     lines = [f"$kctlValued = @({_list(options_with_values(places))})", "$kctlLists = @{"]
     lines += [f"    {_quoted(name)} = @({_list(words)})" for name, words in LISTS.items()]

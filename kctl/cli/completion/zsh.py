@@ -4,7 +4,7 @@ Shown by tests/cli/test_completion.py.
 """
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, Offer, Place, offer_of, short
+from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, short
 
 _HEAD = r"""#compdef kctl
 # kctl completion for zsh. Made by tools/write_manuals.py from the commands; do not edit.
@@ -25,7 +25,7 @@ _kctl "$@"
 """
 
 
-def zsh_script(places: list[Place]) -> str:
+def zsh_script(places: list[CommandSpec]) -> str:
     """Return the file `_kctl`."""
     lines = []
     for kind in ("topics", "groups", "profiles"):
@@ -42,7 +42,7 @@ def _function(path: str) -> str:
     return "_kctl" + "".join(f"_{word}" for word in path.split())
 
 
-def _leaf(place: Place) -> list[str]:
+def _leaf(place: CommandSpec) -> list[str]:
     specs = [spec for option in place.options for spec in _option(option)]
     for number, offer in enumerate(place.arguments):
         position = "*" if number == len(place.arguments) - 1 else str(number + 1)
@@ -51,7 +51,7 @@ def _leaf(place: Place) -> list[str]:
     return [*lines, *(f"        {_quoted(spec)} \\" for spec in specs), "        && return 0", "    return 1", "}"]
 
 
-def _group(place: Place) -> list[str]:
+def _group(place: CommandSpec) -> list[str]:
     specs = [spec for option in place.options for spec in _option(option)]
     lines = [f"{_function(place.path)}() {{", "    local line state", "    local -a commands"]
     lines += [] if place.path else ['    local -a _kctl_words=("${(@)words[1,CURRENT-1]}")']

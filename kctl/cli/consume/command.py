@@ -149,8 +149,8 @@ def consume(
 ) -> int:
     """Print the records of topics.
 
-    Without -n or -e it continues until Ctrl-C. With --output jsonl each record is one object from which it can be made
-    again: {topic, partition, offset, timestamp, key, value, headers: [[name, value], ...]}, null where null, and
+    Without -n or -e it continues until Ctrl-C. With --output jsonl each record is one object from which it can be
+    reproduced: {topic, partition, offset, timestamp, key, value, headers: [[name, value], ...]}, null where null, and
     {"base64": "..."} where the bytes are not UTF-8.
     """
     words = click.parsed(parse_topics, topics, "TOPIC")

@@ -130,12 +130,12 @@ class GroupReading(Reading, RebalanceListener):
         self._unreleased = None
         self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)
-        self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
+        self._targets.expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
         ranges = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
         self._note_unused_start(committed)
         assigned = self._consumer.assignment
         have_ends = bool(assigned) and all(range_of(self._specs, tp.partition).end for tp in assigned)
-        self._is_bounded = self._exit_at_end or have_ends
+        self._targets.is_bounded = self._exit_at_end or have_ends
         self._look_up_bounds(ranges, committed)
 
     def _note_unused_start(self, committed: Mapping[TopicPartition, int | None]) -> None:
@@ -171,21 +171,23 @@ class GroupReading(Reading, RebalanceListener):
             else:
                 self._limit(tp, committed.get(tp), self._snapshots.get(tp))
         if wanted:
-            self._consumer.pause(wanted)
-            for tp in wanted:
-                if self._held[tp].has_own_start:
-                    self._consumer.seek(tp, 0)  # any position until `_begin`: without one, poll raises an error
-            exit_at_end, reads_committed = self._exit_at_end, self._config.isolation_level == "read_committed"
-            self._add_lookup(
-                BoundsLookup(
-                    self._consumer,
-                    wanted,
-                    self.note,
-                    exit_at_end=exit_at_end,
-                    without_start=without_start,
-                    finds_open=exit_at_end and reads_committed,
-                )
-            )
+            self._hold(wanted, without_start)
+
+    def _hold(self, wanted: Mapping[TopicPartition, Range], without_start: set[TopicPartition]) -> None:
+        """Pause partitions and look up their bounds."""
+        self._consumer.pause(wanted)
+        for tp in wanted:
+            if self._held[tp].has_own_start:
+                self._consumer.seek(tp, 0)  # any position until `_begin`: without one, poll raises an error
+        lookup = BoundsLookup(
+            self._consumer,
+            wanted,
+            self.note,
+            exit_at_end=self._exit_at_end,
+            without_start=without_start,
+            finds_open=self._exit_at_end and self._config.isolation_level == "read_committed",
+        )
+        self._targets.add_lookup(lookup)
 
     def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
         """Let partitions go: seek to a start of their own where nothing is committed, and read to their end."""
@@ -193,7 +195,7 @@ class GroupReading(Reading, RebalanceListener):
             held = self._held.pop(tp)
             if held.has_own_start:
                 self._consumer.seek(tp, each.start)
-                self._expected[tp] = each.start
+                self._targets.expected[tp] = each.start
             end = self._snapshots.setdefault(tp, each.end)
             self._consumer.resume([tp])
             self._limit(tp, each.start if held.is_uncommitted else held.committed, end)
@@ -205,7 +207,7 @@ class GroupReading(Reading, RebalanceListener):
         if start is not None and start >= end:
             self._consumer.pause([tp])
         else:
-            self._ends[tp] = end
+            self._targets.ends[tp] = end
 
     def _committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
         """Return what the group has committed; nothing where its coordinator does not say so in time."""
@@ -239,12 +241,8 @@ class GroupReading(Reading, RebalanceListener):
         for tp in topic_partitions:
             for offsets in (self._written_to, self._uncommitted, self._latest_commits):
                 offsets.pop(tp, None)
-            for offsets in (self._ends, self._expected, self._high_watermarks):
-                offsets.pop(tp, None)
             self._held.pop(tp, None)
-            for lookup in self._lookups:
-                lookup.forget(tp)
-        self._lookups = [lookup for lookup in self._lookups if lookup.pending]
+        self._targets.forget(topic_partitions)
 
     # --- what was written -------------------------------------------------------------------------------------------
 
@@ -289,8 +287,16 @@ class GroupReading(Reading, RebalanceListener):
             again = {tp: each.offset for tp, each in offsets.items() if latest.get(tp) == each.offset}
             self._uncommitted = {**again, **self._uncommitted}
 
+    def report_reader_gone(self) -> None:
+        """Note that a pipe may have held records whose offsets are committed, unread."""
+        if self._latest_commits or self._uncommitted:
+            self.note(
+                "the reader of stdout exited; it may not have read the last records, whose offsets are committed "
+                "(-n N commits exactly N)"
+            )
+
     def _reached_end(self, tp: TopicPartition) -> None:
-        if self._ends.pop(tp, None) is not None:
+        if self._targets.ends.pop(tp, None) is not None:
             self._consumer.pause([tp])
 
     def _words(self) -> WaitingWords:
@@ -298,4 +304,4 @@ class GroupReading(Reading, RebalanceListener):
             text = f"group.instance.id={self._config.group_instance_id} is in use until the session of its member ends"
             return WaitingWords(text, True, self._unreleased)
         group = self._consumer.waiting_for_group()
-        return waiting_words(self._reasons(), group, self._filtered, self._clock.now_ms())
+        return waiting_words(self._reasons(), group, self._writer.filtered, self._clock.now_ms())

@@ -9,14 +9,17 @@ from kctl.cli.consume.command import ReadRequest
 from kctl.cli.consume.end import close_consumer, report_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
-from kctl.cli.consume.reading import FOREVER, Limits, Reading
+from kctl.cli.consume.reading import Limits, Reading
 from kctl.cli.consume.tail_reading import TailReading
+from kctl.cli.consume.targets import FOREVER
 from kctl.cli.consume.topic_watch import TopicWatch
+from kctl.cli.data_out import OutputClosed
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, RegistryConfig
 from kctl.client.consumer import PREFETCH_BYTES, Consumer
 from kctl.client.wording import counted
@@ -60,6 +63,10 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
         reading.follow()
         if request.exit_at_end:
             reading.report_end()
+    except OutputClosed:
+        if isinstance(reading, GroupReading):
+            reading.report_reader_gone()
+        raise
     finally:
         for note in output.end():
             reading.note(note)
@@ -85,31 +92,30 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
     if isinstance(reading, TailReading):
         reading.start_tail(chosen, request.tail or 0, follows=request.follow)
     else:
-        ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
-        has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
-        if not request.exit_at_end and not has_ends:
-            reading.note_followed([tp for tp, each in ranges.items() if each.end is None], of=len(ranges))
         hides_open = request.exit_at_end and config.isolation_level == "read_committed"
-        lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end, finds_open=hides_open)
-        reading.look_up(lookup, is_bounded=request.exit_at_end or has_ends)
+        _look_up(consumer, request, reading, chosen, finds_open=hides_open)
     if topics.patterns and follows and not request.partitions and not is_named:
         reading.watch(TopicWatch(consumer, topics, common.environment.clock, config.metadata_max_age_ms))
 
 
+def _look_up(
+    consumer: Consumer, request: ReadRequest, reading: Reading, chosen: list[TopicPartition], *, finds_open: bool
+) -> None:
+    """Read partitions where -o says, as soon as that is known."""
+    ranges = {tp: range_of(request.specs, tp.partition) for tp in chosen}
+    has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
+    if not request.exit_at_end and not has_ends:
+        reading.note_followed([tp for tp, each in ranges.items() if each.end is None], of=len(ranges))
+    lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end, finds_open=finds_open)
+    reading.look_up(lookup, is_bounded=request.exit_at_end or has_ends)
+
+
 def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     """Return the consumer's properties; UsageError for what the group decides, or kctl itself."""
-    isolation, group, specs = request.isolation, request.group, request.specs
-    defaults = DEFAULTS
+    isolation, group, defaults = request.isolation, request.group, DEFAULTS
     flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
     if group is not None:
-        if request.partitions:
-            raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
-        start = range_of([spec for spec in specs if not spec.spans], 0).start
-        if any(_is_stored(spec.start) for spec in specs):
-            how = "-X group.id=NAME -o stored-10 reads from there without joining"
-            raise click.UsageError(f"With --group reading starts at the committed offsets anyway; {how}.")
-        reset = "earliest" if start == START else "latest" if start == END else "none"
-        defaults = DEFAULTS | {"auto.offset.reset": reset}
+        defaults = DEFAULTS | {"auto.offset.reset": _group_reset(request)}
         flags["group.id"] = Setting(group, "--group")
     if request.records is None and request.tail is None:
         defaults = defaults | BULK_FETCH
@@ -119,14 +125,29 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     if request.decodes:
         settings = settings.without(RegistryConfig.names())
     config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
+    _check_config(config, request)
+    common.note_ignored(config)
+    return config
+
+
+def _group_reset(request: ReadRequest) -> str:
+    """Return where a group without commits begins. Raises: click.UsageError: what the group decides is given."""
+    if request.partitions:
+        raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
+    if any(_is_stored(spec.start) for spec in request.specs):
+        how = "-X group.id=NAME -o stored-10 reads from there without joining"
+        raise click.UsageError(f"With --group reading starts at the committed offsets anyway; {how}.")
+    start = range_of([spec for spec in request.specs if not spec.spans], 0).start
+    return "earliest" if start == START else "latest" if start == END else "none"
+
+
+def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:
     if config.enable_auto_commit:
         raise click.UsageError(
             "enable.auto.commit=true would commit records that are not written yet; kctl commits by itself."
         )
-    if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in specs):
+    if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in request.specs):
         raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")
-    common.note_ignored(config)
-    return config
 
 
 def _is_stored(position: Position | None) -> bool:

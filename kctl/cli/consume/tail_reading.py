@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kctl.cli.consume.bounds import Bounds, BoundsLookup
-from kctl.cli.consume.reading import FAULT_AFTER_MS, FOREVER, IDLE_MS, Reading
+from kctl.cli.consume.reading import FAULT_AFTER_MS, Reading
+from kctl.cli.consume.reading_timers import IDLE_MS
+from kctl.cli.consume.targets import FOREVER
 from kctl.cli.consume.waiting_words import FRESH_MS, WaitingWords, waiting_words
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
@@ -72,21 +74,7 @@ class TailReading(Reading):
     def follow(self) -> None:
         """Read backwards in windows until each holds enough, write the newest, and continue after them where wanted."""
         self._wait_for_bounds()
-        width = self._count
-        windows = self._windows(self._found_bounds, width)
-        while windows:
-            self.start(windows)
-            super().follow()
-            short = [
-                tp
-                for tp, bounds in windows.items()
-                if tp not in self._missing
-                and self._found[tp] < self._count
-                and bounds.start > self._found_bounds[tp].start
-            ]
-            width *= _WIDEN
-            windows = self._windows(short, width)
-        self._is_collecting = False
+        self._collect()
         self._write_newest()
         words = waiting_words(self._missing, now_ms=self._clock.now_ms() + FRESH_MS)
         if self._missing:
@@ -96,6 +84,23 @@ class TailReading(Reading):
         elif self._missing:
             code = ExitCode.API_TIMEOUT if words.cause is None else explain(words.cause).code
             raise CommandError(code, f"not all partitions could be read: {words.text}")
+
+    def _collect(self) -> None:
+        """Read backwards in windows until each holds enough."""
+        width = self._count
+        windows = self._windows(self._found_bounds, width)
+        while windows:
+            self.start(windows)
+            super().follow()
+            short = [tp for tp, bounds in windows.items() if self._is_short(tp, bounds)]
+            width *= _WIDEN
+            windows = self._windows(short, width)
+        self._is_collecting = False
+
+    def _is_short(self, tp: TopicPartition, window: Bounds) -> bool:
+        """Return whether an earlier window of a partition is wanted."""
+        has_more = window.start > self._found_bounds[tp].start
+        return tp not in self._missing and self._found[tp] < self._count and has_more
 
     def report_end(self) -> None:
         """Note the same, unless no record was wanted."""
@@ -124,20 +129,20 @@ class TailReading(Reading):
             since.update()
             words = waiting_words(self._bounds.waiting(), now_ms=self._clock.now_ms())
             if since.elapsed_ms >= FAULT_AFTER_MS:
-                self._report(words)
+                self._report.report(words)
             if self._found_bounds and since.elapsed_ms >= STRAGGLER_MS:
                 break
             if since.is_expired and not self._follows:
-                raise self._timeout(words, since.elapsed_ms)
+                raise self._timers.timeout(words, since.elapsed_ms)
         self._missing = self._bounds.waiting()
         if not self._follows:
             self._bounds.cancel()
 
     def _end_if_due(self, words: WaitingWords) -> None:
         """Leave partitions out that bring nothing, while their newest records are collected."""
-        if self._is_collecting and words.is_fault and self._rest.elapsed_ms >= STRAGGLER_MS:
+        if self._is_collecting and words.is_fault and self._timers.rest_ms >= STRAGGLER_MS:
             reasons = self._consumer.waiting_for()
-            for tp in list(self._ends):
+            for tp in list(self._targets.ends):
                 self._missing[tp] = reasons[tp]
                 self._reached_end(tp)
             return
@@ -162,8 +167,8 @@ class TailReading(Reading):
             super()._write(chunk)
             return
         tp = chunk.topic_partition
-        self._expected[tp] = chunk.next_offset
-        end = self._ends.get(tp, 0)
+        self._targets.expected[tp] = chunk.next_offset
+        end = self._targets.ends.get(tp, 0)
         reader = chunk.reader(end)
         while not reader.exhausted:
             for line in reader.output(_OFFSETS_AND_TIMES).splitlines():
@@ -181,24 +186,37 @@ class TailReading(Reading):
             heapq.heappushpop(self._newest, candidate)
 
     def _write_newest(self) -> None:
-        readers: dict[tuple[TopicPartition, int], BatchReader] = {}
-        held_bytes = 0
+        readers = _HeldReaders()
         for _, _, offset, chunk in sorted(self._newest):
-            if self.written >= self._limits.records:
+            if self._writer.is_full:
                 break
-            key = chunk.topic_partition, chunk.fetch_offset
-            reader = readers.pop(key, None)
-            held_bytes -= 0 if reader is None else reader.held_bytes
-            if reader is None or self._output.conditions:  # what is left out must not shift the turns of the others
-                stop = offset + 1 if self._output.conditions else FOREVER
+            reader = readers.pop(chunk)
+            if reader is None or self._writer.filters:  # what is left out must not shift the turns of the others
+                stop = offset + 1 if self._writer.filters else FOREVER
                 reader = chunk._replace(fetch_offset=offset).reader(stop)
-            reader.count = self.written
-            self._out.write(self._output.read(reader, chunk, 1))
-            self.written = max(self.written, reader.count)
-            if held_bytes + reader.held_bytes > MOST_HELD_BYTES:
-                readers.clear()  # opened again when they are needed
-                held_bytes = 0
-            readers[key] = reader
-            held_bytes += reader.held_bytes
+            self._writer.write_from(reader, chunk, 1)
+            readers.hold(chunk, reader)
         self._newest.clear()
         self._flush()
+
+
+class _HeldReaders:
+    """Readers of batches of which more records are to be written, while those of other batches come between."""
+
+    def __init__(self) -> None:
+        self._readers: dict[tuple[TopicPartition, int], BatchReader] = {}
+        self._held_bytes = 0
+
+    def pop(self, chunk: FetchedChunk) -> BatchReader | None:
+        """Return the reader of the chunk, where one is held."""
+        reader = self._readers.pop((chunk.topic_partition, chunk.fetch_offset), None)
+        self._held_bytes -= 0 if reader is None else reader.held_bytes
+        return reader
+
+    def hold(self, chunk: FetchedChunk, reader: BatchReader) -> None:
+        """Keep the reader; of too many none is kept, and they are opened again when they are needed."""
+        if self._held_bytes + reader.held_bytes > MOST_HELD_BYTES:
+            self._readers.clear()
+            self._held_bytes = 0
+        self._readers[chunk.topic_partition, chunk.fetch_offset] = reader
+        self._held_bytes += reader.held_bytes

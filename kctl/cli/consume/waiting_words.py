@@ -61,10 +61,10 @@ def waiting_words(
     """
     if group is not None:
         return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.since_ms, group.text)
-    told = {tp: reason for tp, reason in partitions.items() if not _is_passing(reason, now_ms)}
-    at_end = sum(reason.kind is WaitKind.AT_END for reason in told.values())
+    lasting = {tp: reason for tp, reason in partitions.items() if not _is_passing(reason, now_ms)}
+    at_end = sum(reason.kind is WaitKind.AT_END for reason in lasting.values())
     by_text: dict[str, list[TopicPartition]] = {}
-    for tp, reason in told.items():
+    for tp, reason in lasting.items():
         if reason.kind is not WaitKind.AT_END:
             by_text.setdefault(_text(reason, now_ms), []).append(tp)
     parts = [f"{_names(tps)}: {text}" for text, tps in by_text.items()]
@@ -75,7 +75,7 @@ def waiting_words(
     if filtered:
         parts.append("no record read so far matches --grep")
     text = "; ".join(parts)
-    faults = {tp: reason for tp, reason in told.items() if reason.kind not in RESTING}
+    faults = {tp: reason for tp, reason in lasting.items() if reason.kind not in RESTING}
     if not faults:
         return WaitingWords(text, key=text)
     cause = next((reason.cause for reason in faults.values() if reason.cause is not None), None)

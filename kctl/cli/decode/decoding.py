@@ -5,7 +5,7 @@ Shown by tests/cli/test_decode.py.
 
 from collections.abc import Sequence
 
-from kctl.cli.decode.local_schemas import avsc_text, local_codec
+from kctl.cli.decode.local_schemas import avsc_text, local_codec, message_codec
 from kctl.cli.decode.options import KEY, VALUE, DecodeRequest
 from kctl.cli.decode.registry_access import has_registry, open_registry
 from kctl.cli.decode.sides import Side
@@ -41,7 +41,8 @@ def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) ->
         form = forms[name]
         if form is None:
             return None
-        decoder = Decoder(form, header, None if form in WITHOUT_REGISTRY else codecs, locals_[form])
+        framed = message_codec(request.local) if form is Form.PROTOBUF else None
+        decoder = Decoder(form, header, None if form in WITHOUT_REGISTRY else codecs, locals_[form], framed)
         return Side(
             name,
             header,

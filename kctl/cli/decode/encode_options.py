@@ -59,7 +59,12 @@ def encode_options(
         str | None, typer.Option("--avsc", metavar="FILE", help="Avro schema, of --encode avro or to --register.")
     ] = None,
     protoset: Annotated[
-        str | None, typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of --encode protobuf.")
+        str | None,
+        typer.Option(
+            "--protoset",
+            metavar="FILE",
+            help="Protobuf FileDescriptorSet, of --encode protobuf or of a schema that the registry has as text.",
+        ),
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
@@ -82,7 +87,8 @@ def encode_options(
     if register:
         _check_registration(request)
     else:
-        check_local(local, set(found.values()), "--encode")
+        is_of_registry = any(given not in LOCAL for given in found.values())
+        check_local(local, {*found.values(), *(("protobuf",) if is_of_registry else ())}, "--encode")
         if json_schema is not None:
             raise click.UsageError("--json-schema needs --register.")
     return request

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from kctl.cli.decode.encode_options import LOCAL, EncodeRequest
-from kctl.cli.decode.local_schemas import avsc_text, json_schema_text, local_codec
+from kctl.cli.decode.local_schemas import avsc_text, json_schema_text, local_codec, message_codec
 from kctl.cli.decode.options import KEY, VALUE
 from kctl.cli.decode.registry_access import RegistryAccess, open_registry
 from kctl.cli.exit_codes import ExitCode
@@ -69,7 +69,8 @@ def open_encoding(common: Common, request: EncodeRequest) -> Encoding:
                 raise ConfigError(f"--encode {given} needs {option}; a schema of the registry is named by its subject")
             return LocalEncoder(codec).encode
         assert access is not None
-        return Encoder(parse_target(given, name), header, access.registry, access.store, _new_schema(request)).encode
+        target, new = parse_target(given, name), _new_schema(request)
+        return Encoder(target, header, access.registry, access.store, new, message_codec(request.local)).encode
 
     return Encoding(side(KEY, request.key, KEY_HEADER), side(VALUE, request.value, VALUE_HEADER))
 

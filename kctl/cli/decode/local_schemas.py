@@ -41,6 +41,19 @@ def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
     return None
 
 
+def message_codec(local: LocalSchemas) -> Codec | None:
+    """Return the codec of data with a schema id and the message of --protoset, for registries that have only its text.
+
+    None without that file. Raises: as local_codec.
+    """
+    if local.protoset is None:
+        return None
+    from kctl.serdes.protobuf import ProtobufCodec
+
+    found = local_codec(Form.PROTOBUF, local)
+    return found.framed() if isinstance(found, ProtobufCodec) else None
+
+
 def avsc_text(path: str) -> str:
     """Return the Avro schema in a file. Raises: ConfigError: it cannot be read, or is not UTF-8."""
     return schema_text(path, "--avsc")

@@ -65,7 +65,7 @@ def decode_options(
     ] = None,
     protoset: Annotated[
         str | None,
-        typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of data without a schema id."),
+        typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of --decode protobuf."),
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")

@@ -3,13 +3,14 @@
 Owns what is said where nothing is known. Shown by tests/unit/cli/test_explain.py.
 """
 
-import textwrap
 from collections.abc import Sequence
 
+from kctl.cli.app import COMMANDS
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations import lookup
-from kctl.cli.explanations.page import NARROWEST, WIDTH, Page
+from kctl.cli.explanations.page import NARROWEST, Page
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.columns import READABLE, wrapped
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 
@@ -17,15 +18,18 @@ MOST_SHOWN = 80
 """Characters of what was asked that an error repeats."""
 _MORE = (
     "kctl explain also takes a broker's error (error 3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
-    "a limit or property (--connect-timeout, linger.ms), a fault (fault 7), or a line that kctl has printed; "
+    "a limit, a property or a config of topics (--connect-timeout, linger.ms, retention.ms), a fault (fault 7), "
+    "a word of Kafka (lag), or a line that kctl has printed; "
     "kctl explain --list shows all names."
 )
 
 
 COLUMNS = ("type", "name", "title")
+_TITLED = ("exit code", "fault", "broker error")
+"""Kinds whose list has the titles, which name the number."""
 
 
-def text_lines(asked: str, *, is_list: bool, columns: int = WIDTH) -> list[str]:
+def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[str]:
     """Return what to print for people.
 
     Args: asked: what to explain; empty for the list of exit codes.
@@ -33,14 +37,14 @@ def text_lines(asked: str, *, is_list: bool, columns: int = WIDTH) -> list[str]:
     """
     if is_list:
         return _listed(lookup.all_pages())
-    if not asked:
+    if not asked.strip():
         return _codes(columns)
     return [line for page in _find(asked) for line in ("", *page.lines(columns))][1:]
 
 
 def listing_of(asked: str, *, is_list: bool) -> Listing:
     """Return what to print for programs; arguments and errors as of `text_lines`."""
-    if is_list or not asked:
+    if is_list or not asked.strip():
         return Listing("explanations", COLUMNS, _rows(lookup.all_pages() if is_list else lookup.all_codes()))
     pages = _find(asked)
     return Listing("explanations", COLUMNS, _rows(pages), objects=[page.fields() for page in pages])
@@ -55,6 +59,8 @@ def _find(asked: str) -> Sequence[Page]:
     if not found:
         near = lookup.nearest(asked)
         hint = f"nearest: {', '.join(near)}" if near else "kctl explain --list shows what can be explained"
+        if asked.strip() in COMMANDS:
+            hint = f"kctl {asked.strip()} --help explains the command"
         raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)
     return found
 
@@ -62,14 +68,15 @@ def _find(asked: str) -> Sequence[Page]:
 def _listed(pages: Sequence[Page]) -> list[str]:
     built: list[str] = []
     for kind in dict.fromkeys(page.kind for page in pages):
-        names = dict.fromkeys(page.name for page in pages if page.kind == kind)
+        of_kind = [page for page in pages if page.kind == kind]
+        names = dict.fromkeys(page.title if kind in _TITLED else page.name for page in of_kind)
         plural = "properties" if kind == "property" else f"{kind}s"
         built += ["", f"{plural[0].upper()}{plural[1:]}:", *(f"  {name}" for name in names)]
     return built[1:]
 
 
 def _codes(columns: int) -> list[str]:
-    width = max(NARROWEST, min(columns, WIDTH))
+    width = max(NARROWEST, min(columns, READABLE))
     codes = [f"{int(code):>4}  {code.text}" for code in ExitCode]
-    more = textwrap.wrap(_MORE, width, break_long_words=False, break_on_hyphens=False)
+    more = wrapped(_MORE, width)
     return ["Exit codes (kctl explain N):", *codes, "", *more]

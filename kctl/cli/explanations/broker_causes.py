@@ -43,11 +43,14 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "REQUEST_TIMED_OUT": BrokerCause(
         "The broker waited without success for others: followers for acks=all, or the controller for a topic.",
-        ("kctl topics describe shows replicas that lag.", "Give it longer with --request-timeout."),
+        ("kctl topics describe shows replicas that lag.", "Allow more time with --request-timeout."),
     ),
     "MESSAGE_TOO_LARGE": BrokerCause(
         "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
-        ("Raise max.message.bytes of the topic, or lower -X batch.size.", "-X compression.type=zstd makes it smaller."),
+        (
+            "kctl configs set topic NAME max.message.bytes=BYTES raises the limit; or lower -X batch.size.",
+            "-X compression.type=zstd makes it smaller.",
+        ),
     ),
     "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
         "The coordinator has just taken over and still reads its groups or transactions from its log.",
@@ -55,7 +58,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "COORDINATOR_NOT_AVAILABLE": BrokerCause(
         "The partition of __consumer_offsets or __transaction_state that the group or producer belongs to has no "
-        "leader, or cannot be made: a new cluster with fewer brokers than offsets.topic.replication.factor.",
+        "leader, or cannot be created: a new cluster with fewer brokers than offsets.topic.replication.factor.",
         (
             "kctl topics describe __consumer_offsets shows its replicas.",
             "On a small cluster set offsets.topic.replication.factor to the number of brokers.",
@@ -63,15 +66,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "NOT_COORDINATOR": BrokerCause(
         "The group moved to another broker; it is looked up again automatically.",
-        ("When it stays: kctl probe --group GROUP compares the brokers' answers.",),
+        ("If it persists: kctl probe --group GROUP compares the brokers' answers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "A name is empty, longer than 249 characters, . or .., or has other characters than a-z A-Z 0-9 . _ -; or it "
-        "is a topic of the cluster's own.",
+        "A name is empty, longer than 249 characters, . or .., or has characters other than a-z A-Z 0-9 . _ -; or it "
+        "is an internal topic.",
         ("Choose another name.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
-        "acks=all wants min.insync.replicas replicas in sync, and there are fewer: brokers are down or lag.",
+        "acks=all requires min.insync.replicas replicas in sync, and there are fewer: brokers are down or lag.",
         (
             "kctl topics describe TOPIC shows which replicas are in sync.",
             "Bring brokers back before lowering min.insync.replicas.",
@@ -88,10 +91,10 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "UNKNOWN_MEMBER_ID": BrokerCause(
         "The coordinator has forgotten this member: its session timed out, or the group was deleted or moved.",
-        ("A consumer joins again by itself; commits of before are refused.",),
+        ("A consumer joins again by itself; its earlier commits are refused.",),
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
-        "Members come or go, and partitions are assigned again. It passes without action.",
+        "Members join or leave, and partitions are assigned again. No action is needed.",
         ("If it persists: kctl groups members GROUP shows which members keep joining.",),
     ),
     "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
@@ -103,7 +106,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("The principal needs Read on the group.",),
     ),
     "CLUSTER_AUTHORIZATION_FAILED": BrokerCause(
-        "No ACL allows this principal an operation of the cluster: making topics, or IdempotentWrite before Kafka 3.0.",
+        "No ACL allows this principal a cluster operation: creating topics, or IdempotentWrite before Kafka 3.0.",
         ("The principal needs Create, Alter or IdempotentWrite on the cluster.",),
     ),
     "UNSUPPORTED_SASL_MECHANISM": BrokerCause(
@@ -123,20 +126,20 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("kctl probe shows the versions that each broker has.",),
     ),
     "TOPIC_ALREADY_EXISTS": BrokerCause(
-        "There is a topic of that name, perhaps one that is being deleted.",
+        "A topic of that name exists, perhaps one that is being deleted.",
         ("kctl topics describe shows it.",),
     ),
     "INVALID_REPLICATION_FACTOR": BrokerCause(
-        "More replicas were asked for than there are brokers alive.",
-        ("kctl probe counts the brokers; --replication-factor must not be above that.",),
+        "The replication factor exceeds the number of live brokers.",
+        ("kctl probe shows the number of brokers; --replication-factor must not exceed it.",),
     ),
     "NOT_CONTROLLER": BrokerCause(
         "The controller moved; it is looked up again automatically.",
-        ("When it stays: kctl probe shows which broker is the controller.",),
+        ("If it persists: kctl probe shows which broker is the controller.",),
     ),
     "POLICY_VIOLATION": BrokerCause(
-        "The cluster's own rules for topics or properties forbid it.",
-        ("The message is that of the rule; ask those who run the cluster.",),
+        "A policy of the cluster for topics or configs forbids it.",
+        ("The message is the policy's own; ask the cluster's operators.",),
     ),
     "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
         "Records before these are missing in the log: it was cut, or an earlier batch expired.",
@@ -163,7 +166,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Give each process its own group.instance.id.",),
     ),
     "NON_EMPTY_GROUP": BrokerCause(
-        "The group has members, and what was asked for needs one without.",
+        "The group has members, and the request needs a group without any.",
         ("Stop its consumers; kctl groups members GROUP shows the members.",),
     ),
     "GROUP_ID_NOT_FOUND": BrokerCause(
@@ -172,14 +175,14 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "GROUP_MAX_SIZE_REACHED": BrokerCause(
         "The group has as many members as group.max.size of the brokers allows.",
-        ("Fewer consumers with more partitions each, or a higher group.max.size.",),
+        ("Run fewer consumers, or raise group.max.size.",),
     ),
     "THROTTLING_QUOTA_EXCEEDED": BrokerCause(
-        "A quota on making and deleting topics is used up for the moment.",
-        ("Wait; the response has the time to wait.", "Make fewer topics in one call."),
+        "The quota for creating and deleting topics is used up for now.",
+        ("Wait; the response contains the time to wait.", "Create fewer topics per call."),
     ),
     "INCONSISTENT_CLUSTER_ID": BrokerCause(
-        "The addresses lead into two clusters.",
+        "The bootstrap addresses belong to two clusters.",
         ("kctl probe shows which address belongs to which cluster.",),
     ),
 }

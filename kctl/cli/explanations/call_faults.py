@@ -23,7 +23,7 @@ CALL_FAULTS = (
         ExitCode.NOT_ABLE_YET,
         "COORDINATOR_NOT_AVAILABLE (15)",
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
-        "The internal topic __consumer_offsets lacks a leader or replicas in sync. It is asked again until the "
+        "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
         "deadline; kctl probe --group shows which partition it is.",
         _GROUPS,
     ),
@@ -71,7 +71,7 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "# record... NOT delivered",
         "",
-        "The deadline of close() or of flush() came first. The report has how many of each partition, and why.",
+        "close() or flush() reached its deadline first. The report shows how many records of each partition, and why.",
         _PRODUCING,
     ),
     Fault(
@@ -80,7 +80,7 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "timed out after ... (--delivery-timeout...) while ...",
         "",
-        "delivery.timeout.ms counts from send() to the acknowledgement, attempts included. The last cause is named: no "
+        "delivery.timeout.ms counts from send() to the acknowledgement, retries included. The last cause is named: no "
         "leader, no answer, no connection.",
         _CALLS,
     ),
@@ -109,9 +109,9 @@ CALL_FAULTS = (
         ExitCode.AUTHENTICATION,
         "another process uses group.instance.id=...",
         "give each process its own group.instance.id",
-        "Two members with one static name. With the classic protocol the later one fences the earlier "
-        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps the name (UNRELEASED_INSTANCE_ID), "
-        "also after it was killed, until its session times out: kctl consume waits for that, --api-timeout at most.",
+        "Two members with the same group.instance.id. With the classic protocol the later one fences the earlier "
+        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps it (UNRELEASED_INSTANCE_ID), even if "
+        "it was killed, until its session times out; kctl consume waits for that, at most --api-timeout.",
         _GROUPS,
     ),
     Fault(
@@ -126,23 +126,24 @@ CALL_FAULTS = (
     ),
     Fault(
         46,
-        "A balancer or NAT forgot an idle connection",
+        "A load balancer or NAT dropped an idle connection",
         ExitCode.REQUEST_TIMEOUT,
         "records were sent and not acknowledged",
         "the server or the path to it is gone",
-        "Balancers forget connections after some minutes (350 s at one large cloud). Keep connections.max.idle.ms "
+        "Load balancers drop idle connections after some minutes (350 s at one large cloud). Keep "
+        "connections.max.idle.ms "
         "below that; keep-alives are on.",
         "",
         "it takes a balancer and minutes; its end is that of fault 47",
     ),
     Fault(
         47,
-        "The server is gone without closing",
+        "The server disappeared without closing the connection",
         ExitCode.REQUEST_TIMEOUT,
         "...(--request-timeout...) while waiting for the ... answer of ...",
         "",
-        "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request's limit "
-        "ends it, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
+        "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request timeout "
+        "ends the wait, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
         "tests/faultlab/test_namespaces.py",
     ),
     Fault(
@@ -151,18 +152,18 @@ CALL_FAULTS = (
         ExitCode.OK,
         "throttled: brokers asked for pauses of # ms (a quota)",
         "",
-        "A quota of the client id or user was exceeded. The pause that the broker asks for is kept, and is not counted "
-        "against the request's limit. kctl produce reports the sum at its end, --trace each pause.",
+        "A quota of the client id or user was exceeded. The client keeps the pause that the broker asks for, and does "
+        "not count it against the request timeout. kctl produce reports the sum at its end, --trace each pause.",
         _PRODUCING,
     ),
     Fault(
         49,
-        "Limits that contradict each other",
+        "Timeouts that contradict each other",
         ExitCode.USAGE,
         "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# contradict each other: ...",
         "",
         "For example --connect-timeout above socket.connection.setup.timeout.max.ms. It is refused before anything is "
-        "done, with both values. (A --connect-timeout above --api-timeout is cut by that instead.)",
+        "done, with both values. (A --connect-timeout above --api-timeout is shortened to it instead.)",
         _CALLS,
     ),
     Fault(
@@ -178,7 +179,7 @@ CALL_FAULTS = (
         51,
         "Records that were read are not in the log any more",
         ExitCode.DATA,
-        "...-# was read up to offset # of a log that was cut: ...",
+        "...-# was read up to offset # of a log that was truncated: ...",
         "",
         "A replica that lacked the end of the log was elected, as unclean.leader.election.enable allows. With a reset "
         "policy the position goes back to the first offset that may hold something else, and a note reports it; with "
@@ -191,7 +192,7 @@ CALL_FAULTS = (
         ExitCode.DATA,
         "...-# has no offset #, and auto.offset.reset=none; ...",
         "",
-        "Retention took the records away faster than they were read, or the topic was recreated and starts again at 0. "
+        "Retention deleted the records before they were read, or the topic was recreated and starts again at 0. "
         "With a reset policy the position is moved, and a note has both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
@@ -202,7 +203,7 @@ CALL_FAULTS = (
         "the producer can only be closed: ... PRODUCER_FENCED (90): ...",
         "another producer uses this transactional.id: give each process its own",
         "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
-        "open longer than transaction.timeout.ms. Nothing of the open transaction is seen by read_committed consumers.",
+        "open longer than transaction.timeout.ms. read_committed consumers see nothing of the open transaction.",
         "tests/unit/cli/test_failures.py",
     ),
 )

@@ -9,7 +9,6 @@ _SPACES = "tests/faultlab/test_namespaces.py"
 _TLS = "tests/faultlab/test_tls.py"
 _SASL = "tests/faultlab/test_sasl.py"
 _ADVERTISED = "tests/faultlab/test_advertised.py"
-_SANDBOX = "tests/faultlab/test_sandbox.py"
 _KAFKA = "tests/faultlab/test_kafka.py"
 
 CONNECTION_FAULTS = (
@@ -56,7 +55,7 @@ CONNECTION_FAULTS = (
         "The port is closed",
         ExitCode.REFUSED,
         "connection refused (RST after # ms) [phase tcp]",
-        "the host is up, nothing listens on this port",
+        "the host is up, but nothing listens on this port",
         "The broker is not running, listens on another port or another interface, or a firewall rejects.",
         _PEERS,
     ),
@@ -95,8 +94,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PEER,
         "the server is an HTTP server",
         "check the port",
-        "Each server is listed with its own cause. The exit code is that of the one that got furthest, as it is the "
-        "nearest to a working one.",
+        "Each server is listed with its own cause. The exit code is that of the server whose connection got furthest.",
         _PEERS,
     ),
     Fault(
@@ -142,8 +140,9 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PEER,
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
-        "A plaintext broker takes the first bytes of TLS for an absurd request and hangs up. A proxy without a backend "
-        "looks the same, so the client tries again until the deadline; kctl probe tries the other protocol once.",
+        "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
+        "without a backend looks the same, so the client tries again until the deadline; kctl probe tries the other "
+        "protocol once.",
         _PEERS,
     ),
     Fault(
@@ -170,8 +169,8 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PEER,
         "the server is not a Kafka broker (as a frame ... bytes; first bytes ...) [phase apiversions]",
         "check the port",
-        "The server speaks an unknown protocol. The first four bytes would be the size of an answer; nothing of "
-        "that size is reserved.",
+        "The server speaks an unknown protocol. Its first four bytes would be the size of a response; no memory of "
+        "that size is allocated.",
         _PEERS,
     ),
     Fault(
@@ -199,14 +198,14 @@ CONNECTION_FAULTS = (
         "certificate is valid only from ... [phase tls]",
         "check the clock of this machine",
         "The clock here is behind, or the certificate was made ahead of its time.",
-        "tests/faultlab/test_tls.py",
+        _TLS,
     ),
     Fault(
         21,
         "The certificate is for another host",
         ExitCode.TLS,
-        "certificate is for elsewhere.invalid, asked for ... [phase tls]",
-        "connect by a name that the certificate has, or have it issued for this one",
+        "certificate is for ..., asked for ... [phase tls]",
+        "connect by a name that the certificate has, or have the certificate issued for this name",
         "The name that was dialled is none of the certificate's subject alternative names. Dial one of them, or have "
         "it issued for this name too.",
         _TLS,
@@ -223,7 +222,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         23,
-        "The broker wants a client certificate",
+        "The broker requires a client certificate",
         ExitCode.TLS,
         "the ... certificate...",
         "...ssl.keystore.location...",
@@ -242,12 +241,12 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         25,
-        "The listener wants SASL and the client does none",
+        "The listener requires SASL and the client uses none",
         ExitCode.AUTHENTICATION,
         "ApiVersions was answered, but the server closed the connection on the first request (...) [phase ready]",
-        "the listener probably wants SASL",
+        "the listener probably requires SASL",
         "security.protocol is PLAINTEXT or SSL, and the listener is SASL_PLAINTEXT or SASL_SSL. Brokers answer "
-        "ApiVersions to everybody and hang up on anything else.",
+        "ApiVersions without a login and close the connection on any other request.",
         _SASL,
     ),
     Fault(
@@ -265,7 +264,7 @@ CONNECTION_FAULTS = (
         ExitCode.AUTHENTICATION,
         "PLAIN: Authentication failed: Invalid username or password [phase sasl]",
         "check user name, password and mechanism",
-        "The broker's own words are repeated. It is not tried again: repeated failures lock accounts.",
+        "The broker's message is repeated. The login is not retried: repeated failures lock accounts.",
         _SASL,
     ),
     Fault(
@@ -282,7 +281,7 @@ CONNECTION_FAULTS = (
         "An advertised name does not resolve",
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok; broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
-        "fix advertised.listeners of that broker, or make the address reachable from here",
+        "fix advertised.listeners of that broker, or make the name resolve here",
         "Clients ask a bootstrap server once and then talk to the addresses that the brokers advertise. This one is a "
         "name that only other machines know, such as that of a container.",
         _ADVERTISED,
@@ -292,32 +291,32 @@ CONNECTION_FAULTS = (
         "An advertised address is dropped, closed, or this machine itself",
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok; broker # advertises ...: ... [phase tcp]",
-        "fix advertised.listeners of that broker, or make the address reachable from here",
-        "advertised.listeners is localhost or an inner address: right for the broker, wrong from here.",
+        "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable",
+        "advertised.listeners is localhost or an internal address: right for the broker, wrong from here.",
         _ADVERTISED,
     ),
     Fault(
         31,
-        "A KRaft controller in place of a broker",
+        "A KRaft controller instead of a broker",
         ExitCode.WRONG_PEER,
-        "it speaks Kafka, but not Metadata: a KRaft controller [phase metadata]",
+        "it supports the Kafka protocol but not Metadata: a KRaft controller [phase metadata]",
         "use a listener for clients",
         "The port is that of controller.listener.names, on which clients find no topics.",
         _KAFKA,
     ),
     Fault(
         32,
-        "Another node, or another cluster, answers than the one that was meant",
+        "A different broker or cluster answers than the one that was meant",
         ExitCode.ADVERTISED_ADDRESS,
         "advertised as broker #, but broker # answers there",
         "a balancer or a port forward leads to the wrong broker",
         "A balancer in front of several brokers, port forwards that were mixed up, or a list that mixes clusters. "
         "kctl probe asks every broker for its id.",
-        "tests/faultlab/test_advertised.py",
+        _ADVERTISED,
     ),
     Fault(
         33,
-        "The node answers ApiVersions and then nothing",
+        "The broker answers ApiVersions and nothing after it",
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... (--request-timeout...) while waiting for the Metadata answer of ...",
         "",

@@ -19,7 +19,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Run it again with -v: an unexpected error then comes with its traceback.",),
     ),
     ExitCode.USAGE: CodePage(
-        "The command line, a property or a file of properties makes no sense, a broker refused the values, or a file "
+        "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
         "or stdout cannot be read or written.",
         ("The message names the option, property or file.", "kctl COMMAND --help"),
     ),
@@ -47,7 +47,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ),
     ),
     ExitCode.TLS: CodePage(
-        "TLS failed: a certificate was refused by one of both sides, or no version or cipher is in common.",
+        "TLS failed: one side refused the other's certificate, or they have no version or cipher in common.",
         ("kctl probe shows the chain that the broker presents, and for which names it is.",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
@@ -56,15 +56,15 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Check user name, password, sasl.mechanism and security.protocol.",),
     ),
     ExitCode.WRONG_PEER: CodePage(
-        "What answers on that port is no Kafka broker, or not with this security protocol; or a broker too old or too "
-        "new for what was asked.",
+        "The server on that port is not a Kafka broker, does not use this security protocol, or is too old or too new "
+        "for the request.",
         (
             "The message shows the first bytes of the server.",
             "kctl probe tries the other protocol once, and reports it.",
         ),
     ),
     ExitCode.REQUEST_TIMEOUT: CodePage(
-        "A broker was connected and did not answer a request within --request-timeout. Its connection is dropped.",
+        "A connected broker did not respond to a request within --request-timeout. Its connection is dropped.",
         ("Look at that broker: disk, garbage collection, request queue.",),
     ),
     ExitCode.API_TIMEOUT: CodePage(
@@ -81,23 +81,25 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ),
     ),
     ExitCode.NOT_ABLE_YET: CodePage(
-        "The brokers are reached but cannot do it now: a partition without a leader, no coordinator, too few replicas.",
-        ("kctl topics describe shows leaders and replicas.", "It often passes: call again, or with a longer limit."),
+        "The brokers respond but cannot serve the request now: a partition without a leader, no coordinator, too few "
+        "replicas.",
+        ("kctl topics describe shows leaders and replicas.", "It often passes: try again, or with a longer timeout."),
     ),
     ExitCode.UNDELIVERED: CodePage(
-        "Some records were not delivered. The report at the end has how many of each partition, and why.",
-        ("Records that are 'perhaps written' were sent, and no response confirmed them.",),
+        "Some records were not delivered. The report at the end shows how many of each partition, and why.",
+        ("Records that may have been written were sent, and no response confirmed them.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
-        "Closing down did not end within --close-timeout; the data itself was dealt with before.",
-        ("Some broker did not answer any more. --close-timeout sets how long that is waited for.",),
+        "Close did not finish within --close-timeout; the data itself was handled before.",
+        ("A broker stopped responding. --close-timeout sets how long close waits for it.",),
     ),
     ExitCode.NOT_AUTHORISED: CodePage(
         "The broker knows the user and denies the request.",
         ("The principal needs an ACL for this operation on this resource.",),
     ),
     ExitCode.UNKNOWN_RESOURCE: CodePage(
-        "The topic, partition or group does not exist, or may not be seen.", ("kctl topics list shows the topics.",)
+        "The topic, partition or group does not exist, or this principal may not see it.",
+        ("kctl topics list shows the topics.",),
     ),
     ExitCode.DATA: CodePage(
         "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "

@@ -63,8 +63,8 @@ LIMITS = (
         AdminConfig,
         "--api-timeout",
         "kctl.client.admin.call.Call",
-        "One whole call of an admin client, attempts and waits between them included; of the commands topics and groups"
-        " everything that one command requests (Admin.within).",
+        "One whole call of an admin client, attempts and waits between them included; for kctl topics and groups, "
+        "everything that one command requests.",
         f"{_SIM}/admin/test_admin.py::test_every_call_ends_at_its_deadline_and_says_where_the_time_went",
     ),
     Limit(
@@ -80,9 +80,9 @@ LIMITS = (
         ClientConfig,
         "--connect-timeout",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "One attempt at a node: DNS, TCP, TLS, ApiVersions and SASL together, until it is ready; never jittered. Given "
-        "without socket.connection.setup.timeout.max.ms it is the limit of every attempt; otherwise it doubles with "
-        "each failed attempt of the same node. Above the API timeout it is cut. connections.timeout.ms is the same.",
+        "One attempt to connect to a broker: DNS, TCP, TLS, ApiVersions and SASL together; without jitter. Set without "
+        "socket.connection.setup.timeout.max.ms it applies to every attempt; otherwise it doubles with each failed "
+        "attempt to the same broker. It never exceeds the API timeout. connections.timeout.ms is the same.",
         f"{_SIM}/network/test_connect_limit.py::test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt",
     ),
     Limit(
@@ -90,7 +90,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The longest that the connect timeout grows.",
+        "Upper bound of the growing connect timeout.",
         f"{_SIM}/network/test_connect_limit.py::"
         "test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success",
     ),
@@ -99,11 +99,11 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "One request, from its sending to its response, those of connecting (ApiVersions, SASL) included; or what is "
-        "left of the call, where that is less. A request that expires closes its connection. A look-up whose call ends "
-        "first is abandoned instead: its connection stays open until request.timeout.ms. It "
-        "is TCP_USER_TIMEOUT as well: what the server's system does not acknowledge for that long ends the connection. "
-        "JoinGroup alone may take longer, max.poll.interval.ms and 5 s, for which a coordinator may hold it.",
+        "One request, from sending it to its response, also while connecting (ApiVersions, SASL); or the rest of the "
+        "call's timeout, where that is less. A request that expires closes its connection. A look-up whose call ends "
+        "first is abandoned instead: its connection stays open until request.timeout.ms. It is also TCP_USER_TIMEOUT: "
+        "the connection ends when the server's system acknowledges nothing for that long. "
+        "Only JoinGroup may take longer: max.poll.interval.ms plus 5 s, because a coordinator may hold it.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
     Limit(
@@ -112,7 +112,7 @@ LIMITS = (
         "--delivery-timeout",
         "kctl.client.producer.batch_expiry.BatchExpiry",
         "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them. In "
-        "`kctl produce` --api-timeout limits it where it is not given.",
+        "`kctl produce` the default is --api-timeout.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
     ),
     Limit(
@@ -131,10 +131,10 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Closing a producer: delivering the records that were sent, failing the rest, ending its thread. For `kctl "
-        "produce` it starts at the end of the input, where it is given, and is spent once.",
+        "Closing a producer: delivering the records that were sent, failing the rest, ending its thread. In `kctl "
+        "produce`, where it is set, it starts at the end of the input.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
-        f"none: each record has its own limit ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
+        f"none: each record has its own timeout ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
         "producer",
     ),
     Limit(
@@ -155,7 +155,7 @@ LIMITS = (
         "kctl.client.producer.delivery_tracker.DeliveryTracker",
         "Delivering everything that was sent before the call.",
         f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
-        "none: each record has its own limit",
+        "none: each record has its own timeout",
         "producer",
     ),
     Limit(
@@ -163,9 +163,9 @@ LIMITS = (
         None,
         "",
         "kctl.client.producer.future.SendFuture",
-        "Waiting for the fate of one record; the delivery of the record continues.",
+        "Waiting for the outcome of one record; the delivery of the record continues.",
         f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
-        "none: the record has its own limit",
+        "none: the record has its own timeout",
         "producer",
     ),
     Limit(
@@ -173,7 +173,7 @@ LIMITS = (
         None,
         "",
         "kctl.client.consumer.consumer.Consumer",
-        "Waiting for records; it is never an error that none came.",
+        "Waiting for records; returning none is not an error.",
         f"{_SIM}/consumer/test_deadlines.py::test_an_idle_consumer_does_not_spin",
         show_duration(ConsumerConfig.default_api_timeout_ms.default),
         "consumer",
@@ -216,7 +216,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The wait before a node that failed is dialled again; doubles, with a jitter of a fifth.",
+        "The wait before reconnecting to a broker after a failure; doubles, with 20% jitter.",
         f"{_SIM}/network/test_connect_limit.py::test_a_refused_node_is_dialled_again_after_the_back_off_only",
     ),
     Limit(
@@ -224,7 +224,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The longest such wait; after a refusal the first one, which doubles up to 10s.",
+        "The longest such wait. After a refusal it is the first wait, which doubles up to 10s.",
         "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
@@ -232,7 +232,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.backoff.ExponentialBackoff",
-        "The wait before a request that failed is sent again; doubles, with a jitter of a fifth.",
+        "The wait before a failed request is retried; doubles, with 20% jitter.",
         "tests/unit/test_backoff.py::test_kafkas_table_of_retry_backoffs",
     ),
     Limit(
@@ -264,7 +264,7 @@ LIMITS = (
         ProducerConfig,
         "",
         "kctl.client.producer.accumulator.Accumulator",
-        "How long a batch waits for more records; part of the delivery's limit.",
+        "How long a batch waits for more records; counts towards the delivery timeout.",
         "tests/unit/producer/test_accumulator.py::test_a_batch_is_due_after_linger_or_when_it_is_full",
     ),
 )

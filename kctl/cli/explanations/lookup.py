@@ -1,4 +1,4 @@
-"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault, a finding of kctl why.
+"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault, a finding, a word.
 
 Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
 tests/unit/cli/test_explain.py.
@@ -16,6 +16,8 @@ from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
 from kctl.cli.explanations.messages import MESSAGES
 from kctl.cli.explanations.page import Page
+from kctl.cli.explanations.terms import BY_SPELLING, TERMS, term_of, term_page
+from kctl.cli.explanations.topic_configs import TOPIC_CONFIGS, topic_config_page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
 from kctl.client.broker_errors import BY_CODE, ErrorCode
@@ -58,9 +60,11 @@ def all_pages() -> list[Page]:
         *(pages.fault_page(fault) for fault in FAULTS.values()),
         *(pages.limit_page(limit) for limit in LIMITS),
         *(pages.property_page(declared) for name, declared in sorted(KNOWN.items()) if name == declared.name),
+        *(topic_config_page(name) for name in TOPIC_CONFIGS),
         *(pages.class_page(kind) for kind in ERROR_CLASSES.values()),
         *(pages.broker_page(error) for error in ErrorCode),
         *(pages.finding_page(kind) for kind in FINDINGS.values()),
+        *(term_page(name) for name in TERMS),
     ]
 
 
@@ -83,7 +87,8 @@ def nearest(text: str) -> list[str]:
 
 def _names() -> list[str]:
     codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
-    return [*codes, *FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *(limit.flag for limit in LIMITS if limit.flag)]
+    names = (*FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *TOPIC_CONFIGS, *BY_SPELLING)
+    return [*codes, *names, *(limit.flag for limit in LIMITS if limit.flag)]
 
 
 def _by_number(kind: str, number: int) -> list[Page]:
@@ -114,7 +119,7 @@ def _by_name(text: str) -> list[Page]:
 
 
 def _by_property(name: str) -> list[Page]:
-    """Return the pages of a limit or property; a variable such as KCTL_LINGER_MS is one as well."""
+    """Return the pages of a limit, a property or a word of Kafka; a variable such as KCTL_LINGER_MS is a property."""
     if name.startswith(ENVIRONMENT_PREFIX.lower()):
         name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
     known = KNOWN[name].name if name in KNOWN else name
@@ -122,11 +127,14 @@ def _by_property(name: str) -> list[Page]:
     if limits:
         return [pages.limit_page(limit) for limit in limits]
     if known in KNOWN:
-        return [pages.property_page(KNOWN[known])]
+        return [pages.property_page(KNOWN[known]), *map(topic_config_page, {known} & {*TOPIC_CONFIGS})]
     for others, is_refused in ((IGNORED, False), (REFUSED, True)):
         if name in others:
             return [pages.ignored_page(name, others[name], is_refused=is_refused)]
-    return []
+    if name in TOPIC_CONFIGS:
+        return [topic_config_page(name)]
+    term = term_of(name)
+    return [] if term is None else [term_page(term)]
 
 
 def _by_free_text(text: str) -> list[Page]:

@@ -60,7 +60,7 @@ def class_page(kind: type[KafkaError]) -> Page:
         f"error {kind.__name__}",
         (" ".join(summary.split()),),
         CODE_PAGES[code].try_,
-        (("tried again by itself", "yes" if kind.retriable else "no"), ("exit code", _of_code(code))),
+        (("retried automatically", "yes" if kind.retriable else "no"), ("exit code", _of_code(code))),
     )
 
 
@@ -76,8 +76,8 @@ def broker_page(error: ErrorCode) -> Page:
         f"broker error {int(error)} ({error.name})",
         (error.text, *([known.causes] if known is not None else [])),
         tries if error else (),
-        (("tried again by itself", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
-        _fault_list("Faults in which it is met (kctl explain fault N):", _faults_with(error)),
+        (("retried automatically", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
+        _fault_list("Faults where it occurs (kctl explain fault N):", _faults_with(error)),
     )
 
 
@@ -121,24 +121,27 @@ def finding_page(kind: FindingKind) -> Page:
     return Page("finding", kind.id, f"finding {kind.id}: {kind.title}", (kind.leads_to,), facts=tuple(facts))
 
 
+def _defaults_text(defaults: dict[str, str]) -> str:
+    """Return the default, with the clients where they differ."""
+    if len(set(defaults.values())) <= 1:
+        return next(iter(defaults.values()), "none")
+    return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
+
+
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
     """Return what is known of a property: its bounds, its defaults, and who has it."""
     having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
     clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
     defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}
-    if len(set(defaults.values())) <= 1:
-        default = next(iter(defaults.values()), "none")
-    else:
-        default = ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
     flags = dict.fromkeys(limit.flag for limit in LIMITS if limit.name == declared.name and limit.flag)
     facts = [
         ("takes", declared.kind.accepted),
-        ("default", default),
+        ("default", _defaults_text(defaults)),
         ("clients", clients),
         ("second name", declared.alias or ""),
         ("option", ", ".join(flags)),
         ("variable", ENVIRONMENT_PREFIX + declared.name.upper().replace(".", "_")),
-        ("secret", "yes: it is never printed, and not taken from -X" if declared.secret else ""),
+        ("secret", "yes: it is never printed, and refused in -X" if declared.secret else ""),
     ]
     return tuple((name, value) for name, value in facts if value)
 

@@ -83,7 +83,9 @@ def _refuse_undecodable(common: Common, decoding: DecodeRequest, templates: Sequ
     if decoding.jq is not None and (common.output not in (None, Output.JSONL) or any(templates)):
         raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")
     if common.output in (Output.RAW, Output.HEX, Output.BASE64):
-        raise click.UsageError(f"{option} with --output {common.output.value}: that is the bytes as they are.")
+        raise click.UsageError(
+            f"{option} cannot be combined with --output {common.output.value}, which writes the bytes unchanged."
+        )
     if templates[1] is not None:
         raise click.UsageError(f"{option} with --kcat-format: use --format.")
 
@@ -112,9 +114,11 @@ def _refuse_contradictions(
         if print_offsets:
             raise click.UsageError(f"--print-offsets with {shape} would print each offset twice.")
         if null is not None:
-            raise click.UsageError(f"--null with {shape}: it has its own way of writing null.")
+            raise click.UsageError(f"--null cannot be combined with {shape}, which has its own way of writing null.")
     if common.output is Output.RAW and print_offsets:
-        raise click.UsageError("--print-offsets with --output raw: raw is the values' bytes and nothing else.")
+        raise click.UsageError(
+            "--print-offsets cannot be combined with --output raw, which writes the bytes of values alone."
+        )
 
 
 def _shape(output: Output, null: bytes, sides: Sides, *, for_terminal: bool, is_csv_safe: bool) -> list[Part]:

@@ -4,6 +4,9 @@ rich knows that of each character; it is asked, and imported, where a text is no
 Shown by tests/unit/cli/formats/test_columns.py.
 """
 
+READABLE = 100
+"""Prose is not wider, however wide the terminal is."""
+
 
 def columns_of(text: str) -> int:
     """Return how many columns a text takes."""
@@ -21,6 +24,21 @@ def fitted(text: str, columns: int) -> str:
     from rich.cells import set_cell_size  # as above
 
     return set_cell_size(text, columns)
+
+
+def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
+    """Return a text in lines of at most these columns, broken between words; a word that is longer stays whole.
+
+    Args: first, further: what the first line begins with, and the others.
+    """
+    lines, line, is_empty = list[str](), first, True
+    for word in text.split():
+        if not is_empty and columns_of(line) + 1 + columns_of(word) > columns:
+            lines.append(line)
+            line, is_empty = further, True
+        line = f"{line}{word}" if is_empty else f"{line} {word}"
+        is_empty = False
+    return lines if is_empty else [*lines, line]
 
 
 def pieces_of(text: str, columns: int) -> list[str]:

@@ -85,21 +85,25 @@ def _binary_length(data: bytes) -> bytes:
     return len(data).to_bytes(4, "big")
 
 
+def _digits_of(letter: str, text: str, position: int) -> tuple[str, int]:
+    """Return the digits and the base of a number in an escape."""
+    if letter == "x":
+        return HEX_DIGITS, 16
+    if letter == "0":
+        return "01234567", 8
+    if letter.isascii() and letter.isdigit():
+        return "0123456789", 10
+    known = "\\n \\t \\r \\\\ \\xXX \\NNN"
+    raise TemplateError(f"unknown escape \\{letter}; there are {known}", text, position, 1 + len(letter))
+
+
 def _read_escape(text: str, position: int) -> tuple[bytes, int]:
     """Return the byte of an escape and the position after it; of a number the lowest eight bits count, as in kcat."""
     letter = text[position + 1 : position + 2]
     if letter in _ESCAPES:
         return _ESCAPES[letter], position + 2
-    if letter == "x":
-        digits, base, first = HEX_DIGITS, 16, position + 2
-    elif letter == "0":
-        digits, base, first = "01234567", 8, position + 1
-    elif letter.isascii() and letter.isdigit():
-        digits, base, first = "0123456789", 10, position + 1
-    else:
-        known = "\\n \\t \\r \\\\ \\xXX \\NNN"
-        raise TemplateError(f"unknown escape \\{letter}; there are {known}", text, position, 1 + len(letter))
-    end = first
+    digits, base = _digits_of(letter, text, position)
+    end = first = position + (2 if letter == "x" else 1)
     while text[end : end + 1] and text[end] in digits:
         end += 1
     if end == first:

@@ -18,6 +18,7 @@ VERSION = 1
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL, Output.YAML, Output.CSV)
 DOCUMENT_SHAPES = (Output.JSON, Output.JSONL, Output.YAML)
 _UNLIMITED = 1 << 30
+_SCALARS = {str, int, float, bool, type(None)}
 
 
 class Section(NamedTuple):
@@ -82,6 +83,8 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
     envelope = {"v": VERSION, "kind": listing.kind, **listing.facts}
     if output is Output.JSONL:
         return [line for each in objects for line in document_lines(output, {**envelope, **each})]
+    if output is Output.JSON and objects and {type(each) for row in objects for each in row.values()} <= _SCALARS:
+        return _json_lines(envelope, objects)
     return document_lines(output, {**envelope, "rows": objects})
 
 
@@ -98,6 +101,19 @@ def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
     return [json.dumps(document, indent=None if output is Output.JSONL else 2)]
 
 
+def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return what `document_lines` does for rows without lists: the library indents without its encoder in C.
+
+    A line feed in a text is escaped, so that one followed by spaces is between fields or rows.
+    """
+    import json  # wanted only here
+
+    head, _, tail = json.dumps({**envelope, "rows": []}, indent=2).rpartition("[]")
+    text = json.dumps(rows, separators=(",\n      ", ": "))
+    lines = text[2:-2].replace("},\n      {", "\n    },\n    {\n      ")
+    return [f"{head}[\n    {{\n      {lines}\n    }}\n  ]{tail}"]
+
+
 def _plain(value: object) -> object:
     """Return a value made of dicts and lists alone, which is what YAML knows; none of them twice, so no anchors."""
     if isinstance(value, Mapping):
@@ -108,19 +124,19 @@ def _plain(value: object) -> object:
 def _table(listing: Listing, environment: Environment) -> Iterator[str]:
     shown = listing.columns if listing.shown is None else listing.shown
     width = environment.table_width
-    table, block = table_lines, block_lines
+    paint = None
     if environment.colour:
-        from kctl.cli.view.tables import coloured_block, coloured_table  # rich: wanted on a terminal
+        from kctl.cli.view.tables import painted  # rich: wanted on a terminal
 
-        table, block = coloured_table, coloured_block
+        paint = painted
     if listing.sections is None:
-        yield from table(shown, listing.rows, width)
+        yield from table_lines(shown, listing.rows, width, paint)
         return
     for number, section in enumerate(listing.sections):
         yield from [""] if number else []
-        yield from block(section.facts, width)
+        yield from block_lines(section.facts, width, paint)
         yield from [""] if section.rows and section.facts else []
-        yield from table(shown, section.rows, width)
+        yield from table_lines(shown, section.rows, width, paint)
 
 
 def _csv(listing: Listing) -> Iterator[str]:
@@ -138,6 +154,8 @@ def _csv(listing: Listing) -> Iterator[str]:
 
 def _csv_cell(value: Value) -> str:
     """Return a value as text: nothing for none of it, lists as in a table."""
+    if isinstance(value, str):
+        return value
     if value is None or value == []:
         return ""
     return ("true" if value else "false") if isinstance(value, bool) else cell_text(value)

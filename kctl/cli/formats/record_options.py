@@ -36,7 +36,8 @@ NullOption = Annotated[
 CsvSafeOption = Annotated[
     bool,
     typer.Option(
-        "--csv-safe", help="With --output csv: an apostrophe before values that a spreadsheet takes for formulas."
+        "--csv-safe",
+        help="With --output csv: put an apostrophe before values that a spreadsheet would take for formulas.",
     ),
 ]
 GrepOption = Annotated[
@@ -44,7 +45,7 @@ GrepOption = Annotated[
     typer.Option(
         "--grep",
         metavar="PATTERN",
-        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! inverts it, "
+        help="Only records whose key or value contains a match: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! inverts it, "
         "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
     ),
 ]

@@ -1,6 +1,7 @@
 """Rows of plain values as a table, or in blocks. Shown by tests/unit/cli/formats/test_rows.py."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 
 from kctl.cli.formats.columns import columns_of, pieces_of
 from kctl.client.wording import harmless_text
@@ -10,12 +11,16 @@ Shares = Mapping[str, Sequence[int]]
 Value = str | int | float | bool | None | Sequence[int] | Shares
 Row = Mapping[str, Value]
 """Values by column; the same columns in each row."""
+Paint = Callable[[str, Value, str], str]
+"""Colours the text of a cell by its column and value; headings and names have no column."""
 
 
 NARROWEST_VALUE = 10
 
 
-def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None = None) -> Iterator[str]:
+def table_lines(
+    columns: Sequence[str], rows: Sequence[Row], width: int | None = None, paint: Paint | None = None
+) -> Iterator[str]:
     """Yield a headed table, line by line: columns as wide as their content, two spaces between them.
 
     Nothing without rows: neither a heading.
@@ -25,20 +30,39 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
     """
     if not rows:
         return
-    texts = [[heading(column) for column in columns], *([cell(row[column]) for column in columns] for row in rows)]
+    texts = [[heading(column), *_cells(row[column] for row in rows)] for column in columns]
     measure = len if width is None else columns_of
-    widths = [max(measure(line[at]) for line in texts) for at in range(len(columns))]
+    widths = [max(map(measure, set(column))) for column in texts]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
             facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
-            yield from block_lines(facts, width, max(map(len, columns)))
+            yield from block_lines(facts, width, paint, max(map(len, columns)))
         return
-    for line in texts:
-        yield "  ".join(text + " " * (most - measure(text)) for text, most in zip(line, widths, strict=True)).rstrip()
+    for name, column, most in zip(columns, texts, widths, strict=True):
+        pads = {text: " " * (most - measure(text)) for text in set(column)}
+        shown: Iterable[str] = column
+        if paint is not None:
+            cells = map(paint, repeat(name), (row[name] for row in rows), column[1:])
+            shown = [paint("", None, column[0]), *cells]
+        column[:] = [text + pads[plain] for text, plain in zip(shown, column, strict=True)]
+    yield from map(str.rstrip, map("  ".join, zip(*texts, strict=True)))
 
 
-def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
+def _cells(values: Iterable[Value]) -> Iterator[str]:
+    """Yield the text of each value; long columns have few values, so that each text is made once."""
+    known: dict[str, str] = {}
+    for value in values:
+        if isinstance(value, str):
+            text = known.get(value)
+            yield known.setdefault(value, cell(value)) if text is None else text
+        else:
+            yield cell(value)
+
+
+def block_lines(
+    facts: Sequence[tuple[str, Value]], width: int | None = None, paint: Paint | None = None, longest: int = 0
+) -> Iterator[str]:
     """Yield `name  value` lines; what is too long for the width continues below its beginning.
 
     Args: longest: characters of the longest name, where other blocks are to stand in line with this one.
@@ -46,9 +70,13 @@ def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, lo
     label = max((longest, *(len(name) for name, _ in facts))) + 2
     for name, value in facts:
         text = cell(value)
-        first, *others = [text] if width is None else pieces_of(text, max(NARROWEST_VALUE, width - label))
-        yield f"{name.replace('_', ' '):{label}}{first}".rstrip()
-        yield from (" " * label + piece for piece in others)
+        pieces = [text] if width is None else pieces_of(text, max(NARROWEST_VALUE, width - label))
+        shown = name.replace("_", " ")
+        pad = " " * (label - len(shown))
+        if paint is not None:
+            shown, pieces = paint("", None, shown), [paint(name, value, piece) for piece in pieces]
+        yield f"{shown}{pad}{pieces[0]}".rstrip()
+        yield from (" " * label + piece for piece in pieces[1:])
 
 
 def cell_text(value: str | float | Sequence[int] | Shares) -> str:

@@ -191,7 +191,11 @@ class _Parser:
                 from kctl.cli.formats.times import compile_go, compile_strftime  # wanted only here
 
                 return Field(verb, self._compile(compile_go if word == "go" else compile_strftime), form=word)
-            return Field(verb, self._read_number_form(at, word, "go[...]", "strftime[...]"), form=word)
+            if word in ("iso", "local"):
+                from kctl.cli.formats.times import ISO, LOCAL
+
+                return Field(verb, ISO if word == "iso" else LOCAL, form=word)
+            return Field(verb, self._read_number_form(at, word, "iso", "local", "go[...]", "strftime[...]"), form=word)
         if verb not in _TEXTS:
             return Field(verb, self._read_number_form(at, word), form=word)
         if word == "unpack":

@@ -1,4 +1,6 @@
-"""`%d{strftime[%F %T]}` and `%d{go[2006-01-02T15:04:05Z07:00]}`: timestamps as people read them, always in UTC.
+"""`%d{iso}`, `%d{local}`, `%d{strftime[%F %T]}`, `%d{go[2006-01-02T15:04:05Z07:00]}`: timestamps as people read them.
+
+All are in UTC except `local`, which is in the time zone of the machine ($TZ) with its offset.
 
 Owns both layouts; a timestamp in milliseconds goes in, text comes out. Names are English whatever the locale. What no
 calendar here can show (before year 1, after year 9999) is written as its number. Sources: strftime(3), and Go's
@@ -48,13 +50,16 @@ def compile_strftime(layout: str) -> TimeForm:
             pieces.append(layout[position])
             position += 1
             continue
-        letter = layout[position + 1 : position + 2]
-        if letter not in DIRECTIVES or not letter:
-            known = " ".join(f"%{known}" for known in DIRECTIVES)
-            raise LayoutError(f"strftime does not know %{letter}; there are {known}", position, 1 + len(letter))
-        pieces.append(DIRECTIVES[letter])
+        pieces.append(_directive(layout[position + 1 : position + 2], position))
         position += 2
     return _writer(pieces)
+
+
+def _directive(letter: str, position: int) -> Piece:
+    if letter not in DIRECTIVES or not letter:
+        known = " ".join(f"%{known}" for known in DIRECTIVES)
+        raise LayoutError(f"strftime does not know %{letter}; there are {known}", position, 1 + len(letter))
+    return DIRECTIVES[letter]
 
 
 def compile_go(layout: str) -> TimeForm:
@@ -73,16 +78,25 @@ def compile_go(layout: str) -> TimeForm:
 
 
 def _writer(pieces: list[Piece | str]) -> TimeForm:
+    return _at_instant(lambda at: "".join(piece if isinstance(piece, str) else piece(at) for piece in pieces))
+
+
+def _at_instant(show: Piece) -> TimeForm:
     @lru_cache(_REMEMBERED)
     def write(timestamp_ms: int) -> bytes:
         try:
-            at = _EPOCH + timedelta(milliseconds=timestamp_ms)
-        except OverflowError:
+            text = show(_EPOCH + timedelta(milliseconds=timestamp_ms))
+        except (OverflowError, OSError):  # OSError: the machine's own calendar
             return b"%d" % timestamp_ms
-        text = "".join(piece if isinstance(piece, str) else piece(at) for piece in pieces)
         return text.encode("utf-8", "surrogateescape")
 
     return write
+
+
+ISO: TimeForm = _at_instant(lambda at: at.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z")
+"""RFC 3339 in UTC, such as 2026-11-22T09:30:00.000Z."""
+LOCAL: TimeForm = _at_instant(lambda at: at.astimezone().isoformat(timespec="milliseconds"))
+"""The same in the time zone of the machine, with its offset."""
 
 
 # --- strftime -------------------------------------------------------------------------------------------------------

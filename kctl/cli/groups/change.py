@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import after_yes, end_change, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.listing import SHAPES, Listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.cli.groups.lookup import find_group, refuse_members
-from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
+from kctl.cli.groups.plan import OffsetChange, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
 from kctl.cli.named_partitions import find_partitions, parse_named
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.overtime import interrupted_after
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
+from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
@@ -44,41 +46,60 @@ class Reset(NamedTuple):
 def run_reset(common: Common, reset: Reset) -> int:
     """Show or make the changes."""
     output = common.choose_output(*SHAPES)
-    wanted = parse_named(reset.topics)
-    at_ms = _instant(common, reset)
-    file_offsets = read_offsets(reset.value, reset.group_id) if isinstance(reset.value, Path) else {}
-    failed: Mapping[TopicPartition, KafkaError] = {}
+    parsed = _parse(common, reset)
     with open_admin(common) as admin:
         with admin.within():
-            group = find_group(admin, reset.group_id, may_lack=reset.creates)
+            group = find_group(admin, reset.group_id, may_lack=reset.creates, missing_hint="--create creates the group")
             if group is not None:
                 refuse_members(group, group.members, "nothing was changed")
-            old = _old(admin, reset.group_id, group)
-            partitions = _partitions(admin, reset.group_id, wanted, file_offsets, old)
-            places = find_places(admin, partitions)
-            aim = aim_of(reset.flag, reset.value, file_offsets)
-            if at_ms is not None:
-                aim = aim_at_times(admin, [place.partition for place in places], at_ms)
-            changes = plan(places, aim)
+            changes = _changes(admin, reset, parsed, group)
             new = {change.partition: change.new for change in changes}
             if reset.export is not None:
                 write_offsets(reset.export, reset.group_id, new)
-            if reset.execute:
-                failed = set_positions(admin, reset.group_id, group, new).failed
-        if not reset.execute and is_confirmed(common, _reset_facts(changes), f"Set these offsets of {reset.group_id}?"):
-            reset = reset._replace(execute=True)
-            with admin.within():  # with a new timeout: the answer took its time
-                failed = set_positions(admin, reset.group_id, group, new).failed
-    _show_reset(common, output, reset, changes, failed)
-    if reset.execute:
-        return report_failures(common, len(failed) < len(changes), failed.values())
+            results = set_positions(admin, reset.group_id, group, new) if reset.execute else None
+        if results is None:
+            facts, question = _reset_facts(changes), f"Set these offsets of {reset.group_id}?"
+            results = after_yes(
+                common, admin, facts, question, lambda: set_positions(admin, reset.group_id, group, new)
+            )
+    failed = None if results is None else results.failed
     moved = sum(change.old != change.new for change in changes)
     new_group = "" if group is not None else f"group {reset.group_id} would be created: "
-    say_dry_run(common, f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset")
-    return ExitCode.OK
+    would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset"
+    return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would)
 
 
-def _reset_facts(changes: Sequence[Change]) -> list[str]:
+class _Parsed(NamedTuple):
+    """What the options say, as far as no broker is needed for it."""
+
+    topics: Mapping[str, list[int] | None]
+    file_offsets: Mapping[TopicPartition, int]
+    at_ms: int | None
+
+
+def _parse(common: Common, reset: Reset) -> _Parsed:
+    return _Parsed(parse_named(reset.topics), _file_offsets(common, reset), _instant(common, reset))
+
+
+def _file_offsets(common: Common, reset: Reset) -> Mapping[TopicPartition, int]:
+    """Return what --from-file names; a pipe is waited for until the API timeout."""
+    if not isinstance(reset.value, Path):
+        return {}
+    timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
+    with interrupted_after(timeout_ms, common.environment.clock, f"reading {reset.value}"):
+        return read_offsets(reset.value, reset.group_id)
+
+
+def _changes(admin: Admin, reset: Reset, parsed: _Parsed, group: GroupDescription | None) -> list[OffsetChange]:
+    """Return the old and the new offset of each partition that is meant."""
+    old = _old(admin, reset.group_id, group)
+    places = find_places(admin, _partitions(admin, reset.group_id, parsed, old))
+    if parsed.at_ms is not None:
+        return plan(places, aim_at_times(admin, [place.partition for place in places], parsed.at_ms))
+    return plan(places, aim_of(reset.flag, reset.value, parsed.file_offsets))
+
+
+def _reset_facts(changes: Sequence[OffsetChange]) -> list[str]:
     return [
         f"{change.partition}: {'nothing' if change.old is None else change.old} -> {change.new}"
         for change in changes
@@ -103,22 +124,21 @@ def _old(admin: Admin, group_id: str, group: GroupDescription | None) -> dict[To
 def _partitions(
     admin: Admin,
     group_id: str,
-    wanted: Mapping[str, list[int] | None],
-    file_offsets: Mapping[TopicPartition, int],
+    parsed: _Parsed,
     old: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int | None]:
     """Return what is committed for each partition that is meant.
 
     Raises: CommandError: there is none. KafkaError: a topic or partition does not exist.
     """
-    if file_offsets:
+    if parsed.file_offsets:
         named: dict[str, list[int] | None] = {}
-        for topic, index in file_offsets:
+        for topic, index in parsed.file_offsets:
             named.setdefault(topic, []).append(index)  # type: ignore[union-attr]  # made a list here
         find_partitions(admin, named)
-        return {tp: old.get(tp) for tp in file_offsets}
-    if wanted:
-        found = find_partitions(admin, wanted)
+        return {tp: old.get(tp) for tp in parsed.file_offsets}
+    if parsed.topics:
+        found = find_partitions(admin, parsed.topics)
         return {tp: old.get(tp) for topic in found for index in found[topic] if (tp := TopicPartition(topic, index))}
     if not old:
         raise CommandError(
@@ -129,31 +149,28 @@ def _partitions(
     return dict(old)
 
 
-def _show_reset(
-    common: Common,
-    output: Output,
-    reset: Reset,
-    changes: Sequence[Change],
-    failed: Mapping[TopicPartition, KafkaError],
-) -> None:
-    rows: list[Row] = []
-    for change in changes:
-        result = "unchanged" if change.old == change.new else "would be set"
-        if reset.execute:
-            result = "failed" if change.partition in failed else "set"
-        rows.append(
-            {
-                "group": reset.group_id,
-                "topic": change.partition.topic,
-                "partition": change.partition.partition,
-                "old": change.old,
-                "new": change.new,
-                "result": result,
-                "note": change.note or None,
-            }
-        )
-    listing = Listing("partitions", RESET_COLUMNS, rows, {"executed": reset.execute})
-    write_listing(common.environment, output, listing)
+def _reset_listing(
+    group_id: str, changes: Sequence[OffsetChange], failed: Mapping[TopicPartition, KafkaError] | None
+) -> Listing:
+    rows: list[Row] = [
+        {
+            "group": group_id,
+            "topic": change.partition.topic,
+            "partition": change.partition.partition,
+            "old": change.old,
+            "new": change.new,
+            "result": _reset_result(change, failed),
+            "note": change.note or None,
+        }
+        for change in changes
+    ]
+    return Listing("partitions", RESET_COLUMNS, rows, {"executed": failed is not None})
+
+
+def _reset_result(change: OffsetChange, failed: Mapping[TopicPartition, KafkaError] | None) -> str:
+    if failed is None and change.old == change.new:
+        return "unchanged"
+    return result_word(change.partition, failed, "set")
 
 
 # --- delete-offsets -------------------------------------------------------------------------------------------------
@@ -163,27 +180,22 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
     """Show or delete what is committed for the topics."""
     output = common.choose_output(*SHAPES)
     wanted = parse_named(topics)
-    failed: Mapping[TopicPartition, KafkaError] = {}
     with open_admin(common) as admin:
         with admin.within():
             group, old = _to_forget(admin, group_id, wanted)
-            if execute:
-                failed = forget_positions(admin, group_id, group, old)
-        facts = [f"{tp}: {'nothing read' if offset is None else offset}" for tp, offset in sorted(old.items())]
-        if not execute and is_confirmed(common, facts, f"Delete these offsets of {group_id}?"):
-            execute = True
-            with admin.within():  # with a new timeout: the answer took its time
-                failed = forget_positions(admin, group_id, group, old)
+            failed = forget_positions(admin, group_id, group, old) if execute else None
+        if failed is None:
+            facts = [f"{tp}: {'nothing read' if offset is None else offset}" for tp, offset in sorted(old.items())]
+            question = f"Delete these offsets of {group_id}?"
+            failed = after_yes(common, admin, facts, question, lambda: forget_positions(admin, group_id, group, old))
     rows: list[Row] = []
     for tp, offset in sorted(old.items()):
-        result = ("failed" if tp in failed else "deleted") if execute else "would be deleted"
-        row: Row = {"group": group_id, "topic": tp.topic, "partition": tp.partition, "old": offset, "result": result}
-        rows.append(row)
-    write_listing(common.environment, output, Listing("partitions", DELETE_COLUMNS, rows, {"executed": execute}))
-    if execute:
-        return report_failures(common, len(failed) < len(old), failed.values())
-    say_dry_run(common, f"the offsets of {counted(len(old), 'partition')} would be deleted")
-    return ExitCode.OK
+        row: Row = {"group": group_id, "topic": tp.topic, "partition": tp.partition, "old": offset}
+        rows.append({**row, "result": result_word(tp, failed, "deleted")})
+    listing = Listing("partitions", DELETE_COLUMNS, rows, {"executed": failed is not None})
+    return end_change(
+        common, output, listing, failed, f"the offsets of {counted(len(old), 'partition')} would be deleted"
+    )
 
 
 def _to_forget(
@@ -196,7 +208,7 @@ def _to_forget(
     if is_share(group) and any(numbers is not None for numbers in wanted.values()):
         raise CommandError(
             ExitCode.USAGE,
-            f"{group_id} is a share group, which forgets whole topics; nothing was changed",
+            f"{group_id} is a share group: offsets can be deleted for whole topics only; nothing was changed",
             "name topics without partitions",
         )
     old = {
@@ -232,5 +244,5 @@ def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: 
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
                 f"group {group_id} has nothing committed for {', '.join(missing[:5])}",
-                "kctl groups lag shows what it has",
+                "kctl groups lag shows its committed offsets",
             )

@@ -1,4 +1,4 @@
-"""`kctl groups`: list, describe, lag, members and delete; offsets.py adds what changes committed offsets.
+"""`kctl groups`: list, describe, lag, members and delete; offsets.py and removal.py add what changes a group.
 
 Owns what the rows show and the exit code of a call in which some groups failed. Shown by tests/cli/test_groups.py.
 """
@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes, is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import Execute, Yes, after_yes, end_change, report_failures, result_word
 from kctl.cli.commands import Commands
-from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
+from kctl.cli.groups import removal
 from kctl.cli.groups.view import filled_columns
 from kctl.cli.options import Common, Output, duration_ms, with_common
 from kctl.client.wording import counted
@@ -38,7 +38,7 @@ Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=Fal
 def groups() -> None:
     """List, describe and change consumer, share and streams groups.
 
-    What changes a group shows first what it would do; it asks on a terminal, and needs --execute elsewhere.
+    A command that changes a group first shows what it would do, then asks on a terminal; elsewhere it needs --execute.
     """
 
 
@@ -57,7 +57,7 @@ def list_(
         ),
     ] = None,
 ) -> int:
-    """List the groups of all brokers; 3 when those of a broker are missing."""
+    """List the groups of all brokers; exits with 3 when those of a broker are missing."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -103,18 +103,18 @@ def lag(
         typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
     ] = None,
     rates: Annotated[
-        bool, typer.Option("--rates", help="Look twice, --interval apart, for rates and the time to catch up.")
+        bool, typer.Option("--rates", help="Measure twice, --interval apart, for rates and the time to catch up.")
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     interval: Annotated[
         int,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (2s)."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval."),
     ] = WATCH_MS,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N looks; implies --watch.")
+        int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N refreshes; implies --watch.")
     ] = None,
 ) -> int:
-    """Show how far groups are behind, partition by partition: in records, and how old the next unread record is.
+    """Show the lag of groups by partition: in records, and the age of the next unread record.
 
     On a terminal --watch repaints the table, with rates and the time to catch up.
     """
@@ -122,12 +122,14 @@ def lag(
     from kctl.cli.groups.lag_watch import Rounds, show_lag
     from kctl.cli.named_partitions import parse_named
 
-    if bool(names) == show_all:
-        raise click.UsageError("Name groups, or take --all for all of them.")
+    if names and show_all:
+        raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
+    if not names and not show_all:
+        raise click.UsageError("Name groups, or use --all.")
     output = common.choose_output(*SHAPES)
     looks = 1 if count is None and not watch else count
     if looks != 1 and output is Output.JSON:
-        raise click.UsageError("--watch with --output json: take jsonl, an object a partition and look.")
+        raise click.UsageError("--watch with --output json: use jsonl, one object per partition and refresh.")
     query = LagQuery(list(dict.fromkeys(names or ())) or None, parse_named(topics or ()), threshold)
     return show_lag(common, output, query, Rounds(looks, interval, samples_first=rates))
 
@@ -135,7 +137,7 @@ def lag(
 @app.command()
 @with_common(*SHAPES)
 def members(common: Common, names: Names) -> int:
-    """Show who is in groups, and what each member has."""
+    """Show the members of groups, and the partitions of each."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
     from kctl.cli.nearest_names import suggest_groups
@@ -163,38 +165,36 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
     from kctl.cli.groups.positions import positions
 
     output = common.choose_output(*SHAPES)
-    results = None
     with open_admin(common) as admin:
         with admin.within():
             found = find_groups(common, admin, list(dict.fromkeys(names)))
             if found.failed:
+                code = report_failures(common, (), found.failed.values())
                 common.say("kctl groups: nothing was deleted")
-                return report_failures(common, (), found.failed.values())
+                return code
             for group in found.done.values():
                 refuse_members(group, group.members, "nothing was deleted")
             offsets = {group_id: len(positions(admin, group_id, group).done) for group_id, group in found.done.items()}
-            if execute or yes:
-                results = admin.delete_groups(found.done)
-        facts = [f"group {group_id}: offsets of {counted(count, 'partition')}" for group_id, count in offsets.items()]
-        if results is None and is_confirmed(common, facts, "Delete these groups?"):
-            with admin.within():  # with a new timeout: the answer took its time
-                results = admin.delete_groups(found.done)
-    rows: list[Row] = []
-    for group_id, group in found.done.items():
-        result = "would be deleted"
-        if results is not None:
-            result = "failed" if group_id in results.failed else "deleted"
-        row: Row = {"group": group_id, "state": group.state, "committed_partitions": offsets[group_id]}
-        rows.append({**row, "result": result})
-    write_listing(
-        common.environment, output, Listing("groups", DELETE_COLUMNS, rows, {"executed": results is not None})
-    )
-    if results is None:
-        count = len(rows)
-        say_dry_run(common, f"{counted(count, 'group')} would be deleted")
-        return ExitCode.OK
-    return report_failures(common, results.done, results.failed.values())
+            results = admin.delete_groups(found.done) if execute or yes else None
+        if results is None:
+            facts = [
+                f"group {group_id}: offsets of {counted(count, 'partition')}" for group_id, count in offsets.items()
+            ]
+            results = after_yes(common, admin, facts, "Delete these groups?", lambda: admin.delete_groups(found.done))
+    failed = None if results is None else results.failed
+    rows: list[Row] = [
+        {
+            "group": group_id,
+            "state": group.state,
+            "committed_partitions": offsets[group_id],
+            "result": result_word(group_id, failed, "deleted"),
+        }
+        for group_id, group in found.done.items()
+    ]
+    listing = Listing("groups", DELETE_COLUMNS, rows, {"executed": failed is not None})
+    return end_change(common, output, listing, failed, f"{counted(len(rows), 'group')} would be deleted")
 
 
 app.command("reset-offsets")(groups_offsets.reset_offsets)
 app.command("delete-offsets")(groups_offsets.delete_offsets)
+app.command("remove-members")(removal.remove_members)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kctl.cli.document_file import LONGEST_SHOWN, document_error, is_number, read_document, shown
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.cluster import TopicPartition
-from kctl.client.config import read_input
+from kctl.client.wording import one_line
 
 FILE_VERSION = 1
 """Of the JSON; within a version fields are added, never renamed or removed."""
@@ -29,22 +30,27 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
 
     Raises: CommandError: the file cannot be written.
     """
-    if path.suffix == ".json":
-        import json  # wanted only here
-
-        entries = [dict(zip(HEADER, (*tp, offset), strict=True)) for tp, offset in offsets.items()]
-        text = json.dumps({"v": FILE_VERSION, "group": group_id, "offsets": entries}, indent=2) + "\n"
-    else:
-        import csv  # as above
-        from io import StringIO
-
-        written = StringIO()
-        csv.writer(written, lineterminator="\n").writerows((*tp, offset) for tp, offset in offsets.items())
-        text = written.getvalue()
+    text = _json_text(group_id, offsets) if path.suffix == ".json" else _csv_text(offsets)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as e:
         raise CommandError(ExitCode.USAGE, f"cannot write {path}: {e.strerror or e}") from None
+
+
+def _json_text(group_id: str, offsets: Mapping[TopicPartition, int]) -> str:
+    import json  # wanted only here
+
+    entries = [dict(zip(HEADER, (*tp, offset), strict=True)) for tp, offset in offsets.items()]
+    return json.dumps({"v": FILE_VERSION, "group": group_id, "offsets": entries}, indent=2) + "\n"
+
+
+def _csv_text(offsets: Mapping[TopicPartition, int]) -> str:
+    import csv  # as above
+    from io import StringIO
+
+    written = StringIO()
+    csv.writer(written, lineterminator="\n").writerows((*tp, offset) for tp, offset in offsets.items())
+    return written.getvalue()
 
 
 def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
@@ -53,19 +59,13 @@ def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     Raises: CommandError: it cannot be read, or says something that is not an offset; names the place.
     """
     try:
-        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
-    except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
-    if len(content) > LARGEST_FILE_BYTES:
-        raise _bad(str(path), f"it is larger than {LARGEST_FILE_BYTES} bytes")
-    try:
-        text = content.decode("utf-8-sig")
+        text = read_document(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as e:
-        raise _bad(str(path), f"byte {e.start} is not UTF-8") from None
+        raise document_error(str(path), f"byte {e.start} is not UTF-8") from None
     is_json = text.lstrip()[:1] in ("{", "[")
     found = _checked(str(path), _of_json(str(path), text, group_id) if is_json else _of_csv(str(path), text, group_id))
     if not found:
-        raise _bad(str(path), f"there is no offset of group {group_id} in it")
+        raise document_error(str(path), f"there is no offset of group {group_id} in it")
     return found
 
 
@@ -84,11 +84,13 @@ def _of_csv(name: str, text: str, group_id: str) -> Iterable[Entry]:
             if not any(cells) or cells in (list(HEADER), ["group", *HEADER]):
                 continue
             if len(cells) not in (3, 4):
-                raise _bad(place, f"{len(cells)} fields: topic,partition,offset or group,topic,partition,offset")
+                raise document_error(
+                    place, f"{len(cells)} fields: topic,partition,offset or group,topic,partition,offset"
+                )
             if len(cells) == 3 or cells[0] == group_id:
                 yield (place, *_three(cells[-3:]))
     except csv.Error as e:
-        raise _bad(f"{name} line {lines.line_num}", str(e)) from None
+        raise document_error(f"{name} line {lines.line_num}", str(e)) from None
 
 
 def _three(cells: list[str]) -> tuple[object, object, object]:
@@ -100,49 +102,51 @@ def _number(text: str) -> object:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text
 
 
-def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
+def _parse_json(name: str, text: str) -> Any:
     import json  # wanted only here
 
     try:
-        document: Any = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise _bad(name, f"it is not JSON: {e}") from None
+        raise document_error(name, f"it is not JSON: {e}") from None
+
+
+def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
+    document = _parse_json(name, text)
     if isinstance(document, dict) and document.get("group", group_id) != group_id:
-        raise _bad(name, f"it is about group {document['group']}, not {group_id}")
+        raise document_error(
+            name, f"it is about group {one_line(str(document['group']))[:LONGEST_SHOWN]}, not {group_id}"
+        )
     entries = document.get("offsets") if isinstance(document, dict) else document
     if not isinstance(entries, list):
-        raise _bad(name, 'there is no list "offsets" in it')
+        raise document_error(name, 'there is no list "offsets" in it')
     for number, entry in enumerate(entries):
         place = f"{name} offsets[{number}]"
         if not isinstance(entry, dict):
-            raise _bad(place, "it is not an object with topic, partition and offset")
+            raise document_error(place, "it is not an object with topic, partition and offset")
         if entry.get("group", group_id) == group_id:
             yield (place, entry.get("topic"), entry.get("partition"), entry.get("offset"))
 
 
+def _entry(place: str, topic: object, partition: object, offset: object) -> tuple[str, TopicPartition, int]:
+    if not isinstance(topic, str) or not topic:
+        raise document_error(place, f"{shown(topic)} is not a topic")
+    if not is_number(partition, LARGEST_PARTITION):
+        raise document_error(place, f"{shown(partition)} is not a partition")
+    if not is_number(offset, LARGEST_OFFSET):
+        raise document_error(place, f"{shown(offset)} is not an offset")
+    assert isinstance(partition, int)
+    assert isinstance(offset, int)
+    return place, TopicPartition(topic, partition), offset
+
+
 def _checked(name: str, entries: Iterable[Entry]) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
-    for place, topic, partition, offset in entries:
-        if not isinstance(topic, str) or not topic:
-            raise _bad(place, f"{topic!r} is not a topic")
-        if not _is_within(partition, LARGEST_PARTITION):
-            raise _bad(place, f"{partition!r} is not a partition")
-        if not _is_within(offset, LARGEST_OFFSET):
-            raise _bad(place, f"{offset!r} is not an offset")
-        assert isinstance(partition, int)
-        assert isinstance(offset, int)
-        key = TopicPartition(topic, partition)
+    for entry in entries:
+        place, key, offset = _entry(*entry)
         if found.get(key, offset) != offset:
-            raise _bad(place, f"{key} appears twice, with {found[key]} and {offset}")
+            raise document_error(place, f"{key} appears twice, with {found[key]} and {offset}")
         found[key] = offset
         if len(found) > MOST_PARTITIONS:
-            raise _bad(name, f"there are more than {MOST_PARTITIONS} partitions in it")
+            raise document_error(name, f"there are more than {MOST_PARTITIONS} partitions in it")
     return found
-
-
-def _is_within(value: object, largest: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
-
-
-def _bad(place: str, problem: str) -> CommandError:
-    return CommandError(ExitCode.USAGE, f"{place}: {problem}")

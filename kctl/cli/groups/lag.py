@@ -17,7 +17,7 @@ from kctl.pipeline.mirrored_offsets import is_of_mirror
 NOT_COMMITTED = "nothing committed"
 NOT_READ = "nothing read yet"
 GONE = "no such topic or partition"
-BEYOND = "committed beyond the end: the topic was recreated or cut off"
+BEYOND = "committed beyond the end: the topic was recreated or truncated"
 MIRRORED = "position of kctl pipeline mirror: an offset of the source, not of this topic"
 
 
@@ -142,16 +142,16 @@ def partition_lag(
     """Return what is to be said of a partition, given its commit and the two ends of its log, as far as known."""
     if isinstance(committed, KafkaError):
         error = committed
-        return PartitionLag(group_id, tp, None, None, None, member, f"commit not known: {short(error)}", error)
+        return PartitionLag(group_id, tp, None, None, None, member, f"committed offset unknown: {short(error)}", error)
     if isinstance(end, KafkaError):
         if isinstance(end, BrokerError) and end.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return PartitionLag(group_id, tp, committed, None, None, member, GONE, None)
-        return PartitionLag(group_id, tp, committed, None, None, member, f"end not known: {short(end)}", end)
+        return PartitionLag(group_id, tp, committed, None, None, member, f"end unknown: {short(end)}", end)
     if committed is None:
         return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None)
     if committed > end:
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
-    note = f"{start - committed} of them are deleted: the log starts at {start}" if committed < start else ""
+    note = f"{start - committed} of them were deleted: the log starts at {start}" if committed < start else ""
     return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None, start)
 
 
@@ -162,5 +162,5 @@ def short(error: KafkaError) -> str:
     if isinstance(error, AdvertisedAddressError):
         return short(error.cause)
     if isinstance(error, KafkaTimeoutError):
-        return "no answer in time" if error.cause is None else short(error.cause)
+        return "no response in time" if error.cause is None else short(error.cause)
     return type(error).__name__

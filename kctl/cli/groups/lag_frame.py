@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
-from kctl.cli.groups.lag_look import Look, shown_columns
+from kctl.cli.groups.lag_look import LagLook, shown_columns
 from kctl.cli.view.painter import text_of
 from kctl.cli.view.tables import fitting_table
 from kctl.client.errors import KafkaError
@@ -24,7 +24,7 @@ def late_frame(before: Sequence[Text], error: KafkaError, height: int) -> list[T
     return [*before[: height - 2], text_of((harmless_text(explain(error).message), "red"))]
 
 
-def draw(look: Look, summary: str, columns: int, height: int) -> list[Text]:
+def draw(look: LagLook, summary: str, columns: int, height: int) -> list[Text]:
     """Return the frame for a terminal of that height; where rows do not fit, the partitions most behind are shown."""
     notes: list[Text] = [text_of((harmless_text(note), "yellow")) for note in look.notes]
     notes += [text_of((harmless_text(explain(error).message), "red")) for error in look.errors]

@@ -50,7 +50,7 @@ class LagQuery(NamedTuple):
     threshold: int | None
 
 
-class Look(NamedTuple):
+class LagLook(NamedTuple):
     """What was found.
 
     Attributes:
@@ -117,7 +117,7 @@ def _rate(value: Value) -> str | None:
     return f"{value:.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
 
 
-def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) -> Look:
+def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) -> LagLook:
     """Look once, within the timeout of the calls around.
 
     Raises: KafkaError: no broker responded; a topic that was named does not exist.
@@ -137,8 +137,10 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     by_group = partition_lags(admin, groups, wanted)
     lags = [lag for of_group in by_group.values() for lag in of_group]
     clock = common.environment.clock
+    records = lag_times.next_records(admin, lags)
+    lags = lag_times.without_markers(lags, records)
     rates = samples.add(lags, clock.now_ms())
-    times = lag_times.lag_times(admin, lags, clock.wall_ms())
+    times = lag_times.lag_times(admin, lags, records, clock.wall_ms())
     errors += results.failed.values()
     errors += [lag.error for lag in lags if lag.error is not None]
     behind = [lag for lag in lags if lag.lag is not None and query.threshold is not None and lag.lag > query.threshold]
@@ -150,10 +152,13 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
         )
     if query.group_ids is None and not groups and not errors:
         notes.append("there are no groups")
-    return Look(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, bool(behind))
+    if query.group_ids is not None:
+        idle = [each.group_id for each in groups if not by_group.get(each.group_id)]
+        notes += [f"group {group_id} has no committed offsets and reads no partition" for group_id in idle]
+    return LagLook(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, bool(behind))
 
 
-def code_of(look: Look, code: int) -> int:
+def code_of(look: LagLook, code: int) -> int:
     """Return the exit code of a look, given that of its errors."""
     return code or (ExitCode.DEGRADED if look.is_above else ExitCode.OK)
 

@@ -29,9 +29,32 @@ class LagTimes(NamedTuple):
 
 UNKNOWN = LagTimes()
 Key = tuple[str, TopicPartition]
+NextRecords = Mapping[tuple[TopicPartition, int], RecordTime | KafkaError | None]
+"""By partition and offset the record that is read next; None where there is none."""
+MOST_MARKERS = 100
+"""Where a group is further behind, `wait` does not look whether all of it are markers."""
+MARKERS_ONLY = "read to the end: only markers of transactions follow"
 
 
-def lag_times(admin: Admin, lags: Iterable[PartitionLag], wall_ms: int) -> dict[Key, LagTimes]:
+def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:
+    """Return the next record of each partition of each group that is behind; nothing where the time is used up."""
+    behind = [lag for lag in lags if lag.lag]
+    try:
+        return _records(admin, behind) if behind else {}
+    except KafkaError:  # what came before has used up the time; the lag itself is known all the same
+        return {}
+
+
+def without_markers(lags: Iterable[PartitionLag], records: NextRecords) -> list[PartitionLag]:
+    """Return the same, with lag 0 where no record is left: a marker takes an offset, and no group reads it."""
+
+    def is_read(lag: PartitionLag) -> bool:
+        return bool(lag.lag) and records.get((lag.partition, _next_offset(lag)), UNKNOWN) is None
+
+    return [lag._replace(lag=0, note=lag.note or MARKERS_ONLY) if is_read(lag) else lag for lag in lags]
+
+
+def lag_times(admin: Admin, lags: Iterable[PartitionLag], records: NextRecords, wall_ms: int) -> dict[Key, LagTimes]:
     """Return the times of each partition of each group whose lag is known."""
     times: dict[Key, LagTimes] = {}
     behind: list[PartitionLag] = []
@@ -40,11 +63,7 @@ def lag_times(admin: Admin, lags: Iterable[PartitionLag], wall_ms: int) -> dict[
             times[lag.group_id, lag.partition] = LagTimes(lag_ms=0)
         elif lag.lag is not None:
             behind.append(lag)
-    if not behind:
-        return times
-    try:
-        records = _records(admin, behind)
-    except KafkaError:  # what came before has used up the time; the lag itself is known all the same
+    if not behind or not records:
         return times
     try:
         limits = _retention_ms(admin, {lag.partition.topic for lag in behind})
@@ -54,10 +73,8 @@ def lag_times(admin: Admin, lags: Iterable[PartitionLag], wall_ms: int) -> dict[
         record = records.get((lag.partition, _next_offset(lag)))
         if isinstance(record, KafkaError):
             if not isinstance(record, ApiTimeout):
-                times[lag.group_id, lag.partition] = LagTimes(note=f"age not known: {short(record)}")
-        elif record is None:  # markers of transactions are all that is left
-            times[lag.group_id, lag.partition] = LagTimes(lag_ms=0)
-        elif record.timestamp_ms is not None:
+                times[lag.group_id, lag.partition] = LagTimes(note=f"age unknown: {short(record)}")
+        elif record is not None and record.timestamp_ms is not None:
             lag_ms = max(0, wall_ms - record.timestamp_ms)
             limit_ms = limits.get(lag.partition.topic)
             left_ms = None if limit_ms is None else max(0, limit_ms - lag_ms)
@@ -71,9 +88,7 @@ def _next_offset(lag: PartitionLag) -> int:
     return max(lag.committed, lag.start)
 
 
-def _records(
-    admin: Admin, behind: Iterable[PartitionLag]
-) -> Mapping[tuple[TopicPartition, int], RecordTime | KafkaError | None]:
+def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
     """Return the record at each offset; a request can name a partition once, so groups take turns."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:

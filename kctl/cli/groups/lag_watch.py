@@ -12,7 +12,7 @@ from kctl.cli.changes import report_failures
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.listing import Listing, Section, write_listing
-from kctl.cli.groups.lag_look import COLUMNS, LagQuery, Look, code_of, look_at, shown_columns
+from kctl.cli.groups.lag_look import COLUMNS, LagLook, LagQuery, code_of, look_at, shown_columns
 from kctl.cli.groups.lag_rates import LagSamples, total
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
@@ -70,7 +70,7 @@ def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) ->
             runtime.driver.wait(waiter, next_at_ms)
 
 
-def _write(common: Common, output: Output, look: Look, extra: Mapping[str, int]) -> int:
+def _write(common: Common, output: Output, look: LagLook, extra: Mapping[str, int]) -> int:
     rows, columns = look.rows(), list(COLUMNS)
     facts: Mapping[str, object] = extra
     if output is Output.CSV and extra:
@@ -87,7 +87,7 @@ def _write(common: Common, output: Output, look: Look, extra: Mapping[str, int])
     return code_of(look, report_failures(common, look.has_found, look.errors))
 
 
-def _code(look: Look) -> int:
+def _code(look: LagLook) -> int:
     """Return the exit code of the errors of a look."""
     if not look.errors:
         return ExitCode.OK
@@ -105,31 +105,31 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
     number = code = 0
     last: list[Text] = []
     """The frame of the last look that succeeded."""
-    with Painter(DataOut(environment.stdout), colour=environment.colour) as painter:
+    out = DataOut(environment.stdout)
+    with Painter(out.write_at_once, lambda: environment.size()[0], colour=environment.colour) as painter:
         painter.follow_suspension(environment.stdout)
         while True:
             number += 1
             next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
-            columns, height = environment.size()
             try:
                 with admin.within():
                     look = look_at(common, admin, query, samples)
-                columns, height = environment.size()
-                frame = last = draw(look, plain_summary(look, runtime.clock.wall_ms()), columns, height)
+                summary = plain_summary(look, runtime.clock.wall_ms())
+                frame = last = draw(look, summary, *environment.size())
                 code = code_of(look, _code(look))
             except KafkaError as error:
                 if number == 1 and not isinstance(error, ApiTimeout):
                     raise
-                frame = late_frame(last, error, height)
+                frame = late_frame(last, error, environment.size()[1])
                 code = explain(error).code
             common.end_notices()  # they would be written across the frame, which has the errors
-            painter.paint(frame, columns)
+            painter.paint(frame)
             if number == rounds.looks:
                 return code
             runtime.driver.wait(waiter, next_at_ms)
 
 
-def plain_summary(look: Look, wall_ms: int) -> str:
+def plain_summary(look: LagLook, wall_ms: int) -> str:
     """Return clock, lag of all, rates and time to catch up in one line; what matters most comes first."""
     lag, rates = total(look.lags, look.rates)
     groups = len({each.group_id for each in look.lags})

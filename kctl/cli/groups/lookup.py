@@ -10,7 +10,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.nearest_names import suggest_groups
 from kctl.cli.options import Common
-from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
+from kctl.client.admin import Admin, GroupDescription, MemberDescription, MemberToRemove, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.client.wording import counted
@@ -19,13 +19,22 @@ MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
 
 
-def find_group(admin: Admin, group_id: str, *, may_lack: bool = False) -> GroupDescription | None:
-    """Return a group; None where there is none and that may be. Raises: KafkaError: it cannot be described."""
+def find_group(
+    admin: Admin, group_id: str, *, may_lack: bool = False, missing_hint: str = ""
+) -> GroupDescription | None:
+    """Return a group; None where there is none and that may be.
+
+    Args: missing_hint: what else to try where there is none, behind a similar name.
+    Raises: KafkaError: it cannot be described.
+    """
     results = admin.describe_groups([group_id])
     error = results.failed.get(group_id)
-    if may_lack and isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+    is_missing = isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND
+    if may_lack and is_missing:
         return None
     suggest_groups(admin, results.failed)
+    if isinstance(error, BrokerError) and is_missing and missing_hint:
+        error.hint = " ".join(filter(None, (error.hint, missing_hint)))
     return results[group_id]
 
 
@@ -62,6 +71,33 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
         f"group {group.group_id} has {count}: {named}{more}; {what}",
         "stop the consumers first; kctl groups members shows them all",
     )
+
+
+def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
+    if missing:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"group {group_id} has no member with {', '.join(missing[:MOST_NAMED])}; nothing was changed",
+            f"kctl groups members {group_id} shows its members",
+        )
+
+
+def find_members(
+    group: GroupDescription, instances: Sequence[str], member_ids: Sequence[str]
+) -> dict[MemberToRemove, MemberDescription]:
+    """Return the members that are named. Raises: CommandError: the group does not have one of them."""
+    by_instance = {each.group_instance_id: each for each in group.members if each.group_instance_id}
+    by_id = {each.member_id: each for each in group.members}
+    missing = [f"group.instance.id {name}" for name in instances if name not in by_instance]
+    missing += [f"member id {name}" for name in member_ids if name not in by_id]
+    _refuse_unknown(group.group_id, missing)
+    # one named in both ways is one: by its id only this process leaves, and not one that has taken over its instance
+    found = {MemberToRemove(name): by_id[name] for name in member_ids}
+    known = {member.member_id for member in found.values()}
+    for name in instances:
+        if by_instance[name].member_id not in known:
+            found[MemberToRemove(group_instance_id=name)] = by_instance[name]
+    return found
 
 
 def member_text(member: MemberDescription) -> str:

@@ -28,11 +28,12 @@ def reset_offsets(
     group: Group,
     topics: Topics = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record.")] = False,
-    to_latest: Annotated[
-        bool, typer.Option("--to-latest", help="To the end: all records that exist are skipped.")
-    ] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end, skipping all existing records.")] = False,
     to_current: Annotated[
-        bool, typer.Option("--to-current", help="To the committed offset, moved into the log where it is outside.")
+        bool,
+        typer.Option(
+            "--to-current", help="To the committed offset, or to the nearest offset in the log if it is outside."
+        ),
     ] = False,
     to_offset: Annotated[
         int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="To this offset.")
@@ -63,9 +64,9 @@ def reset_offsets(
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Set what a group has committed: shows old and new, and sets them with --execute.
+    """Set the committed offsets of a group: shows old and new ones, and sets them with --execute.
 
-    Without --topic: every partition for which something is committed.
+    Without --topic: every partition with a committed offset.
     An offset outside of the log is moved to its nearest end. The group must have no members.
     """
     from kctl.cli.groups.change import Reset, run_reset  # the client: not wanted for --help
@@ -82,8 +83,8 @@ def reset_offsets(
     }
     chosen = {flag: value for flag, value in given.items() if value is not None}
     if len(chosen) != 1:
-        problem = f"{' and '.join(chosen)} exclude each other" if chosen else "choose a target"
-        raise click.UsageError(f"{problem}: take one of {', '.join(given)}.")
+        problem = f"{' and '.join(chosen)} cannot be combined" if chosen else "choose a target"
+        raise click.UsageError(f"{problem}: use one of {', '.join(given)}.")
     if from_file is not None and topics:
         raise click.UsageError("--from-file cannot be combined with --topic: the file names the partitions.")
     flag, value = next(iter(chosen.items()))
@@ -97,7 +98,7 @@ def reset_offsets(
 def delete_offsets(
     common: Common, group: Group, topics: Topics = None, execute: Execute = False, yes: Yes = False
 ) -> int:
-    """Forget what a group has committed for topics: shows it, and deletes it with --execute.
+    """Delete the committed offsets of a group for topics: shows them, and deletes them with --execute.
 
     No member of the group may be subscribed to the topics.
     """

@@ -19,7 +19,7 @@ from kctl.grammar.offsets import AtTime
 Offsets = Mapping[TopicPartition, int]
 
 
-class Change(NamedTuple):
+class OffsetChange(NamedTuple):
     """One partition: what is committed (None: nothing) and what is to be; `note` tells what is out of the ordinary."""
 
     partition: TopicPartition
@@ -28,7 +28,7 @@ class Change(NamedTuple):
     note: str = ""
 
 
-class Place(NamedTuple):
+class PartitionOffsets(NamedTuple):
     """What is known of a partition: its commit, and the two ends of its log."""
 
     partition: TopicPartition
@@ -37,8 +37,8 @@ class Place(NamedTuple):
     end: int
 
 
-Aim = Callable[[Place], tuple[int, str]]
-"""Makes of a place the offset that is wanted, and a note."""
+Aim = Callable[[PartitionOffsets], tuple[int, str]]
+"""Makes of what is known of a partition the offset that is wanted, and a note."""
 
 
 def instant_ms(text: str, wall_ms: int) -> int:
@@ -66,13 +66,13 @@ def ago_ms(text: str, wall_ms: int) -> int:
         raise click.BadParameter(str(e), param_hint="'--by-duration'") from None
 
 
-def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[Place]:
+def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[PartitionOffsets]:
     """Return what is known of the partitions. Raises: KafkaError: of the first for which it cannot be had."""
     ends = admin.list_offsets(dict.fromkeys(committed, LATEST))
     ends.raise_first()
     starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
     starts.raise_first()
-    return [Place(tp, old, starts[tp].offset, ends[tp].offset) for tp, old in sorted(committed.items())]
+    return [PartitionOffsets(tp, old, starts[tp].offset, ends[tp].offset) for tp, old in sorted(committed.items())]
 
 
 def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> Aim:
@@ -80,7 +80,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
     found = admin.list_offsets(dict.fromkeys(partitions, at_ms))
     found.raise_first()
 
-    def aim(place: Place) -> tuple[int, str]:
+    def aim(place: PartitionOffsets) -> tuple[int, str]:
         offset = found[place.partition].offset
         return (offset, "") if offset >= 0 else (place.end, "no record at or after that time: the end")
 
@@ -104,21 +104,21 @@ def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
     return lambda place: (file_offsets[place.partition], "")
 
 
-def _current(place: Place) -> tuple[int, str]:
+def _current(place: PartitionOffsets) -> tuple[int, str]:
     return (place.end, "nothing committed: the end") if place.committed is None else (place.committed, "")
 
 
-def _committed(place: Place) -> int:
+def _committed(place: PartitionOffsets) -> int:
     if place.committed is None:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"{place.partition}: no offset is committed that could be shifted",
-            "name the partitions with --topic, or take another option for this one",
+            f"{place.partition}: no committed offset to shift",
+            "name the partitions with --topic, or use another target for this one",
         )
     return place.committed
 
 
-def plan(places: list[Place], aim: Aim) -> list[Change]:
+def plan(places: list[PartitionOffsets], aim: Aim) -> list[OffsetChange]:
     """Return the changes, each within its partition's log."""
     changes = []
     for place in places:
@@ -126,6 +126,6 @@ def plan(places: list[Place], aim: Aim) -> list[Change]:
         new = min(max(place.start, wanted), place.end)
         if new != wanted:
             has = f"{place.start} to {place.end}" if place.start < place.end else f"empty at {place.end}"
-            note = f"{wanted} is outside of the log ({has})"
-        changes.append(Change(place.partition, place.committed, new, note))
+            note = f"{wanted} is outside the log ({has})"
+        changes.append(OffsetChange(place.partition, place.committed, new, note))
     return changes

@@ -34,7 +34,7 @@ def _digits(digits: bytes, base: int, *, signed: bool) -> NumberReader:
         while len(text) <= _MOST_DIGITS and source.peek() in digits:
             text += source.read(1) or b""
         if not text.strip(b"-") or len(text) > _MOST_DIGITS:
-            raise source.bad(f"{what} wants a number here", at)
+            raise source.bad(f"{what} expects a number here", at)
         return int(text, base)
 
     return read
@@ -45,7 +45,7 @@ def _fixed_hex(size: int) -> NumberReader:
         at = source.offset
         text = source.read(size)
         if text is None or any(digit not in _HEX_DIGITS for digit in text):
-            raise source.bad(f"{what} wants {size} hexadecimal digits here", at)
+            raise source.bad(f"{what} expects {size} hexadecimal digits here", at)
         return int(text, 16)
 
     return read
@@ -66,7 +66,7 @@ def _bool(source: InputBytes, what: str) -> int:
         if source.starts_with(text):
             source.read(len(text))
             return number
-    raise source.bad(f"{what} wants true or false here")
+    raise source.bad(f"{what} expects true or false here")
 
 
 NUMBER_READERS: dict[str, NumberReader] = {

@@ -24,7 +24,7 @@ class Scan(Protocol):
     def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None: ...
 
 
-class Progress:
+class BytesRead:
     """How many bytes were read of all inputs; written by the reader, looked at by others."""
 
     __slots__ = ("read_bytes",)
@@ -41,11 +41,11 @@ class InputBytes:
         longest_bytes: the most that one piece may be asked to hold.
     """
 
-    def __init__(self, source: Source, name: str, longest_bytes: int, progress: Progress | None = None) -> None:
+    def __init__(self, source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None) -> None:
         self.name = name
         self.longest_bytes = longest_bytes
         self._source = source
-        self._progress = progress or Progress()
+        self._progress = progress or BytesRead()
         self._buffer = bytearray()
         self._at = 0
         self._taken_bytes = 0
@@ -145,7 +145,8 @@ class InputBytes:
 def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
     """Return the error that shows the data around a place, and a caret under it."""
     at = max(0, at)
-    first, last = max(0, at - _SHOWN_BEFORE), min(len(data), at + _SHOWN_AFTER)
+    line = data.rfind(b"\n", 0, at) + 1  # what stands on lines before is not wrong
+    first, last = max(line, at - _SHOWN_BEFORE), min(len(data), at + _SHOWN_AFTER)
     shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[first:last])
     before, after = "..." if first else "", "..." if last < len(data) else ""
     caret = " " * (len(before) + at - first) + "^"

@@ -12,10 +12,27 @@ from typing import TypeVar
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import STDIN, Form, InputForm, InputRecord
-from kctl.cli.input.input_bytes import Progress, Source
+from kctl.cli.input.input_bytes import BytesRead, Source
 from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
 
 T = TypeVar("T")
+
+
+PIPE_BYTES = 1 << 20
+"""The most that Linux gives a pipe where no administrator has changed it: one read then fills a batch."""
+
+
+def widen_pipe(stream: BufferedIOBase) -> None:
+    """Let a pipe hold as much as one read takes, so that its writer runs on while records are encoded; others stay."""
+    try:
+        descriptor = stream.fileno()
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl  # Linux alone has these
+
+            if fcntl(descriptor, F_GETPIPE_SZ) < PIPE_BYTES:
+                fcntl(descriptor, F_SETPIPE_SZ, PIPE_BYTES)
+    except (ImportError, OSError, OverflowError, ValueError):
+        pass  # a stream in memory; the user's share of the memory of pipes is used up
 
 
 class Inputs:
@@ -27,7 +44,7 @@ class Inputs:
     """
 
     def __init__(self, names: Sequence[str], stdin: BufferedIOBase, form: Form, longest_bytes: int) -> None:
-        self.progress = Progress()
+        self.progress = BytesRead()
         self._names = names or (STDIN,)
         self._stdin = stdin
         self._form = form
@@ -72,10 +89,12 @@ class Inputs:
     def _each_source(self, read: Callable[[BufferedIOBase, str], Iterator[T]]) -> Iterator[T]:
         for name in self._names:
             if name == STDIN:
+                widen_pipe(self._stdin)
                 yield from read(self._stdin, "stdin")
                 continue
             try:
                 with open(name, "rb") as file:
+                    widen_pipe(file)
                     yield from read(file, name)
             except OSError as e:
                 raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None

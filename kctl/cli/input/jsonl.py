@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.template_error import nearest
 from kctl.cli.input.form import Form, InputForm, InputRecord
-from kctl.cli.input.input_bytes import Progress, Source, bad_input
+from kctl.cli.input.input_bytes import BytesRead, Source, bad_input
 from kctl.cli.input.json_values import JsonError, bytes_of, parse_json, show_json
 from kctl.cli.input.lines import read_lines
 from kctl.client.records import Header
@@ -32,7 +32,7 @@ _NO_TIMESTAMP = -1
 
 
 def read_jsonl(
-    source: Source, name: str, longest_bytes: int, progress: Progress | None = None, form: Form = JSONL
+    source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None, form: Form = JSONL
 ) -> Iterator[InputRecord]:
     """Yield the records of one stream; empty lines are passed over.
 
@@ -55,7 +55,7 @@ def _bad(line: InputRecord, error: JsonError) -> CommandError:
     return bad_input(f"{line.place}, column {error.at + 1}: {error}", line.value, error.at)
 
 
-def _record(place: str, given: Any, form: Form) -> InputRecord:
+def _check_fields(given: Any) -> None:
     if not isinstance(given, dict):
         raise JsonError(f"a record is an object, not {show_json(given)}")
     for field in given:
@@ -63,6 +63,10 @@ def _record(place: str, given: Any, form: Form) -> InputRecord:
             raise JsonError(f"unknown field {show_json(field)}{nearest(field, FIELDS)}")
     if "value" not in given:
         raise JsonError('"value" is missing: null is a tombstone, "" is empty')
+
+
+def _record(place: str, given: Any, form: Form) -> InputRecord:
+    _check_fields(given)
     return InputRecord(
         place,
         _data(given, "value", form),
@@ -103,7 +107,7 @@ def _schema(given: dict[str, Any], field: str, form: Form) -> "int | UUID | None
 def _topic(topic: Any) -> str | None:
     if topic is None or (isinstance(topic, str) and topic):
         return topic
-    raise JsonError(f'"topic" wants a name, not {show_json(topic)}')
+    raise JsonError(f'"topic" must be a name, not {show_json(topic)}')
 
 
 def _number(given: dict[str, Any], field: str, most: int) -> int | None:
@@ -111,7 +115,7 @@ def _number(given: dict[str, Any], field: str, most: int) -> int | None:
     if number is None:
         return None
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
-        raise JsonError(f'"{field}" wants a number from 0 to {most}, or null, not {show_json(number)}')
+        raise JsonError(f'"{field}" must be a number from 0 to {most}, or null, not {show_json(number)}')
     return number
 
 
@@ -119,13 +123,13 @@ def _headers(given: Any) -> tuple[Header, ...]:
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise JsonError(f'"headers" wants [[name, value], ...], not {show_json(given)}')
+        raise JsonError(f'"headers" must be [[name, value], ...], not {show_json(given)}')
     return tuple(_header(position, each) for position, each in enumerate(given))
 
 
 def _header(position: int, given: Any) -> Header:
     if not isinstance(given, list) or len(given) != 2:
-        raise JsonError(f'"headers"[{position}] wants [name, value], not {show_json(given)}')
+        raise JsonError(f'"headers"[{position}] must be [name, value], not {show_json(given)}')
     try:
         name, value = bytes_of(given[0]), bytes_of(given[1])
     except JsonError as e:

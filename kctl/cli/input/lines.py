@@ -3,14 +3,14 @@
 A line that never ends is refused, not gathered. Shown by tests/unit/cli/input/test_lines.py.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import LINE_FEED, InputRecord
-from kctl.cli.input.input_bytes import READ_BYTES, Progress, Source, bad_input
-from kctl.client.records import sizes_of, split_all, split_at
+from kctl.cli.input.input_bytes import READ_BYTES, BytesRead, Source, bad_input
+from kctl.client.records import Lines, split_at
 
 BLOCK_BYTES = 13 * READ_BYTES
 """The most that is asked for at a time: lines from 70 bytes on fill nearly one batch of `kctl produce`, and not two.
@@ -34,7 +34,7 @@ class LineBlock(NamedTuple):
     what: str
     number: int
     offset: int
-    values: list[bytes | None]
+    values: Sequence[bytes | None]
     keys: list[bytes | None] | None
     delimiter_bytes: int
     separator_bytes: int
@@ -72,7 +72,7 @@ def read_lines(
     longest_bytes: int,
     delimiter: bytes = LINE_FEED,
     key_separator: bytes | None = None,
-    progress: Progress | None = None,
+    progress: BytesRead | None = None,
 ) -> Iterator[InputRecord]:
     """Yield the records of one stream as they come, as `read_line_blocks` does."""
     for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, progress):
@@ -85,7 +85,7 @@ def read_line_blocks(
     longest_bytes: int,
     delimiter: bytes = LINE_FEED,
     key_separator: bytes | None = None,
-    progress: Progress | None = None,
+    progress: BytesRead | None = None,
 ) -> Iterator[LineBlock]:
     """Yield the records of one stream as they come, at least one at a time; the last need not end with the delimiter.
 
@@ -95,26 +95,30 @@ def read_line_blocks(
     what = "line" if delimiter == LINE_FEED else "record"
     separator_bytes = len(key_separator or b"")
     number, offset = 1, 0
-    for contents in _split(source, longest_bytes, delimiter, progress or Progress()):
-        longest, total_bytes = sizes_of(contents)
+    for contents in _split(source, longest_bytes, delimiter, progress or BytesRead()):
         taken, fitting = contents, None
-        if longest > longest_bytes:
+        if _longest_bytes(contents) > longest_bytes:
             fitting = next(at for at, each in enumerate(contents) if len(each) > longest_bytes)
             taken = contents[:fitting]
-            _, total_bytes = sizes_of(taken)
         if taken:
-            keys, values = (
-                (None, cast("list[bytes | None]", taken)) if key_separator is None else split_at(taken, key_separator)
-            )
+            values: Sequence[bytes | None] = taken
+            keys = None
+            if key_separator is not None:
+                keys, values = split_at(list(taken), key_separator)
             yield LineBlock(name, what, number, offset, values, keys, len(delimiter), separator_bytes)
+        total_bytes = taken.total_bytes if isinstance(taken, Lines) else sum(map(len, taken))
         number += len(taken)
         offset += total_bytes + len(taken) * len(delimiter)
         if fitting is not None:
             raise _too_long(contents[fitting], f"{name} {what} {number} (byte {offset})", longest_bytes)
 
 
-def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Progress) -> Iterator[list[bytes]]:
-    """Yield what stands between delimiters, in lists that are not empty.
+def _longest_bytes(contents: Lines | list[bytes]) -> int:
+    return contents.longest_bytes if isinstance(contents, Lines) else max(map(len, contents))
+
+
+def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: BytesRead) -> Iterator[Lines | list[bytes]]:
+    """Yield what stands between delimiters, at least one at a time; only what has no delimiter behind it as a list.
 
     What has no end yet and is longer than `longest_bytes` is given out as the last, for an error.
     """
@@ -122,18 +126,18 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Progr
     searched = 0
     while data := source.read1(BLOCK_BYTES):
         progress.read_bytes += len(data)
+        lines = None
         if delimiter in data and not (rest and len(delimiter) > 1):
-            contents = split_all(data, delimiter)
-            if rest:
-                contents[0] = bytes(rest) + contents[0]
+            lines = Lines(data, delimiter, bytes(rest))
         else:  # the delimiter may lie across the border
             rest += data
-            contents = split_all(bytes(rest), delimiter) if rest.find(delimiter, searched) >= 0 else []
-        if contents:
-            rest = bytearray(contents.pop())
-            yield contents
+            if rest.find(delimiter, searched) >= 0:
+                lines = Lines(bytes(rest), delimiter)
+        if lines is not None:
+            rest = bytearray(lines.rest())
+            yield lines
         searched = max(0, len(rest) - len(delimiter) + 1)
-        if len(rest) > longest_bytes:
+        if len(rest) > longest_bytes + len(delimiter) - 1:  # it may end with a part of the delimiter
             break
     if rest:
         yield [bytes(rest)]

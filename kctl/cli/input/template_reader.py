@@ -16,7 +16,7 @@ from kctl.cli.formats.template import Field, Template, Verb, parse_template
 from kctl.cli.formats.template_error import TemplateError
 from kctl.cli.input.field_reading import NUMBER_READERS, OPEN_NUMBERS, TEXT_READERS
 from kctl.cli.input.form import InputRecord
-from kctl.cli.input.input_bytes import InputBytes, Progress, Source, show_bytes
+from kctl.cli.input.input_bytes import BytesRead, InputBytes, Source, show_bytes
 from kctl.cli.input.json_values import JsonError, JsonScan, bytes_of, parse_json
 from kctl.client.records import Header
 
@@ -125,7 +125,7 @@ class TemplateReader:
         self._longest_bytes = longest_bytes
         self._steps = self._steps_of(template.parts)
 
-    def read(self, source: Source, name: str, progress: Progress | None = None) -> Iterator[InputRecord]:
+    def read(self, source: Source, name: str, progress: BytesRead | None = None) -> Iterator[InputRecord]:
         """Yield the records of one stream.
 
         Raises: CommandError: what is there is not what the template says; names record and byte.
@@ -140,7 +140,7 @@ class TemplateReader:
                 for step in self._steps:
                     step(stream, found)
             except CommandError as e:
-                raise CommandError(e.code, f"{place}, at byte {stream.offset}: {e}", e.hint) from None
+                raise CommandError(e.code, f"{place}: {e}", e.hint) from None
             yield _record(place, found)
 
     # --- steps ----------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class TemplateReader:
             if text is None:
                 if not is_last:
                     assert delimiter is not None
-                    raise stream.bad(f"the input ends within {what}, before {show_bytes(delimiter)}")
+                    raise stream.bad(f"{show_bytes(delimiter)} is missing: the input ends within {what}")
                 text = stream.read_rest()
             is_null = text == self._null
             found.texts[verb] = None if is_null else _decoded(stream, at, what, field.form, decode, text)

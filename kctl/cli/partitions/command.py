@@ -34,9 +34,7 @@ def plan(
     topics: Topics = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to", metavar="ID,...", help="Use these brokers and no others, each for as many replicas: 1,2,3."
-        ),
+        typer.Option("--to", metavar="ID,...", help="Use only these brokers, with replicas spread evenly: 1,2,3."),
     ] = None,
     away_from: Annotated[
         str | None, typer.Option("--away-from", metavar="ID,...", help="Leave no replica on these brokers.")
@@ -76,7 +74,9 @@ def move(
     throttle: Annotated[
         str | None,
         typer.Option(
-            "--throttle", metavar="SIZE", help="Bytes a second that each broker may send, and receive, such as 50MB."
+            "--throttle",
+            metavar="SIZE",
+            help="Maximum bytes per second that each broker sends, and receives, such as 50MB.",
         ),
     ] = None,
     wait: Annotated[
@@ -126,7 +126,7 @@ def elect(
     everything: Annotated[bool, typer.Option("--all", help="Partitions of all topics.")] = False,
     unclean: Annotated[
         bool,
-        typer.Option("--unclean", help="Elect any replica that is up where there is no leader; records may be lost."),
+        typer.Option("--unclean", help="Elect any live replica where there is no leader; records may be lost."),
     ] = False,
     dry_run: ShownDryRun = False,
     execute: Execute = False,
@@ -157,5 +157,5 @@ def _rate(text: str | None) -> int | None:
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--throttle'") from None
     if size_bytes < 1:
-        raise click.BadParameter(f"{text!r} would never copy anything.", param_hint="'--throttle'")
+        raise click.BadParameter(f"{text!r} would copy nothing.", param_hint="'--throttle'")
     return size_bytes

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from kctl.cli.partitions.throttle import copy_of
 from kctl.cli.partitions.watch import MOVED, View, Watch
-from kctl.cli.view.progress_status import MoveProgress
+from kctl.cli.view.status_texts import MoveProgress
 from kctl.client.admin import Admin
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition

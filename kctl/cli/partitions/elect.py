@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import after_yes, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -26,12 +26,7 @@ Elected = Results[TopicPartition, bool]
 def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean: bool, everything: bool, dry_run: bool,
               execute: bool) -> int:  # fmt: skip
     """Hold the elections that are needed; return the exit code."""
-    if everything == bool(topics):
-        raise click.UsageError("Name topics, or --all: one of the two.")
-    if unclean and everything:
-        raise click.UsageError("--unclean is for partitions that are named: it loses records.")
-    if dry_run and execute:
-        raise click.UsageError("--dry-run cannot be combined with --execute or --yes.")
+    _refuse_contradictions(topics, unclean=unclean, everything=everything, both=dry_run and execute)
     kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
     results: Elected | None = None
     with open_admin(common) as admin:
@@ -40,27 +35,29 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
             needed = [key for key, info in found.items() if _needs(info, kind)]
             if needed and not dry_run and (execute or not unclean):
                 results = admin.elect_leaders(kind, needed)
-        if (
-            needed
-            and results is None
-            and not dry_run
-            and is_confirmed(
-                common,
-                [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed],
-                f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?",
-            )
-        ):
-            results = admin.elect_leaders(kind, needed)  # with a new timeout: the answer took its time
+        if needed and results is None and not dry_run:
+            facts = [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed]
+            question = f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?"
+            results = after_yes(common, admin, facts, question, lambda: admin.elect_leaders(kind, needed))
     shown = needed if everything else list(found)
     rows = [_row(key, found[key], _result(key, needed, results)) for key in shown]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
     if results is not None:
         return report_failures(common, results.done, list(results.failed.values()))
     if needed and unclean and not dry_run:
-        say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader and may lose records")
+        say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader, and records may be lost")
     if not needed:
         common.say(f"{common.environment.program}: no election is needed")
     return ExitCode.OK
+
+
+def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: bool, both: bool) -> None:
+    if everything == bool(topics):
+        raise click.UsageError("Name topics or use --all, not both.")
+    if unclean and everything:
+        raise click.UsageError("--unclean needs named topics or partitions, because it loses records.")
+    if both:
+        raise click.UsageError("--dry-run cannot be combined with --execute or --yes.")
 
 
 def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, PartitionInfo]:

@@ -7,7 +7,7 @@ tests/broker/test_moves.py.
 
 import shlex
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
 from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
 from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, View, Watch, view_of
-from kctl.cli.view.progress_status import PLAIN_EVERY_MS, ProgressStatus
+from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -38,9 +38,9 @@ from kctl.client.wording import counted
 COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
 CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
 WHY = {
-    NOT_MOVED: "its move is over, and it has other replicas than the plan: it was cancelled elsewhere",
-    ELSEWHERE: "it is being moved to other brokers than those of the plan",
-    GONE: "it does not exist any more",
+    NOT_MOVED: "its move has ended with other replicas than planned: it was cancelled elsewhere",
+    ELSEWHERE: "it is being moved to other brokers than planned",
+    GONE: "it no longer exists",
 }
 
 
@@ -120,34 +120,30 @@ class _Move:
             view = view_of(self._admin, self._targets)
         for key, error in view.failed.items():
             raise error or broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(key))
-        if self._wanted.cancel:
-            return view
+        if not self._wanted.cancel and not self._wanted.resume:
+            self._refuse_missing_brokers(view)
+            _refuse_moving(view)
+        return view
+
+    def _refuse_missing_brokers(self, view: View) -> None:
         placed = {
             each: key
             for key, target in self._targets.items()
             for each in copy_of(view.replicas[key], target, view.moves.get(key)).targets
             if each not in self._brokers
         }
-        if placed and not self._wanted.resume:
+        if placed:
             broker, key = min(placed.items())
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
                 f"broker {broker} is down or does not exist, and the plan puts {key} on it; nothing was changed",
                 "kctl cluster describe shows the brokers that are up",
             )
-        if view.moves and not self._wanted.resume:
-            names = ", ".join(map(str, list(view.moves)[:MOST_NAMED]))
-            of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
-            raise CommandError(
-                ExitCode.NOT_ABLE_YET,
-                f"already being moved: {of_plan}, {names}; nothing was changed",
-                "--resume continues a move of this plan, --cancel ends it",
-            )
-        return view
 
     # --- start and wait ---------------------------------------------------------------------------------------------
 
-    def _start_and_wait(self, before: View) -> None:
+    def _divide(self, before: View) -> tuple[list[TopicPartition], list[TopicPartition]]:
+        """Return what moves already, and what is to be started; take note of what is neither."""
         moving, needed = [], []
         for key, target in self._targets.items():
             if key in before.moves and not before.is_moving(key, target):
@@ -158,6 +154,10 @@ class _Move:
                 self._results[key] = MOVED
             else:
                 needed.append(key)
+        return moving, needed
+
+    def _start_and_wait(self, before: View) -> None:
+        moving, needed = self._divide(before)
         with self._continues():
             if moving or needed:
                 self._throttle(before, [*moving, *needed])
@@ -248,14 +248,25 @@ class _Move:
         if not (self._throttled or self._wanted.resume or self._wanted.cancel):
             return
         brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
-        was_set, failed = remove_throttle(self._admin, self._targets, brokers, self._throttled)
-        self._failed += failed
-        if was_set and not failed and self._common.verbose:
+        removed = remove_throttle(self._admin, self._targets, brokers, self._throttled)
+        self._failed += removed.failed
+        if removed.was_set and not removed.failed and self._common.verbose:
             self._common.say(f"{self._common.environment.program}: the throttle was removed")
-        for broker in sorted(self._throttled - brokers):
+        for broker in removed.left_on:
             self._common.say(f"hint: kctl configs unset broker {broker} {' '.join(RATES)} when broker {broker} is up")
 
     # --- cancel -----------------------------------------------------------------------------------------------------
+
+    def _note_uncancelled(self, failed: Mapping[TopicPartition, KafkaError]) -> list[TopicPartition]:
+        """Take note of what could not be cancelled; return the moves that had ended meanwhile."""
+        over: list[TopicPartition] = []
+        for key, error in failed.items():
+            if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
+                over.append(key)
+            else:
+                self._results[key] = FAILED
+                self._failed.append(error)
+        return over
 
     def _cancel(self, before: View) -> None:
         moving = [key for key, target in self._targets.items() if before.is_moving(key, target)]
@@ -267,12 +278,7 @@ class _Move:
         over: list[TopicPartition] = [key for key in self._targets if key not in before.moves]
         if results is not None:
             self._results |= dict.fromkeys(results.done, CANCELLED)
-            for key, error in results.failed.items():
-                if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
-                    over.append(key)
-                else:
-                    self._results[key] = FAILED
-                    self._failed.append(error)
+            over += self._note_uncancelled(results.failed)
         try:
             self._settle(over)
         finally:
@@ -313,3 +319,14 @@ class _Move:
         if self._wanted.cancel:
             return "would be cancelled" if key in before.moves else NOT_STARTED
         return "unchanged" if before.replicas[key] == self._targets[key] else "would be moved"
+
+
+def _refuse_moving(view: View) -> None:
+    if view.moves:
+        names = ", ".join(map(str, list(view.moves)[:MOST_NAMED]))
+        of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
+        raise CommandError(
+            ExitCode.NOT_ABLE_YET,
+            f"already being moved: {of_plan}, {names}; nothing was changed",
+            "--resume continues a move of this plan, --cancel ends it",
+        )

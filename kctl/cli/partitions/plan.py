@@ -13,7 +13,7 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import write_lines
-from kctl.cli.named_partitions import parse_named
+from kctl.cli.named_partitions import parse_named, refuse_missing
 from kctl.cli.nearest_names import name_nearest
 from kctl.cli.options import Common
 from kctl.cli.partitions.plan_file import plan_lines, write_plan
@@ -22,6 +22,7 @@ from kctl.cli.partitions.watch import MOST_NAMED
 from kctl.client.admin import Admin, ClusterDescription
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted
 from kctl.grammar.topics import parse_topics as parse_names
 
@@ -54,14 +55,14 @@ def parse_ids(text: str | None, where: str) -> list[int]:
 def run_plan(common: Common, wish: Wish) -> int:
     """Print the plan; return the exit code."""
     if not (wish.to or wish.away_from or wish.replication_factor):
-        raise click.UsageError("Nothing to plan: --to ID,..., --away-from ID,... or --replication-factor N.")
+        raise click.UsageError("Nothing to plan: use --to ID,..., --away-from ID,... or --replication-factor N.")
     if wish.to and wish.away_from:
-        raise click.UsageError("--to cannot be combined with --away-from: --to names all brokers that are to be used.")
+        raise click.UsageError("--to cannot be combined with --away-from: --to names all brokers to use.")
     if wish.replication_factor and not wish.topics:
         raise click.UsageError("Missing argument 'TOPIC': --replication-factor is for the topics that are named.")
     with admin_of(common) as admin:
         cluster = admin.describe_cluster()
-        everything = _all_partitions(admin)
+        everything = _all_partitions(admin, wish)
         chosen = _chosen(wish, everything)
     goal = _goal(common, wish, cluster)
     lost = [key for key, info in chosen.items() if not set(info.isr) & {node.node_id for node in cluster.nodes}]
@@ -91,9 +92,24 @@ def _nothing(common: Common) -> str:
     return f"{common.environment.program}: nothing would change"
 
 
-def _all_partitions(admin: Admin) -> dict[TopicPartition, PartitionInfo]:
+def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionInfo]:
+    """Return the partitions of the cluster. Raises: AuthorizationError: a named topic may not be described.
+
+    The list of a broker lacks topics that may not be described and those that it has not heard of yet.
+    """
     listed = admin.list_topics(include_internal=True)
-    return {TopicPartition(name, each): info for name, t in listed.items() for each, info in t.partitions.items()}
+    partitions = {name: topic.partitions for name, topic in listed.items()}
+    named = [name for text in wish.topics if not text.startswith("/") for name in parse_named([text], "TOPIC")]
+    unlisted = [name for name in named if name not in listed]
+    if unlisted:
+        described = admin.describe_topics(unlisted)
+        for error in described.failed.values():
+            if isinstance(error, AuthorizationError):
+                raise error
+        partitions |= {name: topic.partitions for name, topic in described.done.items()}
+    return {
+        TopicPartition(name, each): info for name, of_topic in partitions.items() for each, info in of_topic.items()
+    }
 
 
 def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> dict[TopicPartition, PartitionInfo]:
@@ -104,15 +120,8 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
     names = {key.topic for key in everything}
     for text in wish.topics:
         if text.startswith("/"):
-            try:
-                topics = parse_names([text]).chosen_of(names)
-            except ValueError as e:
-                raise click.BadParameter(str(e), param_hint="TOPIC") from None
-            if not topics:
-                raise CommandError(
-                    ExitCode.UNKNOWN_RESOURCE, f"no topic matches {text}", "kctl topics list shows what there is"
-                )
-            chosen |= {key: info for key, info in everything.items() if key.topic in set(topics)}
+            topics = _matching(text, names)
+            chosen |= {key: info for key, info in everything.items() if key.topic in topics}
             continue
         for topic, numbers in parse_named([text], "TOPIC").items():
             if topic not in names:
@@ -120,15 +129,29 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
                 name_nearest(error, topic, names)
                 raise error
             of_topic = {key: info for key, info in everything.items() if key.topic == topic}
-            for number in numbers or ():
-                if TopicPartition(topic, number) not in of_topic:
-                    raise CommandError(
-                        ExitCode.UNKNOWN_RESOURCE,
-                        f"topic {topic} has no partition {number}",
-                        f"it has {len(of_topic)}, numbered from 0",
-                    )
+            refuse_missing(topic, [n for n in numbers or () if TopicPartition(topic, n) not in of_topic], len(of_topic))
             chosen |= {key: info for key, info in of_topic.items() if numbers is None or key.partition in numbers}
     return chosen
+
+
+def _matching(pattern: str, names: set[str]) -> set[str]:
+    try:
+        topics = parse_names([pattern]).chosen_of(names)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="TOPIC") from None
+    if not topics:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {pattern}", "kctl topics list shows the topics"
+        )
+    return set(topics)
+
+
+def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:
+    """Return the rack of each broker, or None for all: if only some have one, racks are ignored, and that is noted."""
+    without = ", ".join(str(each) for each, rack in used.items() if not rack)
+    if without and any(used.values()) and not ignored:
+        common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
+    return dict.fromkeys(used) if ignored or without else dict(used)
 
 
 def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
@@ -145,10 +168,5 @@ def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
     }
     if not used:
         raise CommandError(ExitCode.USAGE, "no broker would be left", "--away-from names all that are up")
-    if wish.ignore_racks:
-        used = dict.fromkeys(used)
-    elif any(used.values()) and not all(used.values()):
-        without = ", ".join(str(each) for each, rack in used.items() if not rack)
-        common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
-        used = dict.fromkeys(used)
+    used = _racks(common, used, ignored=wish.ignore_racks)
     return Goal(used, wish.away_from, bool(wish.to), wish.replication_factor)

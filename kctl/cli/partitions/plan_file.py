@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kctl.cli.document_file import document_error, is_number, read_document, shown
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.overtime import interrupted_after
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
-from kctl.client.config import read_input
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
 VERSION = 1
@@ -56,61 +56,53 @@ def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition,
     """
     try:
         with interrupted_after(timeout_ms, clock, f"reading {path}"):
-            content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
-    except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
-    if len(content) > LARGEST_FILE_BYTES:
-        raise _bad(str(path), f"it is larger than {LARGEST_FILE_BYTES} bytes")
-    try:
+            content = read_document(path, LARGEST_FILE_BYTES)
         document: Any = json.loads(content)
     except (ValueError, RecursionError) as e:
-        raise _bad(str(path), f"it is not JSON: {e}") from None
+        raise document_error(str(path), f"it is not JSON: {e}") from None
     return _targets(str(path), document)
 
 
 def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
-        raise _bad(name, 'it has no list "partitions"')
+        raise document_error(name, 'it has no list "partitions"')
     if document.get("version", VERSION) != VERSION:
-        raise _bad(name, f"its version is {_shown(document['version'])}, and only {VERSION} is known")
+        raise document_error(name, f"its version is {shown(document['version'])}, and only {VERSION} is known")
     if len(document["partitions"]) > MOST_PARTITIONS:
-        raise _bad(name, f"it has more than {MOST_PARTITIONS} partitions")
+        raise document_error(name, f"it has more than {MOST_PARTITIONS} partitions")
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for number, entry in enumerate(document["partitions"]):
         place = f"{name} partitions[{number}]"
         if not isinstance(entry, dict):
-            raise _bad(place, "it is not an object with topic, partition and replicas")
-        topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
-        if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME or not topic.isprintable():
-            raise _bad(place, f"{_shown(topic)} is not a topic")
-        if not isinstance(partition, int) or not _is_number(partition):
-            raise _bad(place, f"{_shown(partition)} is not a partition")
-        if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
-            raise _bad(place, f"{_shown(replicas)} is not a list of broker ids")
-        key = TopicPartition(topic, partition)
-        if len(set(replicas)) < len(replicas):
-            raise _bad(place, f"{key} has a broker twice: {_shown(replicas)}")
+            raise document_error(place, "it is not an object with topic, partition and replicas")
+        key = _partition(place, entry)
+        replicas = _replicas(place, key, entry.get("replicas"))
         if key in found:
-            raise _bad(place, f"{key} appears twice")
+            raise document_error(place, f"{key} appears twice")
         _check_log_dirs(place, key, entry.get("log_dirs") or [])
-        found[key] = tuple(replicas)
+        found[key] = replicas
     return found
+
+
+def _partition(place: str, entry: dict[str, Any]) -> TopicPartition:
+    topic, partition = entry.get("topic"), entry.get("partition")
+    if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME or not topic.isprintable():
+        raise document_error(place, f"{shown(topic)} is not a topic")
+    if not isinstance(partition, int) or not is_number(partition, LARGEST_NUMBER):
+        raise document_error(place, f"{shown(partition)} is not a partition")
+    return TopicPartition(topic, partition)
+
+
+def _replicas(place: str, key: TopicPartition, replicas: Any) -> tuple[int, ...]:
+    if not isinstance(replicas, list) or not replicas or not all(is_number(each, LARGEST_NUMBER) for each in replicas):
+        raise document_error(place, f"{shown(replicas)} is not a list of broker ids")
+    if len(set(replicas)) < len(replicas):
+        raise document_error(place, f"{key} has a broker twice: {shown(replicas)}")
+    return tuple(replicas)
 
 
 def _check_log_dirs(place: str, key: TopicPartition, log_dirs: object) -> None:
     if not isinstance(log_dirs, list):
-        raise _bad(place, f"{_shown(log_dirs)} is not a list of log_dirs")
+        raise document_error(place, f"{shown(log_dirs)} is not a list of log_dirs")
     if any(each != ANY for each in log_dirs):
-        raise _bad(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_NUMBER
-
-
-def _shown(value: object) -> str:
-    return repr(value)[:80]
-
-
-def _bad(place: str, problem: str) -> CommandError:
-    return CommandError(ExitCode.USAGE, f"{place}: {problem}")
+        raise document_error(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')

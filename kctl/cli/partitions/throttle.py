@@ -88,10 +88,24 @@ def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Colle
     return max(rates, default=None)
 
 
+class ThrottleRemoval(NamedTuple):
+    """Result of the removal of a throttle.
+
+    Attributes:
+        was_set: there was one.
+        failed: what could not be removed.
+        left_on: brokers that are down and keep their rates.
+    """
+
+    was_set: bool
+    failed: list[KafkaError]
+    left_on: list[int]
+
+
 def remove_throttle(
     admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int], used: Collection[int] = ()
-) -> tuple[bool, list[KafkaError]]:
-    """Remove the limits of a move; return whether there were any, and what could not be removed.
+) -> ThrottleRemoval:
+    """Remove the limits of a move.
 
     Args:
         brokers: those that are up.
@@ -100,8 +114,9 @@ def remove_throttle(
     keys = list(partitions)
     lists = _lists(admin, keys)
     ours = _ours(lists, keys)
+    left_on = sorted((_named(ours) | set(used)) - set(brokers))
     if not ours and not used:
-        return False, []
+        return ThrottleRemoval(False, [], left_on)
     wanted = {each for each, found in _rates(admin, brokers).items() if found} | set(used)
     wanted -= _needed_by_others(admin, keys)
     rates: dict[str, str | ListChange | None] = dict.fromkeys(RATES)
@@ -116,7 +131,7 @@ def remove_throttle(
         }
     if changes:
         failed += admin.alter_configs(changes).failed.values()
-    return True, failed
+    return ThrottleRemoval(True, failed, left_on)
 
 
 def _ours(
@@ -138,11 +153,13 @@ def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> set[int
     """Return the brokers whose rates limit a move of other partitions."""
     others = [key for key in admin.list_partition_reassignments() if key not in set(keys)]
     lists = _lists(admin, others)
-    needed: set[int] = set()
-    for of_topic in _ours(lists, others).values():
-        for items in of_topic.values():
-            needed |= {int(each.partition(":")[2]) for each in items if each.partition(":")[2].isdecimal()}
-    return needed
+    return _named(_ours(lists, others))
+
+
+def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
+    """Return the brokers that items of lists name."""
+    items = (each.partition(":")[2] for of_topic in lists.values() for found in of_topic.values() for each in found)
+    return {int(each) for each in items if each.isdecimal()}
 
 
 def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> dict[str, dict[str, list[str]]]:

@@ -9,6 +9,7 @@ from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
 from kctl.cli.pipeline.replay import replay
 from kctl.cli.pipeline.stats import stats
+from kctl.cli.pipeline.sync import sync
 from kctl.cli.pipeline.verify import verify
 
 
@@ -26,7 +27,7 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 @app.callback()
 def pipeline() -> None:
-    """Move many records with Spark: to files and back, checked, mirrored, replayed, counted.
+    """Move many records with Spark: to files and back, synced, checked, mirrored, replayed, counted.
 
     On this machine, or on a cluster with --master; run again, a job continues where it ended.
     Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
@@ -38,4 +39,5 @@ app.command("import")(import_)
 app.command("mirror")(mirror)
 app.command("replay")(replay)
 app.command("stats")(stats)
+app.command("sync")(sync)
 app.command("verify")(verify)

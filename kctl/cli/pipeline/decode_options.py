@@ -43,7 +43,7 @@ def column_options(
         typer.Option(
             "--decode",
             metavar="FORM",
-            help="Decode keys and values into columns, or with key= or value= before it only these: auto, avro, "
+            help="Decode keys and values into columns, or only one of them with key= or value= in front: auto, avro, "
             "protobuf or json-schema; the registry is -X schema.registry.url=URL. Repeatable.",
         ),
     ] = None,

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
+from kctl.cli.pipeline.file_options import (
+    FileFormatOption,
+    FileSizeOption,
+    LayoutOption,
+    LevelOption,
+    RangeSizeOption,
+    StartOption,
+    ToOption,
+)
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,
@@ -21,16 +31,19 @@ from kctl.cli.pipeline.spark_options import (
     plan_of,
     result_of,
     spark_options,
-    target_text,
 )
+from kctl.cli.pipeline.target_options import group_selection
 from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
-from kctl.pipeline.locations import parse_location
+from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, parse_location
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan
 
+STARTS = ("earliest", "latest")
+_EARLIER_STARTS = {"start": "earliest", "end": "latest"}
+"""Words that --start took at first."""
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets", "bytes", "tasks")
 
 
@@ -45,47 +58,45 @@ def export(
         list[str],
         typer.Argument(metavar="TOPIC...", help="What to export: names, or '/orders-.*/' for all that match."),
     ],
-    to: Annotated[
-        str,
+    to: ToOption,
+    file_format: FileFormatOption = "parquet",
+    layout: LayoutOption = "topic",
+    partition_by: Annotated[
+        str | None,
         typer.Option(
-            "--to",
-            parser=target_text,
-            metavar="LOCATION",
-            help="A folder, which on a cluster all workers see under this path; s3://, gs:// or abfs://; or a table, "
-            "iceberg:CATALOG.DB.TABLE or delta:URL.",
+            "--partition-by",
+            metavar="NAME",
+            help="Partition a table: day, hour, topic, partition, or a field of decoded columns such as value.country.",
         ),
-    ],
-    file_format: Annotated[
-        str, typer.Option("--file-format", metavar="NAME", help="Format of files: parquet or json (lines), with zstd.")
-    ] = "parquet",
-    layout: Annotated[
-        str,
-        typer.Option("--layout", metavar="NAME", help="Subfolders of a topic: topic (none), date or hour, in UTC."),
-    ] = "topic",
-    level: Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="Compression level of zstd.")] = 1,
-    start: Annotated[
-        str,
+    ] = None,
+    level: LevelOption = 1,
+    start: StartOption = "earliest",
+    groups: Annotated[
+        list[str] | None,
         typer.Option(
-            "--start", metavar="WHERE", help="Where partitions that are new to the export begin: start or end."
+            "--groups",
+            metavar="GROUP",
+            help="Keep the committed offsets of this group, or of '/app-.*/' all that match, for import; repeatable.",
         ),
-    ] = "start",
-    range_size: Annotated[
-        str, typer.Option("--range-size", metavar="SIZE", help="About what one task reads, as it lies in the log.")
-    ] = "64MiB",
+    ] = None,
+    range_size: RangeSizeOption = "64MiB",
+    file_size: FileSizeOption = None,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Write topics to Parquet or JSON files, each record exactly once.
 
-    Run it again to continue: after a kill at any point, or with new records. docs/pipeline.md has the files.
+    Run it again to continue: after a kill at any point, or with new records. docs/pipeline.md describes the files.
     """
-    words = _parsed_topics(topics)
-    range_bytes = _size(range_size)
-    _one_of("--start", start, ("start", "end"))
+    words = parsed_topics(topics)
+    range_bytes = size_of(range_size)
+    start = _EARLIER_STARTS.get(start, start)
+    one_of("--start", start, STARTS)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
-    _one_of("--file-format", file_format, tuple(FORMATS))
-    _one_of("--layout", layout, LAYOUTS)
+    one_of("--file-format", file_format, tuple(FORMATS))
+    one_of("--layout", layout, LAYOUTS)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
@@ -95,13 +106,15 @@ def export(
         parse_location(to),
         {},
         format=file_format,
-        layout=layout,
-        start=FROM_EARLIEST if start == "start" else TO_LATEST,
+        layout=_layout(layout, partition_by, parse_location(to)),
+        start=FROM_EARLIEST if start == "earliest" else TO_LATEST,
         range_bytes=range_bytes,
         interval_ms=continuing.interval_ms_or(INTERVAL_MS),
         allow_loss=continuing.allow_loss,
         compression_level=level,
+        file_bytes=0 if file_size is None else size_of(file_size, "--file-size", "a file"),
         decode=columns.request(),
+        groups=group_selection(groups),
     )
     if spark.dry_run:
         plan = partial(plan_export, options=spark.session_options())
@@ -146,12 +159,24 @@ def _number(value: object) -> int:
     return value
 
 
-def _one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
+def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
+    """Raise click.BadParameter for a word that is not known."""
     if word not in known:
-        raise click.BadParameter(f"{word[:80]!r} is none of {', '.join(known)}", param_hint=f"'{flag}'")
+        raise click.BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")
 
 
-def _parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
+def _layout(layout: str, partition_by: str | None, location: Location) -> str:
+    """Return the layout that the options come to. Raises: click.UsageError: both, or files with columns."""
+    if partition_by is None:
+        return layout
+    if layout != "topic":
+        raise click.UsageError("Choose --layout or --partition-by.")
+    if not isinstance(location, IcebergTable | DeltaTable):
+        raise click.UsageError("--partition-by is for tables; --layout gives files subfolders.")
+    return {"day": "date", "hour": "hour"}.get(partition_by, f"column:{partition_by}")
+
+
+def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
     """Return names, or the one pattern that stands for all that is meant."""
     try:
         words = parse_topics(topics)
@@ -160,11 +185,12 @@ def _parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
     return (words.names, "") if not words.patterns else ((), words.as_pattern().pattern)
 
 
-def _size(text: str) -> int:
+def size_of(text: str, flag: str = "--range-size", what: str = "a range") -> int:
+    """Return the bytes that a flag has for something. Raises: click.BadParameter."""
     try:
         size_bytes = parse_size_bytes(text)
     except ValueError as e:
-        raise click.BadParameter(str(e), param_hint="'--range-size'") from None
+        raise click.BadParameter(str(e), param_hint=f"'{flag}'") from None
     if size_bytes <= 0:
-        raise click.BadParameter("a range has at least a byte", param_hint="'--range-size'")
+        raise click.BadParameter(f"{what} must have at least one byte.", param_hint=f"'{flag}'")
     return size_bytes

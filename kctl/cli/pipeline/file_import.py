@@ -7,15 +7,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, plan_of, result_of, spark_options
-from kctl.cli.pipeline.target_options import ToTopicOption
-from kctl.client.wording import counted
+from kctl.cli.pipeline.spark_options import (
+    SparkOptions,
+    files_at,
+    files_text,
+    plan_of,
+    result_of,
+    spark_options,
+    target_text,
+)
+from kctl.cli.pipeline.target_options import (
+    KeepPartitionsOption,
+    KeepTimestampsOption,
+    ToTopicOption,
+    group_selection,
+    say_groups,
+)
+from kctl.client.wording import counted, one_line
+from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
+    from kctl.pipeline.export_files.cluster_facts import TopicFacts
     from kctl.pipeline.jobs.file_import import ImportPlan
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "records", "bytes", "task")
@@ -29,9 +46,9 @@ def import_(
     folder: Annotated[
         str,
         typer.Argument(
-            parser=files_text,
+            parser=target_text,
             metavar="LOCATION",
-            help="What kctl pipeline export has written: a folder, or s3://, gs:// or abfs://.",
+            help="What kctl pipeline export wrote: a folder, s3://, gs:// or abfs://, or a table.",
         ),
     ],
     topics: Annotated[
@@ -39,26 +56,35 @@ def import_(
         typer.Option("--topic", metavar="TOPIC", help="Only this exported topic; repeatable."),
     ] = None,
     to_topic: ToTopicOption = None,
-    keep_partitions: Annotated[
-        bool, typer.Option("--keep-partitions", help="Keep the partitions of records; else by key.")
-    ] = False,
-    keep_timestamps: Annotated[
-        bool, typer.Option("--keep-timestamps", help="Keep the timestamps of records; else the time of the import.")
-    ] = False,
+    keep_partitions: KeepPartitionsOption = False,
+    keep_timestamps: KeepTimestampsOption = False,
     unordered: Annotated[
-        bool, typer.Option("--unordered", help="Ranges of a partition at the same time: faster, in any order.")
+        bool, typer.Option("--unordered", help="Import ranges of a partition in parallel: faster, but out of order.")
     ] = False,
+    create: Annotated[
+        bool,
+        typer.Option("--create", help="Create topics that the target lacks, with the partitions and configs exported."),
+    ] = False,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--groups",
+            metavar="GROUP",
+            help="Have this exported group, or of '/app-.*/' all that match, continue in the target; repeatable.",
+        ),
+    ] = None,
     progress: Annotated[
         str | None,
         typer.Option(
             "--progress",
             parser=files_text,
             metavar="LOCATION",
-            help="Folder for what is imported already; else in the export.",
+            help="Folder for the progress of the import, required for a table; else in the export.",
         ),
     ] = None,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Produce what was exported, each record at least once.
+    """Produce the records of an export, each at least once.
 
     Run it again to continue: ranges that were acknowledged whole are skipped.
     """
@@ -67,29 +93,72 @@ def import_(
     from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import  # not wanted for --help
 
     request = ImportRequest(
-        files_at(folder),
+        parse_location(folder),
         {},
         topics=tuple(dict.fromkeys(topics or ())),
         topic=to_topic,
         keep_partitions=keep_partitions,
         keep_timestamps=keep_timestamps,
         is_ordered=not unordered,
+        create=create,
+        groups=group_selection(groups),
         progress=None if progress is None else files_at(progress),
     )
     if spark.dry_run:
         return _show_plan(common, output, plan_of(common, spark, plan_import, request))
-    row: Row = result_of(common, spark, import_files, request)._asdict()
-    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
-    return ExitCode.OK
+    found = result_of(common, spark, import_files, request)
+    row: Row = {name: getattr(found, name) for name in ("records", "ranges", "skipped")}
+    facts: dict[str, object] = {}
+    if create:
+        facts["created"] = list(found.created)
+        facts["created_topics"] = [
+            {"topic": topic, "partitions": each.partitions, "configs": dict(each.configs or {})}
+            for topic, each in found.created.items()
+        ]
+    if found.refused_configs:
+        facts["refused_configs"] = [each._asdict() for each in found.refused_configs]
+    if groups:
+        facts["groups"] = [each._asdict() for each in found.group_offsets]
+    write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
+    for topic, of_topic in found.created.items():
+        common.say(f"kctl pipeline: {topic} was created with {_facts_text(of_topic)}")
+    for each in found.refused_configs:
+        config = one_line(f"{each.name}={each.value}")
+        common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")
+    say_groups(common, found.group_offsets)
+    is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
+    return ExitCode.OK if is_whole else ExitCode.DEGRADED
 
 
 def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
-    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
+    groups: list[object] = [
+        {"group": group, "topic": topic, "partition": number, "source_offset": offset}
+        for group in plan.groups
+        for topic, some in sorted(plan.facts.groups[group].items())
+        for number, offset in sorted(some.items())
+    ]
+    more = {"groups": groups} if plan.groups else {}
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan), more))
     common.say(
         f"kctl pipeline: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
         f"{counted(len(plan.tasks), 'task')}; {plan.done} ranges are imported already"
     )
+    for topic, facts in plan.missing.items():
+        common.say(f"kctl pipeline: {topic} would be created with {_facts_text(facts)}")
+    for group in plan.groups:
+        places = ", ".join(
+            f"{topic}-{number} at {offset}"
+            for topic, some in sorted(plan.facts.groups[group].items())
+            for number, offset in sorted(some.items())
+        )
+        what = one_line(f"{group} would continue with the records at these offsets of the export: {places}")
+        common.say(f"kctl pipeline: {what}")
     return ExitCode.OK
+
+
+def _facts_text(facts: "TopicFacts") -> str:
+    configs = one_line(", ".join(f"{name}={value}" for name, value in sorted((facts.configs or {}).items())))
+    return counted(facts.partitions, "partition") + (f" and {configs}" if configs else "")
 
 
 def _plan_rows(plan: "ImportPlan") -> list[Row]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -21,11 +22,11 @@ from kctl.cli.pipeline.spark_options import (
     result_of,
     spark_options,
 )
-from kctl.cli.pipeline.target_options import TargetOptions, group_selection, target_options
+from kctl.cli.pipeline.target_options import TargetOptions, group_selection, say_groups, target_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.mirror import MirrorPlan
-    from kctl.pipeline.ranges import Place
+    from kctl.pipeline.ranges import RangeBound
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets")
 
@@ -43,11 +44,11 @@ def mirror(
         typer.Option("--name", metavar="NAME", help="Name of this mirror: a run continues where the last one ended."),
     ] = None,
     create: Annotated[
-        bool, typer.Option("--create", help="Create topics that the target lacks, with as many partitions.")
+        bool, typer.Option("--create", help="Create topics that the target lacks, with the same number of partitions.")
     ] = False,
     restart: Annotated[
         bool,
-        typer.Option("--restart", help="Copy everything from the beginning, behind what the target already has."),
+        typer.Option("--restart", help="Copy everything from the beginning, appended to what the target already has."),
     ] = False,
     groups: Annotated[
         list[str] | None,
@@ -66,11 +67,12 @@ def mirror(
             "(PARTITION=OFFSET), or end.",
         ),
     ] = None,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Copy topics to another cluster, each record exactly once.
 
     Partitions, headers and timestamps stay the same. Run it again to continue: after a kill at any point, or for
-    records that arrived since. docs/pipeline.md.
+    records that arrived since. See docs/pipeline.md.
     """
     if not target.is_given:
         raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")
@@ -79,7 +81,6 @@ def mirror(
 
     from kctl.pipeline.jobs.mirror import INTERVAL_MS, MirrorRequest, plan_mirror  # the client: not for --help
     from kctl.pipeline.jobs.mirror import mirror as job
-    from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         request = MirrorRequest(
@@ -100,15 +101,23 @@ def mirror(
     row: Row = {name: value for name, value in found._asdict().items() if name != "group_offsets"}
     facts = {"groups": [each._asdict() for each in found.group_offsets]} if groups else {}
     write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
-    for each in found.group_offsets:
-        where = f"{each.group} on {each.topic}-{each.partition}"
-        what = f"continues at offset {each.target_offset}" if not each.problem else f"not carried over: {each.problem}"
-        if each.problem != ALREADY_THERE:
-            common.say(f"kctl pipeline: {where}: {what}")
+    say_groups(common, found.group_offsets)
     return ExitCode.DEGRADED if any(each.is_left_behind for each in found.group_offsets) else ExitCode.OK
 
 
-def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "Place | None":
+def _offsets(text: str) -> dict[int, int]:
+    """Return offsets by partition. Raises: click.BadParameter."""
+    offsets: dict[int, int] = {}
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)
+        if found is None:
+            problem = f"{part[:40]!r} is not PARTITION=OFFSET, as in 0=500,1=700; or write end"
+            raise click.BadParameter(problem, param_hint="'--from-position'")
+        offsets[int(found[1])] = int(found[2])
+    return offsets
+
+
+def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "RangeBound | None":
     """Return where the options say that the source is read from. Raises: click.UsageError."""
     if from_position is None and not restart:
         return None
@@ -116,38 +125,24 @@ def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "P
         raise click.UsageError("--restart cannot be combined with --from-position.")
 
     from kctl.client.cluster import TopicPartition  # the client: not for --help
-    from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place
+    from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, RangeBound
 
     if from_position is None:
         return FROM_EARLIEST._replace(option="--restart")
     if from_position == "end":
         return TO_LATEST._replace(option="--from-position")
     if len(set(topics)) != 1:
-        raise click.UsageError("--from-position with offsets takes one topic at a time.")
-    offsets: dict[TopicPartition, int] = {}
-    for part in from_position.split(","):
-        found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)
-        if found is None:
-            problem = f"{part[:40]!r} is not PARTITION=OFFSET, as in 0=500,1=700; or write end"
-            raise click.BadParameter(problem, param_hint="'--from-position'")
-        offsets[TopicPartition(topics[0], int(found[1]))] = int(found[2])
-    return Place(partitions=tuple(sorted(offsets.items())), option="--from-position")
+        raise click.UsageError("--from-position with offsets takes one topic.")
+    offsets = {TopicPartition(topics[0], number): at for number, at in _offsets(from_position).items()}
+    return RangeBound(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
 
 def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
-    rows: list[Row] = [
-        dict(
-            zip(
-                PLAN_COLUMNS,
-                (each.topic, each.partition, each.start_offset, each.end_offset, each.size),
-                strict=True,
-            )
-        )
-        for each in plan.ranges
-    ]
+    fields = ((each.topic, each.partition, each.start_offset, each.end_offset, each.size) for each in plan.ranges)
+    rows: list[Row] = [dict(zip(PLAN_COLUMNS, each, strict=True)) for each in fields]
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     for topic, partitions in plan.missing.items():
-        common.say(f"kctl pipeline: the target has no topic {topic}; --create makes it with {partitions} partitions")
+        common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {partitions} partitions")
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "
         f"the log, {len(plan.ranges)} tasks; {plan.resumed} partitions continue where an earlier run ended"

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, files_at, files_text, result_of, spark_options
-from kctl.cli.pipeline.target_options import TargetOptions, target_options
+from kctl.cli.pipeline.spark_options import SparkOptions, result_of, spark_options, target_text
+from kctl.cli.pipeline.target_options import KeepPartitionsOption, KeepTimestampsOption, TargetOptions, target_options
 from kctl.client.wording import counted
+from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
     from kctl.grammar.offsets import AtTime
@@ -38,9 +40,10 @@ def replay(
         str | None,
         typer.Option(
             "--from-export",
-            parser=files_text,
+            parser=target_text,
             metavar="LOCATION",
-            help="Read the topic from this export: a folder, or s3://, gs:// or abfs://.",
+            help="Read the topic from this export: a folder, or s3://, gs:// or abfs://; or from a table, "
+            "iceberg:CATALOG.DB.TABLE or delta:URL.",
         ),
     ] = None,
     topic_header: Annotated[
@@ -56,7 +59,7 @@ def replay(
         typer.Option("--since", metavar="TIME", help="Only records from this time on: 2024-05-01T12:00:00Z, -1h."),
     ] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only records before this time.")] = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Only records with such a key.")] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Only records whose key matches.")] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option("--header", metavar="NAME[=VALUE]", help="Only records with this header; repeatable."),
@@ -66,7 +69,7 @@ def replay(
         typer.Option(
             "--offset",
             metavar="RANGE",
-            help="Only these offsets, as FROM:TO or PARTITION=FROM:TO, without TO; repeatable.",
+            help="Only these offsets, FROM:TO or PARTITION=FROM:TO; TO is not included. Repeatable.",
         ),
     ] = None,
     jq: Annotated[
@@ -74,7 +77,7 @@ def replay(
         typer.Option(
             "--jq",
             metavar="PROGRAM",
-            help="Only records that a jq program selects, given as consume --output jsonl prints them.",
+            help="Only records that a jq program selects; its input is what consume --output jsonl prints.",
         ),
     ] = None,
     rate: Annotated[
@@ -87,27 +90,24 @@ def replay(
             min=1,
             max=MOST_ATTEMPTS,
             metavar="N",
-            help="Leave out records that were replayed N times already, by their header kctl-replay-attempts.",
+            help="Skip records that were replayed N times already, by their header kctl-replay-attempts.",
         ),
     ] = 3,
-    keep_partitions: Annotated[
-        bool, typer.Option("--keep-partitions", help="To the partitions that records came from; else by key.")
-    ] = False,
-    keep_timestamps: Annotated[
-        bool, typer.Option("--keep-timestamps", help="Records keep their timestamps; else they get today's.")
-    ] = False,
+    keep_partitions: KeepPartitionsOption = False,
+    keep_timestamps: KeepTimestampsOption = False,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Name of this replay; a run continues where the last one ended."),
     ] = None,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Produce records of a topic or of an export again, each once.
+    """Produce records of a topic, an export or a table again, each once.
 
-    Run with the same options, or under the same --name, it continues behind what is replayed already. --dry-run reads
-    and counts the records, and writes nothing.
+    Run with the same options, or under the same --name, it continues after the records already replayed. --dry-run
+    reads and counts the records, and writes nothing.
     """
     if target.topic is None and topic_header is None:
-        raise click.UsageError("Choose where to: --to-topic or --topic-from-header.")
+        raise click.UsageError("Choose a target: --to-topic or --topic-from-header.")
     output = common.choose_output(*SHAPES)
 
     from kctl.grammar.sizes import parse_rate
@@ -116,8 +116,8 @@ def replay(
     from kctl.pipeline.record_filter import RecordFilter
 
     wanted = RecordFilter(
-        None if since is None else _time_ms(common, since, "--since"),
-        None if until is None else _time_ms(common, until, "--until"),
+        None if since is None else _time_ms(common, since, "--since", is_named=name is not None),
+        None if until is None else _time_ms(common, until, "--until", is_named=name is not None),
         key,
         tuple(map(_header, headers or ())),
         jq,
@@ -127,7 +127,7 @@ def replay(
             topic,
             {},
             to_properties,
-            None if export is None else files_at(export),
+            None if export is None else parse_location(export),
             target.topic,
             topic_header,
             wanted,
@@ -155,22 +155,31 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
     write_listing(common.environment, output, Listing("replayed", COLUMNS, rows, facts))
     what = "dry run, nothing was sent: it would replay" if is_dry_run else "replayed"
     common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} of {found.read} read")
+    _report_skipped(common, found)
+    return ExitCode.DEGRADED if found.misplaced else ExitCode.OK
+
+
+def _report_skipped(common: Common, found: "Replayed") -> None:
     if found.exhausted:
         common.say(
-            f"kctl pipeline: {counted(found.exhausted, 'record')} left out: replayed --max-attempts times already"
+            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped: replayed --max-attempts times already"
         )
     if found.misplaced:
         common.say(
             f"kctl pipeline: {counted(found.misplaced, 'record')} left out: the topic to send to is not named, is not "
             "for records, or is the one that is read"
         )
-    return ExitCode.DEGRADED if found.misplaced else ExitCode.OK
 
 
-def _time_ms(common: Common, text: str, flag: str) -> int:
-    """Return the instant. One that depends on the present is said: the next run has another, and is another replay."""
+def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
+    """Return the instant. One that depends on the present is said: the next run has another, and is another replay.
+
+    Raises: click.UsageError: the replay would be the same one by its name, and skip what was not in its window before.
+    """
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))
+    if at != later and is_named:
+        raise click.UsageError(f"{flag} {text} is another time in each run of --name: give {flag} {str(at)[1:]}.")
     if at != later:
         common.say(f"kctl pipeline: {flag} {text} is {flag} {str(at)[1:]} in this run; to continue it, give that time")
     return at.at_ms

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from kctl.pipeline.session import SessionOptions
 
 
+AllowLossOption = Annotated[
+    bool, typer.Option("--allow-loss", help="Continue where records were deleted before they were read.")
+]
+
+
 class ContinuingOptions(NamedTuple):
     """Whether and how often a job looks again, and whether it continues over what is gone."""
 
@@ -41,9 +46,7 @@ def continuing_options(
         int | None,
         typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (10s)."),
     ] = None,
-    allow_loss: Annotated[
-        bool, typer.Option("--allow-loss", help="Continue where records were deleted before they were read.")
-    ] = False,
+    allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
     """Return what was chosen. Raises: click.UsageError: an interval of what happens once."""
     if interval is not None and not continuous:
@@ -55,7 +58,7 @@ def path(text: str | Path) -> Path:
     """Return the path of a local file; the `parser` of an option. Raises: click.BadParameter: another location."""
     found = parse_location(target_text(str(text)))
     if not isinstance(found, Path):
-        raise click.BadParameter(f"{str(text)[:80]!r} is no file here: use a path such as /data/orders.html")
+        raise click.BadParameter(f"{str(text)[:80]!r} is not a local file: use a path such as /data/orders.html")
     return found
 
 
@@ -122,7 +125,7 @@ class SparkOptions(NamedTuple):
 
 def spark_options(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan: splits, bytes and tasks. Changes nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be read and written, and change nothing.")
     ] = False,
     master: Annotated[
         str | None,
@@ -136,12 +139,16 @@ def spark_options(
     ] = None,
     spark_log: Annotated[
         Path | None,
-        typer.Option("--spark-log", metavar="FILE", help="Where Spark's log goes; else it is kept on errors."),
+        typer.Option(
+            "--spark-log", metavar="FILE", help="File for Spark's log; without it, the log is kept only after errors."
+        ),
     ] = None,
     worker_python: Annotated[
         str | None,
         typer.Option(
-            "--worker-python", metavar="PATH", help="Python of a cluster's workers; else $PYSPARK_PYTHON, or ours."
+            "--worker-python",
+            metavar="PATH",
+            help="Python of a cluster's workers; else $PYSPARK_PYTHON, or the Python of kctl.",
         ),
     ] = None,
 ) -> SparkOptions:
@@ -150,7 +157,7 @@ def spark_options(
 
     url = LOCAL_MASTER if master is None else master
     if re.fullmatch(r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|spark://[^\s/]+:\d+", url) is None:
-        problem = f"{url[:80]!r} is none of local, local[2], local[*] and spark://HOST:PORT"
+        problem = f"{url[:80]!r} is not local, local[2], local[*] or spark://HOST:PORT"
         raise click.BadParameter(problem, param_hint="'--master'")
     properties = {}
     for text in spark_conf or ():
@@ -193,7 +200,7 @@ def run_job(
     common: Common, spark: SparkOptions, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
 ) -> T:
     """Run a job: with the properties for its tasks, and a view of how far it is."""
-    from kctl.cli.view.progress_status import ProgressStatus
+    from kctl.cli.view.status import ProgressStatus
     from kctl.pipeline.references import lent
 
     properties = task_properties(common.settings.by_name, is_local=spark.is_local)
@@ -228,7 +235,7 @@ def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[
         else:
             raise CommandError(
                 ExitCode.USAGE,
-                f"{name} of {setting.origin} is known on this machine only, and is not sent to the workers",
+                f"{name} of {setting.origin} exists on this machine only, and is not sent to the workers",
                 "put it into a file that each worker has at the same path, with mode 0600, for --command-config",
             )
     return found

@@ -57,8 +57,8 @@ SHOWN = (
 MOST_KEYS = 5
 EXPLANATION = (
     "gaps: offsets without a record, as compaction and transactions leave them. share percent: of the topic's records. "
-    "distinct keys: an estimate, about 2 % off. p50, p99: not exceeded by 50 or 99 % of the values, to the next power "
-    "of two. unordered: records with an earlier timestamp than the one before them."
+    "distinct keys: an estimate, within about 2%. p50, p99: 50% or 99% of the values are at most this, rounded up to a "
+    "power of two. unordered: records whose timestamp is earlier than that of the record before."
 )
 
 

@@ -4,7 +4,7 @@ Nothing of the first cluster's settings but its limits goes to the second one: c
 Shown by tests/pipeline/test_mirror_command.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kctl.cli import click
+from kctl.cli.options import Common
 from kctl.cli.settings import Setting, Settings, merge_settings
+from kctl.client.wording import one_line
 
 if TYPE_CHECKING:
-    from kctl.pipeline.jobs.mirror_groups import GroupSelection
+    from kctl.pipeline.group_selection import GroupSelection
+    from kctl.pipeline.jobs.mirror_groups import GroupOffset
 
 ToTopicOption = Annotated[
     str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target's topic; else that of the same name.")
+]
+KeepPartitionsOption = Annotated[bool, typer.Option("--keep-partitions", help="Keep the partitions; else by key.")]
+KeepTimestampsOption = Annotated[
+    bool, typer.Option("--keep-timestamps", help="Keep the timestamps; else the time of writing.")
 ]
 _LIMITS = (
     "default.api.timeout.ms",
@@ -70,7 +77,7 @@ def target_options(
     to_bootstrap: Annotated[
         str | None,
         typer.Option(
-            "--to-bootstrap", metavar="HOST:PORT", help="First servers of the target; else the source's cluster."
+            "--to-bootstrap", metavar="HOST:PORT", help="Bootstrap servers of the target; else the source's cluster."
         ),
     ] = None,
     to_config: Annotated[
@@ -85,7 +92,7 @@ def group_selection(words: list[str] | None) -> "GroupSelection":
     """Return the groups that --groups names: names, or '/pattern/'. Raises: click.BadParameter."""
     import re
 
-    from kctl.pipeline.jobs.mirror_groups import GroupSelection
+    from kctl.pipeline.group_selection import GroupSelection
 
     given = words or []
     patterns = [word[1:-1] for word in given if len(word) > 2 and word[0] == word[-1] == "/"]
@@ -97,3 +104,14 @@ def group_selection(words: list[str] | None) -> "GroupSelection":
             raise click.BadParameter(problem, param_hint="'--groups'") from None
     names = tuple(word for word in given if word[1:-1] not in patterns)
     return GroupSelection(names, "|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
+    """Write a line for each offset of a group that was committed, or could not be."""
+    from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
+
+    for each in offsets:
+        where = one_line(f"{each.group} on {each.topic}-{each.partition}")
+        what = f"continues at offset {each.target_offset}" if not each.problem else f"not carried over: {each.problem}"
+        if each.problem != ALREADY_THERE:
+            common.say(f"kctl pipeline: {where}: {what}")

@@ -41,7 +41,7 @@ def verify(
             "--to-export",
             parser=target_text,
             metavar="LOCATION",
-            help="Compare with an export or a table; offsets count, too.",
+            help="Compare with an export or a table, including offsets.",
         ),
     ] = None,
     groups: Annotated[
@@ -49,28 +49,27 @@ def verify(
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Check too that this group continues in the target with the same record; or '/app-.*/'; repeatable.",
+            help="Also check that this group, or each of '/app-.*/', continues at the same record in the target; "
+            "repeatable.",
         ),
     ] = None,
     ignore_timestamps: Annotated[
-        bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")
+        bool, typer.Option("--ignore-timestamps", help="Treat records that differ only in their timestamps as equal.")
     ] = False,
     allow_behind: Annotated[
         bool,
-        typer.Option("--allow-behind", help="A target that is still behind its source does not count as a difference."),
+        typer.Option("--allow-behind", help="Accept a target that is still behind its source."),
     ] = False,
 ) -> int:
     """Compare two topics, or a topic and its export.
 
-    Reports which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Partitions are
-    compared each with that of the same number. docs/pipeline.md.
+    Reports which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Each
+    partition is compared with the one of the same number. See docs/pipeline.md.
     """
     if export is not None and target.is_given:
-        raise click.UsageError("--to-export and another --to-...: compare with one of them.")
+        raise click.UsageError("--to-export cannot be combined with another --to option.")
     if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
         raise click.UsageError("Choose what to compare with: --to-topic, --to-bootstrap or --to-export.")
-    if export is not None and groups:
-        raise click.UsageError("--groups is for topics: an export has no groups.")
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.fingerprints import Compared  # the client: not wanted for --help
@@ -98,7 +97,7 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
         f"kctl pipeline: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
-        f"{len(plan.pieces)} tasks; what differs is then read again"
+        f"{len(plan.pieces)} tasks; differing ranges are then read again"
     )
     return ExitCode.OK
 
@@ -147,7 +146,7 @@ def _continues(proof: "GroupProof") -> str:
         "repeats": f"repeats {counted(proof.records, 'record')} {at}",
         "skips": f"skips {counted(proof.records, 'record')} {at}",
         "differs": f"continues with another record {at}",
-        "missing": f"has committed nothing in the target; the source is at {proof.source_offset}",
+        "missing": f"has no offset in the target; the source is at {proof.source_offset}",
     }[proof.continues]
 
 

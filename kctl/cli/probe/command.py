@@ -63,7 +63,7 @@ def probe(
 ) -> int:
     """Try every address of every broker and show each phase: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
 
-    The brokers that these advertise are tried too, and what is found is judged; docs/probe.md has all of it.
+    The brokers that these advertise are tried too, and findings are reported; docs/probe.md explains them.
 
     A live view on a terminal, one line for each event elsewhere, objects with --output jsonl, one line with -q.
 

@@ -1,4 +1,7 @@
-"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`."""
+"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`.
+
+Shown by tests/cli/test_probe.py.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +17,7 @@ def _duration(name: str, text: str) -> Any:
     return typer.Option(name, parser=duration_ms, metavar="DURATION", help=text, show_default=False)
 
 
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 3 when anything is wrong, also where the cluster can be used.")
-]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 for any problem, even if the cluster is usable.")]
 Group = Annotated[
     str | None, typer.Option("--group", "-g", metavar="GROUP", help="Find the coordinator of this consumer group too.")
 ]
@@ -24,7 +25,7 @@ Idle = Annotated[int, _duration("--idle", "Keep each connection idle for this ti
 CertWarn = Annotated[int, _duration("--cert-warn", "Report certificates that expire within this time (21d).")]
 Resolve = Annotated[
     list[str] | None,
-    typer.Option("--resolve", metavar="HOST:PORT:IP", help="Dial this address for that name; repeatable, [IPv6]."),
+    typer.Option("--resolve", metavar="HOST:PORT:IP", help="Address to use for this host and port; repeatable."),
 ]
 Sni = Annotated[
     str | None,
@@ -34,7 +35,7 @@ TryProtocols = Annotated[
     bool,
     typer.Option(
         "--try-protocols/--no-try-protocols",
-        help="Where a server seems to expect TLS, or none: try the other once, without credentials.",
+        help="If a server seems to expect TLS, or no TLS, try that once, without credentials.",
     ),
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Repeat the probe, with statistics of each address.")]

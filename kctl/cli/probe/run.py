@@ -21,7 +21,7 @@ LOOK_MS = 50
 """How often the report may move on while nothing happens."""
 
 
-class Plan(NamedTuple):
+class ProbePlan(NamedTuple):
     """What to do.
 
     Attributes:
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 
 def run_rounds(
-    plan: Plan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
+    plan: ProbePlan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
 ) -> ProbeResult:
     """Run the rounds and return the last; with strictness its code is 3 also where only an earlier one was not good."""
 
@@ -64,7 +64,7 @@ def run_rounds(
         runtime.driver.wait(waiter, next_at_ms)
 
 
-def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number: int) -> ProbeResult:
+def _round(plan: ProbePlan, runtime: Runtime, report: Report, take: EventSink, number: int) -> ProbeResult:
     timer = Timer(runtime.clock, plan.config.api_timeout_ms + plan.options.idle_ms)
     prober = Prober(plan.config, runtime, bootstrap_nodes(plan.config), events=take, options=plan.options)
     try:
@@ -94,7 +94,7 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
     )
 
 
-def _leads(plan: Plan, runtime: Runtime, prober: Prober, timer: Timer) -> Mapping[int, int] | None:
+def _leads(plan: ProbePlan, runtime: Runtime, prober: Prober, timer: Timer) -> Mapping[int, int] | None:
     """Return how many partitions each broker leads, where one is unusable; not with --resolve, a probe's own."""
     if plan.options.resolve or not unusable_brokers(prober.reports):
         return None

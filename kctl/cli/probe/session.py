@@ -15,7 +15,7 @@ from kctl.cli.options import Common, Output
 from kctl.cli.probe.command import ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.cli.probe.resolve import parse_resolve
-from kctl.cli.probe.run import Plan, run_rounds
+from kctl.cli.probe.run import ProbePlan, run_rounds
 from kctl.cli.probe.view.report import (
     CsvReport,
     LinesReport,
@@ -49,7 +49,7 @@ def run_probe(common: Common, request: ProbeRequest) -> int:
     options = ProbeOptions(
         _resolved(request.resolve), request.sni, request.try_protocols, True, request.group, request.idle_ms
     )
-    plan = Plan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
+    plan = ProbePlan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
     allow_descriptors(MOST_SOCKETS)
     if is_live(common, request.template is not None) and request.rounds == 1:
         plan = plan._replace(options=options._replace(redials=True))
@@ -65,14 +65,14 @@ def _resolved(texts: Sequence[str]) -> dict[tuple[str, int], list[Address]]:
     return click.parsed(parse_resolve, texts, "--resolve")
 
 
-def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out: str | None) -> Report:
+def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, write_out: str | None) -> Report:
     environment = common.environment
     since_ms = environment.clock.now_ms()
     at_once = MaskedOut(environment, flush_bytes=0)
     is_repeated = plan.rounds != 1
     if write_out is not None:
         if common.output is not None:
-            raise click.UsageError("--write-out and --output: take one of them.")
+            raise click.UsageError("--write-out cannot be combined with --output.")
         return WriteOutReport(at_once, click.parsed(parse_template, write_out, "--write-out"))
     output = common.choose_output(*SHAPES)
     if output is Output.CSV:
@@ -116,7 +116,7 @@ def _phases(config: AdminConfig) -> list[Phase]:
     return [phase for phase in PHASES if not unused.get(phase)]
 
 
-def _say_unused(common: Common, plan: Plan, result: ProbeResult) -> None:
+def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:
     asked = {(report.target.host, report.target.port) for report in result.reports}
     for host, port in plan.options.resolve:
         if (host, port) not in asked:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
-from kctl.cli.probe.view.result import Outcome, brokers, outcome
+from kctl.cli.probe.view.result import AddressStatus, brokers, outcome
 from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Severity, unusable_brokers
 
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
@@ -41,7 +41,7 @@ def verdict(
 
 def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
     """Return the code when no bootstrap node works: of the cause nearest to a working one, as the codes are ordered."""
-    if any(outcome(report) is Outcome.UNFINISHED for report in bootstrap):
+    if any(outcome(report) is AddressStatus.UNFINISHED for report in bootstrap):
         return ExitCode.API_TIMEOUT
     return max((_cause(report) for report in bootstrap), default=ExitCode.API_TIMEOUT)
 
@@ -58,4 +58,4 @@ def _any_broker_works(reports: Sequence[AddressReport]) -> bool:
 
 
 def _is_degraded(reports: Sequence[AddressReport]) -> bool:
-    return any(outcome(report) is not Outcome.READY for report in reports)
+    return any(outcome(report) is not AddressStatus.READY for report in reports)

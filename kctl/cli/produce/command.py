@@ -33,6 +33,7 @@ class ProduceRequest(NamedTuple):
         headers: of every record, behind its own.
         partition: where to; None: the producer chooses.
         keeps_partition: the record's own partition is taken.
+        is_now: the record's own timestamp is not taken.
         empty_is_null: an empty value is a tombstone.
         per_second: records a second; None: as fast as they are taken.
         undelivered: the file for what could not be delivered.
@@ -47,6 +48,7 @@ class ProduceRequest(NamedTuple):
     headers: "tuple[Header, ...]" = ()
     partition: int | None = None
     keeps_partition: bool = False
+    is_now: bool = False
     empty_is_null: bool = False
     per_second: float | None = None
     undelivered: str | None = None
@@ -70,7 +72,7 @@ def produce(
         list[str] | None,
         typer.Argument(
             metavar="TOPIC [FILE]...",
-            help="Where to send, and what: files; - or none is stdin. With --topic-from-record all are files.",
+            help="Topic, and files to send; - or no file is stdin. With --topic-from-record all arguments are files.",
             show_default=False,
         ),
     ] = None,
@@ -79,7 +81,7 @@ def produce(
         typer.Option(
             "--input",
             "-i",
-            help="Form of the input: lines, or jsonl, which is what consume --output jsonl writes.",
+            help="Format of the input: lines, or jsonl as consume --output jsonl writes it.",
             show_default=False,
         ),
     ] = InputForm.LINES,
@@ -89,8 +91,7 @@ def produce(
             "--format",
             "-f",
             metavar="TEMPLATE",
-            help="How a record is written: the verbs of consume -f read backwards, such as '%k:%v\\n', "
-            "'%V{big32}%v' or '%v{json}'.",
+            help="Template of a record, with the verbs of consume -f, such as '%k:%v\\n', '%V{big32}%v' or '%v{json}'.",
         ),
     ] = None,
     file_per_message: Annotated[
@@ -98,7 +99,7 @@ def produce(
     ] = False,
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", "-D", metavar="TEXT", help="What ends a record (\\n); escapes \\n \\t \\0 \\xNN."),
+        typer.Option("--delimiter", "-D", metavar="TEXT", help="End of a record (\\n); escapes \\n \\t \\0 \\xNN."),
     ] = None,
     key_separator: Annotated[
         str | None,
@@ -106,7 +107,7 @@ def produce(
             "--key-separator",
             "-K",
             metavar="TEXT",
-            help="What stands between key and value; a line without it is a value.",
+            help="Separator of key and value; a line without it is a value.",
         ),
     ] = None,
     key: Annotated[
@@ -132,6 +133,10 @@ def produce(
     keep_partition: Annotated[
         bool, typer.Option("--keep-partition", help="With -i jsonl: each record goes to the partition that it names.")
     ] = False,
+    now: Annotated[
+        bool,
+        typer.Option("--now", help="Give each record the current time instead of the timestamp that it has."),
+    ] = False,
     partition: Annotated[
         int | None,
         typer.Option("--partition", "-p", min=0, max=MOST_PARTITION, metavar="N", help="Send to this partition."),
@@ -145,7 +150,7 @@ def produce(
         ),
     ] = None,
     no_create: Annotated[
-        bool, typer.Option("--no-create", help="Exit with 23 where a topic does not exist, and create none.")
+        bool, typer.Option("--no-create", help="Exit with 23 if a topic does not exist, instead of creating it.")
     ] = False,
     acks: Annotated[
         str | None, typer.Option("--acks", metavar="ACKS", help="Required acknowledgements: all, 1 or 0 (all).")
@@ -162,14 +167,16 @@ def produce(
     ] = False,
     transactional_id: Annotated[
         str | None,
-        typer.Option("--txn-id", metavar="ID", help="The same by this transactional.id, which fences older producers."),
+        typer.Option(
+            "--txn-id", metavar="ID", help="Like --txn, with this transactional.id, which fences older producers."
+        ),
     ] = None,
     undelivered: Annotated[
         str | None,
         typer.Option(
             "--undelivered",
             metavar="FILE",
-            help="Write what could not be delivered to this new file, in the form that -i jsonl reads.",
+            help="Write undelivered records to this new file, in the format that -i jsonl reads.",
         ),
     ] = None,
     delivery_timeout: Annotated[
@@ -185,8 +192,8 @@ def produce(
 ) -> int:
     """Send records to a topic: lines, files, templates or jsonl.
 
-    Exits with 20 when any record was not delivered, and reports how many of each partition, and why; with 24 for
-    malformed input, naming record and byte: the records before it are delivered.
+    Exits with 20 when any record was not delivered, after reporting their number and cause for each partition; with
+    24 for malformed input, naming record and byte: the records before it are delivered.
     """
     parsed_template = _template(template, null)
     request = ProduceRequest(
@@ -206,6 +213,7 @@ def produce(
         headers=tuple(click.parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
         partition=partition,
         keeps_partition=keep_partition or parsed_template is not None,
+        is_now=now,
         empty_is_null=tombstones,
         per_second=None if rate is None else click.parsed(parse_rate, rate, "'--rate'"),
         undelivered=undelivered,
@@ -265,7 +273,9 @@ def _refuse_contradictions(
     if request.topic is None and not has_topic:
         raise click.UsageError("--topic-from-record needs records that name one: --input jsonl, or %t in --format.")
     if request.is_transaction and request.undelivered is not None:
-        raise click.UsageError("--undelivered with --txn: it is all or nothing, so the input is what to send again.")
+        raise click.UsageError(
+            "--undelivered cannot be combined with --txn: nothing is delivered then, so send the whole input again."
+        )
     if keep_partition and not is_jsonl:
         raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")
     if keep_partition and request.partition is not None:

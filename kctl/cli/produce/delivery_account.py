@@ -3,6 +3,8 @@
 Shown by tests/unit/cli/produce/test_delivery_account.py.
 """
 
+from collections.abc import Collection
+
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code, explain
 from kctl.cli.options import Common
@@ -16,18 +18,24 @@ MOST_NAMED = 10
 
 
 def report_account(
-    common: Common, result: CloseResult, *, oldest_ms: int | None = None, is_taken_back: bool = False
+    common: Common,
+    result: CloseResult,
+    *,
+    oldest_ms: int | None = None,
+    is_taken_back: bool = False,
+    announced: Collection[str] = (),
 ) -> None:
     """Say what became of the records: what was delivered unless --quiet, what was not in any case.
 
     Args:
         oldest_ms: how old the oldest was when it failed.
         is_taken_back: all were in a transaction that is not committed.
+        announced: causes that were reported when they happened; they are not repeated.
     """
     if is_taken_back:
         sent = result.delivered + result.undelivered
         aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
-        common.environment.say(f"kctl produce: transaction {aborted}: of {counted(sent, 'record')} none is delivered")
+        common.environment.say(f"kctl produce: transaction {aborted}: none of {counted(sent, 'record')} was delivered")
     else:
         common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
     failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
@@ -40,7 +48,9 @@ def report_account(
     if not is_taken_back:
         common.environment.say(f"kctl produce: {counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}")
     for tp, part in failed[:MOST_NAMED]:
-        common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {_cause(part)}")
+        cause = _cause(part)
+        why = "see above" if cause in announced else cause
+        common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {why}")
     if len(failed) > MOST_NAMED:
         common.environment.say(f"  and {len(failed) - MOST_NAMED} more partitions")
     hint = next((hint for _, part in failed if part.error is not None and (hint := explain(part.error).hint)), "")
@@ -73,4 +83,4 @@ def _name(tp: TopicPartition) -> str:
 
 
 def _cause(part: PartitionResult) -> str:
-    return "not known why" if part.error is None else explain(part.error).message
+    return "unknown cause" if part.error is None else explain(part.error).message

@@ -23,7 +23,8 @@ from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
 from kctl.cli.produce.record_sender import RecordSender
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
-from kctl.cli.view.produce_status import SendFigures, SendStatus
+from kctl.cli.view.status import SendStatus
+from kctl.cli.view.status_texts import SendFigures
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig, RegistryConfig
 from kctl.client.errors import (
@@ -39,6 +40,7 @@ from kctl.client.wording import counted
 
 if TYPE_CHECKING:
     from kctl.cli.decode.encoding import Encoding
+    from kctl.client.records import Header
 
 BATCH_BYTES = 1_000_000
 """batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
@@ -74,7 +76,7 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
     config = settings.parse(ProducerConfig)
     common.note_ignored(config)
     if config.transactional_id is not None and request.undelivered is not None:
-        raise click.UsageError("--undelivered with transactional.id: the input is what to send again.")
+        raise click.UsageError("--undelivered cannot be combined with transactional.id: send the whole input again.")
     return config
 
 
@@ -89,6 +91,8 @@ class _Producing:
         self._runtime = system_runtime()
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
         self._outcomes = Outcomes(self._runtime.clock.now_ms, self._announce)
+        self._announced: set[str] = set()
+        """Causes that were reported when they happened."""
         self._undelivered = undelivered
         self._in_hand: InputRecord | LineBlock | None = None
         """What was read and not yet taken by the producer as a whole."""
@@ -196,6 +200,12 @@ class _Producing:
         self._send_record(record)
         self._in_hand = None
 
+    def _value(self, record: InputRecord) -> bytes | None:
+        return None if self._request.empty_is_null and not record.value else record.value
+
+    def _headers(self, record: InputRecord) -> "tuple[Header, ...]":
+        return record.headers + self._request.headers
+
     def _send_record(self, record: InputRecord) -> None:
         request = self._request
         topic = request.topic or record.topic
@@ -206,10 +216,9 @@ class _Producing:
             partition = record.partition
         if self._encoding is not None:
             record = self._encoding.encode(record, topic)
-        value = None if request.empty_is_null and not record.value else record.value
-        headers = record.headers + request.headers
+        timestamp_ms = None if request.is_now else record.timestamp_ms
         try:
-            self._sender.send(topic, value, record.key, partition, headers, record.timestamp_ms)
+            self._sender.send(topic, self._value(record), record.key, partition, self._headers(record), timestamp_ms)
         except RecordTooLargeError as e:
             raise self._too_large(record, e) from e
         except KafkaError:
@@ -259,7 +268,10 @@ class _Producing:
     def _announce(self, partition: TopicPartition, error: KafkaError) -> None:
         """Report the first failure of a partition when it happens; the account reports what fails at the end."""
         if not self._is_closing and not self._common.quiet:
-            self._status.say(f"kctl produce: {partition}: not delivered: {explain(error).message}")
+            cause = explain(error).message
+            self._announced.add(cause)
+            where = "" if str(partition) in cause else f"{partition}: "
+            self._status.say(f"kctl produce: not delivered: {where}{cause}")
 
     def _report_failed(self) -> None:
         """Keep what was not delivered."""
@@ -274,7 +286,13 @@ class _Producing:
         is_all_or_nothing = self._transactional_id is not None
         is_taken_back = is_all_or_nothing and not self._is_committed
         self._report_created()
-        report_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
+        report_account(
+            self._common,
+            result,
+            oldest_ms=self._outcomes.oldest_ms,
+            is_taken_back=is_taken_back,
+            announced=self._announced,
+        )
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
@@ -330,8 +348,7 @@ class _Producing:
         cause = str(self._ending) if self._ending is not None else ""
         for record in records:
             topic, partition = request.topic or record.topic or "", record.partition
-            value = None if request.empty_is_null and not record.value else record.value
-            headers = record.headers + request.headers
+            value, headers = self._value(record), self._headers(record)
             self._undelivered.write(
                 UndeliveredRecord(topic, partition, record.timestamp_ms, record.key, value, headers, cause)
             )

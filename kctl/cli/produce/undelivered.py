@@ -102,7 +102,7 @@ def as_json_line(record: UndeliveredRecord) -> bytes:
 def _make(name: str) -> BufferedWriter:
     try:
         if os.path.isfile(name) and os.path.getsize(name):
-            raise CommandError(ExitCode.USAGE, f"--undelivered {name}: there is a file with something in it already")
+            raise CommandError(ExitCode.USAGE, f"--undelivered {name}: the file exists and is not empty")
         return open(open_private(name), "wb")
     except OSError as e:
         raise CommandError(ExitCode.USAGE, f"--undelivered {name}: {e.strerror or e}") from None

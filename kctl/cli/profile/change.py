@@ -4,6 +4,7 @@ Shown by tests/unit/cli/profile/test_profile.py.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.environment import Environment
@@ -13,13 +14,14 @@ from kctl.cli.login import make_jaas
 from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles import edits
 from kctl.cli.profiles.allowances import allowances, project_files
-from kctl.cli.profiles.choice import VARIABLE, no_such_profile, read_files
+from kctl.cli.profiles.choice import VARIABLE, Files, no_such_profile, read_files
 from kctl.cli.profiles.files import Content, read_bytes, read_content
 from kctl.cli.profiles.foreign.transfer import is_literal_secret
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.profiles.references import JAAS, KINDS, Reference
 from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
+from kctl.cli.settings import key_and_value
 from kctl.client.errors import ConfigError
 from kctl.client.wording import harmless_text
 
@@ -32,7 +34,7 @@ class Login(NamedTuple):
     password_from: str | None
 
 
-def use_profile(environment: Environment, name: str | None, *, project: bool) -> int:
+def use_profile(environment: Environment, name: str | None, *, project: bool, quiet: bool) -> int:
     """Write `current`."""
     environ = environment.environ
     if name is not None:
@@ -41,9 +43,13 @@ def use_profile(environment: Environment, name: str | None, *, project: bool) ->
             raise no_such_profile(name, "", files)
     store = open_store(environ, environment.clock, project=project)
     store.change(lambda text, where: edits.put_current(text, name, where))
-    environment.say(f"kctl profile: {'no profile' if name is None else name} is current now, in {store.path}")
+    if quiet:
+        return ExitCode.OK
+    environment.say(
+        f"kctl profile: {'no profile' if name is None else name} is now the current profile, in {store.path}"
+    )
     if environ.get(VARIABLE) is not None:
-        environment.say(f"kctl profile: ${VARIABLE} is set, and goes before it")
+        environment.say(f"kctl profile: ${VARIABLE} is set and takes precedence")
     return ExitCode.OK
 
 
@@ -57,11 +63,12 @@ def create_profile(
     make_current: bool,
     force: bool,
     project: bool,
+    quiet: bool,
 ) -> int:
     """Write a new profile."""
     properties = dict(given) | read_overrides(overrides) | _of_login(login)
     store = open_store(environment.environ, environment.clock, project=project)
-    put_new_profile(environment, store, name, properties, make_current=make_current, force=force)
+    put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
     return ExitCode.OK
 
 
@@ -73,6 +80,7 @@ def put_new_profile(
     *,
     make_current: bool,
     force: bool,
+    quiet: bool = False,
 ) -> None:
     """Write a profile that is not there yet, or any with `force`, and say what was done.
 
@@ -89,7 +97,7 @@ def put_new_profile(
         if name in before.profiles and not force:
             raise CommandError(
                 ExitCode.USAGE,
-                f"{where} has a profile {name} already",
+                f"{where} already has a profile {name}",
                 "--force replaces it; kctl profile edit changes it",
             )
         after = edits.put_profile(text, name, properties, where)
@@ -98,8 +106,10 @@ def put_new_profile(
 
     store.change(edit)
     becomes = make_current or (was[0].current is None and not was[0].profiles)
-    state = "and is the current profile: commands without -C use it" if becomes else f"-C {name} uses it"
-    environment.say(f"kctl profile: {name} is in {store.path}, {state}")
+    state = "made it the current profile: commands without -C use it" if becomes else f"-C {name} uses it"
+    if not quiet:
+        verb = "replaced" if name in was[0].profiles else "created"
+        environment.say(f"kctl profile: {verb} profile {name} in {store.path}; {state}")
 
 
 def change_profile(environment: Environment, name: str, overrides: Sequence[str], unset: Sequence[str]) -> int:
@@ -124,7 +134,7 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
     return ExitCode.OK
 
 
-def delete_profiles(environment: Environment, names: Sequence[str]) -> int:
+def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bool) -> int:
     """Remove profiles, or none of them where one is not there."""
     files = read_files(environment.environ)
     for name in names:
@@ -134,8 +144,15 @@ def delete_profiles(environment: Environment, names: Sequence[str]) -> int:
         store = store_of(name, files, environment.environ, environment.clock)
         assert store is not None  # looked at above
         store.change(lambda text, where, name=name: edits.remove_profile(text, name, where))  # type: ignore[misc]  # bound now
-        environment.say(f"kctl profile: deleted profile {name} from {store.path}")
+        if not quiet:
+            environment.say(f"kctl profile: deleted profile {name} from {store.path}")
+    if not quiet and _has_current(files) and not _has_current(read_files(environment.environ)):
+        environment.say("kctl profile: no profile is the current one now: kctl profile use PROFILE chooses one")
     return ExitCode.OK
+
+
+def _has_current(files: Files) -> bool:
+    return any(file.content.current is not None for file in files.in_order())
 
 
 def trust_project(environment: Environment, *, revoke: bool) -> int:
@@ -147,17 +164,22 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
         raise ConfigError(f"there is no {store.path.name} here, nor in a folder above{others}")
     if revoke:
         distrust(store.path, environment.environ)
-        environment.say(f"kctl profile: {store.path} is not trusted any more")
+        environment.say(f"kctl profile: {store.path} is no longer trusted")
         return ExitCode.OK
     content = read_content(found[0], str(store.path))
-    names = ", ".join(content.profiles) or "no profiles"
     trust(store.path, found[0], environment.environ)
-    environment.say(f"kctl profile: {store.path} is trusted until it changes; it has {names}")
+    _report_trust(environment, store.path, content)
+    return ExitCode.OK
+
+
+def _report_trust(environment: Environment, path: Path, content: Content) -> None:
+    """Report what a file may do that is trusted now."""
+    names = ", ".join(content.profiles) or "no profiles"
+    environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):
         environment.say(harmless_text(f"  {allowance}").replace("\n", "\\n"))
-    if project_files(store.path.parent, content):
-        environment.say("kctl profile: a change of a file in the project that is named there needs trust again")
-    return ExitCode.OK
+    if project_files(path.parent, content):
+        environment.say("kctl profile: if a project file that it names changes, it has to be trusted again")
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
@@ -167,14 +189,11 @@ def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for text in overrides:
-        key, equals, value = text.partition("=")
-        key = key.strip()
-        if not key or not equals:
-            raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {key[:80]!r}")
+        key, value = key_and_value(text)
         if is_literal_secret(key, value):
             raise ConfigError(
                 f"-X {key}: a secret on the command line can be read by every user of this machine; "
-                f"write where it is: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
+                f"write a reference: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
                 key=key,
             )
         found[key] = value
@@ -186,11 +205,11 @@ def _of_login(login: Login) -> dict[str, str]:
     if login.user is None and login.password_from is None:
         return found
     if login.user is None or login.password_from is None or login.mechanism is None:
-        raise ConfigError("a login is --sasl-mechanism, --user and --password-from together")
+        raise ConfigError("--sasl-mechanism, --user and --password-from go together: a login needs all three")
     kind, colon, argument = login.password_from.partition(":")
     if kind not in KINDS or not colon or not argument:
         raise ConfigError(
-            "--password-from is where to read the password, never the password itself: env:NAME, file:PATH, "
+            "--password-from takes a reference to the password, never the password itself: env:NAME, file:PATH, "
             "cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS"
         )
     jaas = make_jaas(login.mechanism, login.user.replace("${", "$${"), _SLOT)

@@ -49,8 +49,8 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
                 rows.append(_row(name, finding))
     write_listing(environment, output, Listing("findings", COLUMNS, rows))
     count = {level: levels.count(level) for level in Level}
-    told = ", ".join(f"{number} {level.value}{'' if number == 1 else 's'}" for level, number in count.items() if number)
-    environment.say(f"kctl profile: {counted(checked, 'profile')} checked: {told or 'no problems found'}")
+    found = ", ".join(counted(number, level.value) for level, number in count.items() if number)
+    environment.say(f"kctl profile: {counted(checked, 'profile')} checked: {found or 'no problems found'}")
     if count[Level.ERROR]:
         return ExitCode.USAGE
     return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK

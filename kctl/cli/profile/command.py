@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, Output, Words, output_option, with_common
@@ -21,6 +22,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
 Shape = Annotated[Output | None, output_option(*SHAPES)]
 Project = Annotated[bool, typer.Option("--project", help="In the project's .kctl.toml, not in your own file.")]
 Use = Annotated[bool, typer.Option("--use", help="Make it the current profile.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")]
 Overrides = Annotated[
     list[str] | None,
@@ -51,10 +53,10 @@ def show(
     common: Common,
     name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Every property, with where its value comes from; defaults, too.")
+        bool, typer.Option("--origin", help="Show every property and where its value comes from, including defaults.")
     ] = False,
 ) -> int:
-    """Show the properties that a call would have: flags, -X, variables, profile. Secrets stay hidden."""
+    """Show the properties that a call would use: flags, -X, variables, profile. Secrets stay hidden."""
     from kctl.cli.profile.show import show_settings
 
     return show_settings(common, common.choose_output(*SHAPES), origin=origin, named=name)
@@ -64,15 +66,17 @@ def show(
 def use(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
-    none: Annotated[bool, typer.Option("--none", help="No profile is current any more.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Make no profile the current one.")] = False,
     project: Project = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+    quiet: Quiet = False,
 ) -> int:
-    """Make a profile the current one, which calls without -C use."""
+    """Make a profile the current one: calls without -C use it."""
     if (name is None) is not none:
         raise click.UsageError("give the name of a profile, or --none.", ctx)
     from kctl.cli.profile.change import use_profile
 
-    return use_profile(ctx.obj, name, project=project)
+    return use_profile(ctx.obj, name, project=project, quiet=quiet)
 
 
 @app.command()
@@ -81,7 +85,9 @@ def create(
     name: Name,
     bootstrap: Annotated[
         list[str] | None,
-        typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="First servers, with commas or repeated."),
+        typer.Option(
+            "--bootstrap", "-b", metavar="HOST:PORT", help="Bootstrap servers, separated by commas or repeated."
+        ),
     ] = None,
     security_protocol: Annotated[
         str | None,
@@ -91,7 +97,7 @@ def create(
         str | None,
         typer.Option("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
     ] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who logs in by SASL.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name for SASL.")] = None,
     password_from: Annotated[
         str | None,
         typer.Option(
@@ -104,20 +110,24 @@ def create(
     make_current: Use = False,
     force: Force = False,
     project: Project = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+    quiet: Quiet = False,
 ) -> int:
-    """Create a profile. The first one becomes the current."""
+    """Create a profile. The first one becomes the current profile."""
     from kctl.cli.profile.change import Login, create_profile
 
-    given = {"bootstrap.servers": ",".join(bootstrap or ()), "security.protocol": security_protocol or ""}
+    servers = None if bootstrap is None else ",".join(bootstrap)
+    given = {"bootstrap.servers": servers, "security.protocol": security_protocol}
     return create_profile(
         ctx.obj,
         name,
-        {key: value for key, value in given.items() if value},
+        {key: value for key, value in given.items() if value is not None},
         override or (),
         Login(mechanism, user, password_from),
         make_current=make_current,
         force=force,
         project=project,
+        quiet=quiet,
     )
 
 
@@ -130,14 +140,15 @@ def edit(
         list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a property; repeatable.")
     ] = None,
     project: Project = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Change a profile: with -X and --unset at once, without them the whole file in $VISUAL or $EDITOR.
+    """Change a profile: with -X and --unset directly, without them by opening its file in $VISUAL or $EDITOR.
 
-    What the editor leaves is checked before it replaces the file.
+    The edited file is checked before it replaces the old one.
     """
     if override or unset:
         if name is None:
-            raise click.UsageError("-X and --unset want the name of a profile.", ctx)
+            raise click.UsageError("-X and --unset need the name of a profile.", ctx)
         from kctl.cli.profile.change import change_profile
 
         return change_profile(ctx.obj, name, override or (), unset or ())
@@ -148,34 +159,38 @@ def edit(
 
 @app.command()
 def delete(
-    ctx: typer.Context, names: Annotated[list[str], typer.Argument(metavar="PROFILE...", show_default=False)]
+    ctx: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="PROFILE...", show_default=False)],
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+    quiet: Quiet = False,
 ) -> int:
     """Delete profiles."""
     from kctl.cli.profile.change import delete_profiles
 
-    return delete_profiles(ctx.obj, list(dict.fromkeys(names)))
+    return delete_profiles(ctx.obj, list(dict.fromkeys(names)), quiet=quiet)
 
 
 @app.command("import")
 def import_(
     ctx: typer.Context,
     name: Name,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of another tool's; - is stdin.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A configuration file of another tool; - is stdin.")],
     form: Annotated[
         str | None,
         typer.Option(
             "--from",
             parser=FORMAT,
             metavar=FORMAT.metavar,
-            help="Tool that the file is of; otherwise found out from its contents.",
+            help="Tool that the file belongs to [default: detected from its contents].",
         ),
     ] = None,
     rpk_profile: Annotated[
-        str | None, typer.Option("--rpk-profile", metavar="NAME", help="Which of rpk's profiles; else its current.")
+        str | None, typer.Option("--rpk-profile", metavar="NAME", help="Which of rpk's profiles; else its current one.")
     ] = None,
     make_current: Use = False,
     force: Force = False,
     project: Project = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Create a profile from a Java .properties file, a configuration of kcat or librdkafka, or rpk's."""
     from kctl.cli.profile.transfer import import_profile
@@ -189,9 +204,11 @@ def import_(
 def export(
     ctx: typer.Context,
     name: Name,
-    form: Annotated[str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="For whom.")] = "java",
+    form: Annotated[
+        str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="Tool to write for.")
+    ] = "java",
     with_secrets: Annotated[
-        bool, typer.Option("--with-secrets", help="Write passwords and keys, too; without, they are left out.")
+        bool, typer.Option("--with-secrets", help="Include passwords and keys, which are left out otherwise.")
     ] = False,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file (0600), not stdout.")] = None,
 ) -> int:
@@ -205,12 +222,12 @@ def export(
 def check(
     ctx: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="[PROFILE]...", show_default=False)] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings as well.")] = False,
     output: Shape = None,
 ) -> int:
-    """Look for mistakes in profiles without asking any server; 2 when one cannot work.
+    """Look for mistakes in profiles without asking any server; exits with 2 when one cannot work.
 
-    Names, values and pairs of them, references, files and who may read them, ports.
+    Checks names, values and their combinations, references, files and their permissions, and ports.
     """
     from kctl.cli.profile.check import check_profiles
 
@@ -220,9 +237,10 @@ def check(
 @app.command()
 def trust(
     ctx: typer.Context,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Withdraw the trust.")] = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Allow the project's .kctl.toml as it is now: until then, and after each change of it, it is not used."""
+    """Trust the project's .kctl.toml as it is now. Without this, and after each later change, it is not used."""
     from kctl.cli.profile.change import trust_project
 
     return trust_project(ctx.obj, revoke=revoke)

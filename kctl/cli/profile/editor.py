@@ -50,9 +50,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
             said = str(e).replace(str(draft), str(store.path))
             if _wants_again(environment, said):
                 continue
-            raise CommandError(
-                ExitCode.USAGE, said, f"{store.path} is as it was; what you wrote is in {draft}"
-            ) from None
+            raise CommandError(ExitCode.USAGE, said, f"{store.path} is unchanged; your draft is in {draft}") from None
         draft.unlink()
         environment.say(f"kctl profile: {store.path} was changed")
         return ExitCode.OK
@@ -100,7 +98,7 @@ def _run_editor(environment: Environment, draft: Path) -> None:
     if ended.returncode:
         raise CommandError(
             ExitCode.USAGE,
-            f"the editor ended with {ended.returncode}, and nothing was changed",
+            f"the editor exited with {ended.returncode}, and nothing was changed",
             f"the draft is {draft}",
         )
 

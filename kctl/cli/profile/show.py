@@ -39,7 +39,7 @@ def list_profiles(environment: Environment, output: Output) -> int:
             )
     write_listing(environment, output, Listing("profiles", LIST_COLUMNS, rows))
     if not rows:
-        environment.say("kctl profile: there are none; kctl profile create NAME -b HOST:PORT makes the first")
+        environment.say("kctl profile: there are no profiles; kctl profile create NAME -b HOST:PORT creates one")
     if files.project is not None and not is_trusted(files.project, environment.environ):
         environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then run kctl profile trust")
     return ExitCode.OK
@@ -70,7 +70,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
     }
     write_listing(common.environment, output, Listing("properties", columns, rows, facts))
     if chosen is None:
-        common.say("kctl profile: no profile is chosen: -C NAME, $KCTL_PROFILE or kctl profile use NAME does it")
+        common.say("kctl profile: no profile is chosen: use -C NAME, $KCTL_PROFILE or kctl profile use NAME")
     elif named is None:
         common.say(f"kctl profile: {chosen.name}, chosen by {chosen.by}")
     return ExitCode.OK

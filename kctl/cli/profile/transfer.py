@@ -88,7 +88,7 @@ def _read(environment: Environment, file: str) -> bytes:
         except OSError as e:
             raise ConfigError(f"{file}: {e.strerror}") from None
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{file}: more than the {LARGEST_FILE_BYTES} bytes a file may have")
+        raise ConfigError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes")
     return raw
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kctl.cli.profiles.files import Content, Properties
 from kctl.cli.profiles.references import references
 
-LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file")
+LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
 """Properties that name a file."""
 _VERBS = {"cmd": "runs", "file": "reads", "env": "reads the variable", "keyring": "reads from the key ring"}
 

@@ -45,7 +45,7 @@ from kctl.client.config import (
 from kctl.client.errors import ConfigError
 
 SERVERS = "bootstrap.servers"
-PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file")
+PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
 """Properties that name files of secrets."""
 PUBLIC = ("ssl.keystore.certificate.chain", "ssl.truststore.certificates")
 """Properties that are never printed, though they would reveal nothing."""
@@ -103,7 +103,7 @@ def _of_file(file: ProfileFile, properties: Properties) -> Iterator[ProfileFindi
         yield ProfileFinding(Level.ERROR, None, f"{file.path} may be written by everybody: chmod 600")
     if written and file.is_project:
         yield ProfileFinding(
-            Level.WARNING, written[0], f"a secret in a project's file, which others get: write {_instead()}"
+            Level.WARNING, written[0], f"a secret in a project's file, which is shared: write {_instead()}"
         )
     elif written and file.mode & FOR_OTHERS:
         yield ProfileFinding(Level.WARNING, written[0], f"others may read this secret in {file.path}: chmod 600")
@@ -183,7 +183,7 @@ def _of_locations(properties: Properties) -> Iterator[ProfileFinding]:
             continue
         yield from _of_path(key, Path(value), "", private=_is_private(key))
         if not os.path.isabs(value):
-            yield ProfileFinding(Level.WARNING, key, f"{value}: relative to wherever kctl is started")
+            yield ProfileFinding(Level.WARNING, key, f"{value}: relative to the folder that kctl is started in")
 
 
 def _is_private(key: str) -> bool:

@@ -134,7 +134,7 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
     except ConfigError:
         found = None
     if found != meant:
-        raise ConfigError(f"{where} is laid out in a way that is left to its author: kctl profile edit opens it")
+        raise ConfigError(f"{where} has a layout that kctl does not change: kctl profile edit opens it")
     return text
 
 

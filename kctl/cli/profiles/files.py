@@ -84,7 +84,7 @@ def read_content(raw: bytes, name: str) -> Content:
     document = _parse(raw, name)
     for key in document:
         if key not in TOP_LEVEL:
-            raise ConfigError(f"{name}: {key[:80]!r} has no place there: it holds current and [profiles.NAME]")
+            raise ConfigError(f"{name}: {key[:80]!r} is not allowed there: the file holds current and [profiles.NAME]")
     current = document.get("current")
     if current is not None and not isinstance(current, str):
         raise ConfigError(f"{name}: current is the name of a profile, in quotes")
@@ -171,4 +171,4 @@ def _text(value: Any, where: str, key: str) -> str:
         return str(value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ",".join(value)
-    raise ConfigError(f"{where} takes a text, a whole number, true, false or a list of texts", key=key)
+    raise ConfigError(f"{where} must be a text, a whole number, true, false or a list of texts", key=key)

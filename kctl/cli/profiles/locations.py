@@ -30,7 +30,7 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
     """
     path = user_file(environ)
     if path is None:
-        raise ConfigError("profiles have no place: neither $HOME nor $XDG_CONFIG_HOME is set")
+        raise ConfigError("no folder for profiles: neither $HOME nor $XDG_CONFIG_HOME is set")
     return path
 
 

@@ -38,10 +38,6 @@ def port_findings(config: ClientConfig) -> Iterator[PortFinding]:
         if endpoint.port in OTHER_SERVICES:
             yield PortFinding("warning", f"{endpoint}: the port of {OTHER_SERVICES[endpoint.port]}, not of a broker")
         elif endpoint.port in TLS_PORTS and not config.uses_tls:
-            yield PortFinding(
-                "warning", f"{endpoint}: a port that mostly speaks TLS, with security.protocol={protocol}"
-            )
+            yield PortFinding("warning", f"{endpoint}: usually a TLS port, with security.protocol={protocol}")
         elif endpoint.port == PLAIN_PORT and config.uses_tls and not endpoint.host.endswith(TLS_ON_PLAIN_PORT):
-            yield PortFinding(
-                "note", f"{endpoint}: a port that mostly speaks no TLS, with security.protocol={protocol}"
-            )
+            yield PortFinding("note", f"{endpoint}: usually not a TLS port, with security.protocol={protocol}")

@@ -252,7 +252,7 @@ def _too_large() -> _Missing:
 
 
 def _not_done() -> _Missing:
-    return _Missing(f"the command was not done after {COMMAND_LIMIT_MS // 1000} s")
+    return _Missing(f"the command did not finish within {COMMAND_LIMIT_MS // 1000} s")
 
 
 def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
@@ -285,7 +285,7 @@ def _of_keyring(argument: str) -> str:
     except KeyringError as e:
         raise _Missing(f"the key ring refused: {type(e).__name__}") from None
     if found is None:
-        raise _Missing(f"the key ring has nothing; keyring set {service} {user} puts it there")
+        raise _Missing(f"the key ring has no such entry; keyring set {service} {user} puts it there")
     return found
 
 

@@ -51,7 +51,7 @@ class Store(NamedTuple):
 
         def make(raw: bytes | None) -> bytes:
             if raw != expected:
-                raise ConfigError(f"{self.path} was changed by somebody else meanwhile")
+                raise ConfigError(f"{self.path} was changed by another process meanwhile")
             return after
 
         read_content(after, str(self.path))
@@ -79,7 +79,7 @@ def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> St
         return Store(require_user_file(environ), False, environ, clock)
     folder = working_folder()
     if folder is None:
-        raise ConfigError("the working folder does not exist any more")
+        raise ConfigError("the working directory no longer exists")
     return Store(project_file(folder) or folder / PROJECT_FILE, True, environ, clock)
 
 

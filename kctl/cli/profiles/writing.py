@@ -85,7 +85,7 @@ def _locked(folder: Path, path: Path, clock: Clock) -> Iterator[None]:
     try:
         while not _try_lock(descriptor):
             if clock.now_ms() >= end_ms:
-                raise ConfigError(f"{path}: another process has been writing it for {LOCK_LIMIT_MS // 1000} s")
+                raise ConfigError(f"{path}: another process has held its lock for {LOCK_LIMIT_MS // 1000} s")
             select.select([], [], [], _LOOK_AGAIN_S)
         yield
     finally:

@@ -48,7 +48,7 @@ def waterfall(
         word, style = _ENDS[span.end]
         lines.append((_start(span.label, f"{end_ms - span.started_at_ms} ms {word}".rstrip()), bar, style))
     lines += [(f"and {more} more", "", "")] if more else []
-    return [*lines, ("| done   x failed   T its limit passed   - dropped   > under way", "", "")]
+    return [*lines, ("| done   x failed   T timed out   - dropped   > under way", "", "")]
 
 
 def _start(label: str, time: str) -> str:

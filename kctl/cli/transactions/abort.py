@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import after_yes, end_change, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, Section, write_listing
@@ -38,24 +38,18 @@ class Abort(NamedTuple):
 def run_abort(common: Common, output: Output, wanted: Abort) -> int:
     """Show or abort the transactions; return the exit code."""
     partition = _partition(wanted.partition)
-    failed: dict[int, KafkaError] = {}
     with open_admin(common) as admin:
         with admin.within():
             chosen = _chosen(common, admin, partition, wanted)
-            is_done = wanted.execute
-            if is_done:
-                failed = _abort(admin, partition, chosen)
-        if chosen and not wanted.execute and is_confirmed(common, [_fact(each) for each in chosen], "Abort them?"):
-            is_done = True
-            with admin.within():  # with a new timeout: the answer took its time
-                failed = _abort(admin, partition, chosen)
-    _show(common, output, chosen, failed, is_done=is_done)
-    if not chosen:
-        common.say(f"{common.environment.program}: no transaction hangs on {partition}")
-        return ExitCode.OK
-    if is_done:
-        return report_failures(common, len(failed) < len(chosen), list(failed.values()))
-    say_dry_run(common, f"{counted(len(chosen), 'transaction')} would be aborted")
+            failed = _abort(admin, partition, chosen) if wanted.execute else None
+        if chosen and failed is None:
+            facts = [_fact(each) for each in chosen]
+            failed = after_yes(common, admin, facts, "Abort them?", lambda: _abort(admin, partition, chosen))
+    listing = _listing(chosen, failed, common.environment.clock.wall_ms())
+    if chosen:
+        return end_change(common, output, listing, failed, f"{counted(len(chosen), 'transaction')} would be aborted")
+    write_listing(common.environment, output, listing)
+    common.say(f"{common.environment.program}: no transaction hangs on {partition}")
     return ExitCode.OK
 
 
@@ -90,16 +84,18 @@ def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abo
         )
     if named[0].verdict not in ABORTED_WITHOUT_FORCE and not wanted.is_forced:
         report_missing(common, found, {})
-        raise _refusal(named[0])
+        raise _refusal(named[0], has_missing=bool(found.missing))
     return named
 
 
-def _refusal(each: OpenTransaction) -> CommandError:
+def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
     if each.verdict is Verdict.RUNNING:
         limit = "" if each.timeout_ms is None else f" of {duration_text(each.timeout_ms)}"
-        hint = f"stop its producer and wait for transaction.timeout.ms{limit}; --force aborts it all the same"
+        hint = f"stop its producer and wait for transaction.timeout.ms{limit}; --force aborts it anyway"
+    elif has_missing or each.transactional_id is not None:
+        hint = "try again when all brokers respond; --force aborts it anyway"
     else:
-        hint = "try again when all brokers respond; --force aborts it all the same"
+        hint = "try again with the right to describe its transactional.id; --force aborts it anyway"
     what = f"the transaction at offset {each.start_offset} of {each.partition} is {each.verdict.value}"
     return CommandError(ExitCode.NOT_ABLE_YET, f"{what}: {each.reason}; nothing was changed", hint)
 
@@ -120,25 +116,14 @@ def _fact(each: OpenTransaction) -> str:
     return f"{each.partition}: the transaction of {who} from offset {each.start_offset} on: {each.reason}"
 
 
-def _show(
-    common: Common,
-    output: Output,
-    chosen: list[OpenTransaction],
-    failed: Mapping[int, KafkaError],
-    *,
-    is_done: bool,
-) -> None:
-    wall_ms = common.environment.clock.wall_ms()
-
-    def result(each: OpenTransaction) -> str:
-        return ("failed" if each.start_offset in failed else "aborted") if is_done else "would be aborted"
-
-    listing = Listing(
+def _listing(chosen: list[OpenTransaction], failed: Mapping[int, KafkaError] | None, wall_ms: int) -> Listing:
+    results = [result_word(each.start_offset, failed, "aborted") for each in chosen]
+    pairs = list(zip(chosen, results, strict=True))
+    return Listing(
         "transactions",
         (*OPEN_COLUMNS, "result"),
-        [{**open_row(each, wall_ms), "result": result(each)} for each in chosen],
-        {"executed": is_done},
+        [{**open_row(each, wall_ms), "result": result} for each, result in pairs],
+        {"executed": failed is not None},
         shown=SHOWN,
-        sections=[Section((), [{**shown_row(each, wall_ms), "result": result(each)} for each in chosen])],
+        sections=[Section((), [{**shown_row(each, wall_ms), "result": result} for each, result in pairs])],
     )
-    write_listing(common.environment, output, listing)

@@ -34,12 +34,18 @@ def list_(
     common: Common,
     states: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="NAME", help="Only those in this state: Ongoing, Empty, ...; repeatable."),
+        typer.Option(
+            "--state", metavar="NAME", help="Only transactions in this state: Ongoing, Empty, ...; repeatable."
+        ),
     ] = None,
     producer_ids: Annotated[
         list[int] | None,
         typer.Option(
-            "--producer-id", min=0, max=LARGEST_ID, metavar="N", help="Only those of this producer id; repeatable."
+            "--producer-id",
+            min=0,
+            max=LARGEST_ID,
+            metavar="N",
+            help="Only transactions of this producer id; repeatable.",
         ),
     ] = None,
     older_than: Annotated[
@@ -48,17 +54,17 @@ def list_(
             "--older-than",
             parser=duration_ms,
             metavar="DURATION",
-            help="Only those that are ongoing for longer (Kafka 3.8).",
+            help="Only transactions that have been open for longer (Kafka 3.8).",
         ),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
-            "--pattern", metavar="PATTERN", help="Only where all of the transactional.id matches (Kafka 4.1)."
+            "--pattern", metavar="PATTERN", help="Only transactions whose whole transactional.id matches (Kafka 4.1)."
         ),
     ] = None,
 ) -> int:
-    """List the transactional.ids of all brokers; 3 when those of a broker are missing."""
+    """List the transactional.ids of all brokers; exits with 3 when those of a broker are missing."""
     from kctl.cli.transactions.look import Filter, list_transactions  # the client: not wanted for --help
 
     wanted = Filter(states or (), producer_ids or (), older_than, pattern)
@@ -88,7 +94,7 @@ def hanging(
     broker: Annotated[
         int | None, typer.Option("--broker", min=0, metavar="ID", help="Only partitions that this broker leads.")
     ] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Show transactions that are running, too.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Include transactions that are running.")] = False,
 ) -> int:
     """Find open transactions that no coordinator will end; read_committed consumers stop before them.
 
@@ -118,7 +124,8 @@ def abort(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Also one that is running or undecided: what it wrote elsewhere may still commit."
+            "--force",
+            help="Abort it even if it is running or undecided; its records in other partitions may still be committed.",
         ),
     ] = False,
     execute: Execute = False,

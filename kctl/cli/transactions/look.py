@@ -218,20 +218,14 @@ def open_row(each: OpenTransaction, wall_ms: int) -> Row:
         "coordinator_epoch": producer.coordinator_epoch,
         "timeout_ms": each.timeout_ms,
         "last_timestamp_ms": None if producer.last_timestamp_ms < 0 else producer.last_timestamp_ms,
-        "duration_ms": _open_ms(each, wall_ms),
+        "duration_ms": each.age_ms(wall_ms),
         "reason": each.reason,
     }
 
 
 def shown_row(each: OpenTransaction, wall_ms: int) -> Row:
     """Return the fields of an open transaction as a table for people has them."""
-    return {**open_row(each, wall_ms), "open_for": _text_of(_open_ms(each, wall_ms))}
-
-
-def _open_ms(each: OpenTransaction, wall_ms: int) -> int | None:
-    """Return for how long it is open, at least: from its start, or else from the latest record of its producer."""
-    since_ms = each.producer.last_timestamp_ms if each.started_at_ms is None else each.started_at_ms
-    return None if since_ms < 0 else max(0, wall_ms - since_ms)
+    return {**open_row(each, wall_ms), "open_for": _text_of(each.age_ms(wall_ms))}
 
 
 def _text_of(ms: int | None) -> str | None:

@@ -1,19 +1,20 @@
-"""What is said on a terminal, with colours: the name before an error is red, `note:` yellow, `hint:` cyan.
+"""Messages on a terminal: wrapped between words; the name before an error is red, `note:` yellow, `hint:` cyan.
 
 Shown by tests/unit/cli/view/test_notices.py and tests/cli/test_terminals.py.
 """
 
 import re
 
-from kctl.cli.view.painter import coloured
+from kctl.cli.view.painter import coloured, wrapped_line
 
 _NOTE = re.compile(r"(?:kctl(?: [a-z]+)?: )?note:|(?:kctl(?: [a-z]+)?: )?warning:")
 _NAME = re.compile(r"kctl(?: [a-z]+)?:")
 
 
-def coloured_notice(text: str, *, is_error: bool) -> str:
-    """Return the text as a terminal takes it; only what stands before the words is coloured."""
-    return "\n".join(_line(line, is_error=is_error) for line in text.split("\n"))
+def terminal_notice(text: str, *, is_error: bool, width: int, colour: bool = True) -> str:
+    """Return the text as a terminal takes it: wrapped between words, and what stands before the words coloured."""
+    lines = (piece for line in text.split("\n") for piece in wrapped_line(line, width))
+    return "\n".join(_line(line, is_error=is_error) if colour else line for line in lines)
 
 
 def _line(line: str, *, is_error: bool) -> str:

@@ -9,11 +9,12 @@ tests/cli/test_probe_terminal.py and tests/cli/test_terminals.py.
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kctl.cli.data_out import DataOut
+from kctl.cli.formats.columns import columns_of, wrapped
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -52,14 +53,37 @@ def rendered(lines: "Sequence[Text]", *, colour: bool) -> list[str]:
 
 def coloured(text: str, style: str) -> str:
     """Return a text in a style as a terminal takes it."""
-    return rendered([text_of((text, style))], colour=True)[0]
+    start, end = _codes(style)
+    return f"{start}{text}{end}" if text else text
+
+
+@lru_cache
+def _codes(style: str) -> tuple[str, str]:
+    from rich.color import ColorSystem  # as above
+    from rich.style import Style
+
+    start, end = Style.parse(style).render("|", color_system=ColorSystem.STANDARD).split("|")
+    return start, end
+
+
+def wrapped_line(line: str, width: int) -> list[str]:
+    """Return a line in pieces that fit, broken between words and indented alike; a view has made its own fit."""
+    line = line.expandtabs()
+    if "\x1b" in line or columns_of(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrapped(line, width, indent, indent)
 
 
 class Painter:
-    """Frames over frames; a context."""
+    """Frames over frames; a context.
 
-    def __init__(self, out: DataOut, *, colour: bool) -> None:
-        self._out = out
+    Args: write: to the terminal, at once; columns: how many a line may take at the moment.
+    """
+
+    def __init__(self, write: Callable[[str], None], columns: Callable[[], int], *, colour: bool) -> None:
+        self._write = write
+        self._columns_now = columns
         self._colour = colour
         self._painted: list[int] = []
         """The columns of the lines that are on the terminal now."""
@@ -89,8 +113,9 @@ class Painter:
         if threading.current_thread() is threading.main_thread() and os.isatty(terminal):
             signal.signal(signal.SIGTSTP, suspend)
 
-    def paint(self, lines: "Sequence[Text]", columns: int) -> None:
-        """Replace the last frame; no line is longer than `columns`, for longer ones are cut."""
+    def paint(self, lines: "Sequence[Text]") -> None:
+        """Replace the last frame; lines that are too long are cut."""
+        columns = self._columns_now()
         fitting = [line.copy() for line in lines]
         for line in fitting:
             line.truncate(columns)
@@ -101,8 +126,8 @@ class Painter:
         self._write("".join([*parts, CLEAR_BELOW]))
 
     def below(self, lines: Sequence[str]) -> None:
-        """Write lines below the last frame, which stays."""
-        self._write("".join(f"{line}\r\n" for line in lines))
+        """Write lines below the last frame, which stays; longer ones are wrapped between words."""
+        self._write("".join(f"{piece}\r\n" for line in lines for piece in wrapped_line(line, self._columns)))
         self._painted = []
 
     def _back(self, columns: int) -> str:
@@ -113,10 +138,6 @@ class Painter:
         wraps = columns < self._columns
         lines = sum(max(1, -(-length // columns)) if wraps else 1 for length in self._painted)
         return f"\x1b[{lines}A" if lines else ""
-
-    def _write(self, text: str) -> None:
-        self._out.write(text.encode("utf-8", "replace"))
-        self._out.flush()
 
     def __enter__(self) -> Self:
         self._hides_cursor = True

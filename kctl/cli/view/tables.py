@@ -1,19 +1,21 @@
-"""Tables on a terminal with colours: rich's `Table`, the cells coloured by what they mean.
+"""The colours of tables by meaning, and tables of frames, which rich's `Table` makes fit.
 
-Owns the meaning: what is wrong is red, what may become so yellow, what works green. The texts are those of
-`formats/rows.py`, whose layout it keeps, so that NO_COLOR shows the same.
+Owns the meaning: what is wrong is red, what may become so yellow, what works green. `formats/rows.py` lays tables out.
 Shown by tests/unit/cli/view/test_tables.py and tests/cli/test_terminals.py.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
-from kctl.cli.formats.rows import Row, Value, block_lines, cell, heading
-from kctl.cli.view.painter import rendered
+from kctl.cli.formats.rows import Row, Value, cell, heading
+from kctl.cli.view.painter import coloured
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _UNLIMITED = 1 << 15
 _WRONG, _DOUBTFUL, _RIGHT, _LESS = "red", "yellow", "green", "dim"
@@ -61,58 +63,38 @@ def style_of(column: str, value: Value) -> str:
     return MEANINGS[column](value) if column in MEANINGS and value is not None else ""
 
 
-def coloured_table(columns: Sequence[str], rows: Sequence[Row], width: int | None = None) -> Iterator[str]:
-    """Yield a table as `rows.table_lines` does, with colours; blocks where it is wider than the terminal."""
-    if not rows:
-        return
-    if width is not None and width_of(columns, rows) > width:
-        longest = max(map(len, columns))
-        for number, row in enumerate(rows):
-            yield from [""] if number else []
-            yield from coloured_block(
-                [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})], width, longest
-            )
-        return
-    yield from rendered(rendered_table(columns, rows, width or _UNLIMITED), colour=True)
-
-
-def width_of(columns: Sequence[str], rows: Sequence[Row]) -> int:
-    """Return how many columns of a terminal a table takes."""
-    console = _console(_UNLIMITED)
-    return console.measure(_table(columns, rows, ())).maximum
+def painted(column: str, value: Value, text: str) -> str:
+    """Return the text of a cell in the colour of its meaning; headings and names are bold."""
+    style = style_of(column.replace(" ", "_"), value) if column else "bold"
+    return coloured(text, style) if style else text
 
 
 def fitting_table(
     columns: Sequence[str], rows: Sequence[Row], width: int, *, kept: Collection[str], shortened: Collection[str]
 ) -> list[Text]:
-    """Return the lines of a table; where it is too wide it loses columns from its end, but those that are kept."""
-    shown = list(columns)
-    for column in reversed(columns):
-        if column not in kept and width_of(shown, rows) > width:
-            shown.remove(column)
-    return rendered_table(shown, rows, width, shortened)
+    """Return the lines of a table that fits a frame; nothing without rows.
 
-
-def rendered_table(
-    columns: Sequence[str], rows: Sequence[Row], width: int, shortened: Collection[str] = ()
-) -> list[Text]:
-    """Return the lines of a table; nothing without rows.
-
-    Args: shortened: columns whose values are cut where the table would be wider than that.
+    Args:
+        kept: columns that it has always; where it is too wide it loses others, from its end.
+        shortened: columns whose values are cut where it is still too wide.
     """
     if not rows:
         return []
-    console = _console(width)
-    lines = console.render_lines(_table(columns, rows, shortened), pad=False)
-    texts = [
-        Text.assemble(*((text, style or "") for text, style, _ in Segment.simplify(line)), end="") for line in lines
-    ]
-    for text in texts:
+    shown = list(columns)
+    for column in reversed(columns):
+        if column not in kept and _console(_UNLIMITED).measure(_table(shown, rows, ())).maximum > width:
+            shown.remove(column)
+    texts = []
+    for line in _console(width).render_lines(_table(shown, rows, shortened), pad=False):
+        text = Text.assemble(*((text, style or "") for text, style, _ in Segment.simplify(line)), end="")
         text.rstrip()
+        texts.append(text)
     return texts
 
 
-def _table(columns: Sequence[str], rows: Sequence[Row], shortened: Collection[str]) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[Row], shortened: Collection[str]) -> "Table":
+    from rich.table import Table  # 5 ms of import, wanted for frames alone
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(_text(heading(column)), no_wrap=column not in shortened)
@@ -123,18 +105,6 @@ def _table(columns: Sequence[str], rows: Sequence[Row], shortened: Collection[st
 
 def _text(text: str, style: str = "") -> Text:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
-
-
-def coloured_block(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
-    """Yield `name  value` lines as `rows.block_lines` does, with colours."""
-    label = max((longest, *(len(name) for name, _ in facts))) + 2
-    console = _console(_UNLIMITED)
-    with console.capture() as capture:
-        for name, value in facts:
-            style = style_of(name.replace(" ", "_"), value)
-            for line in block_lines([(name, value)], width, label - 2):
-                console.print(Text.assemble((line[:label], "bold"), (line[label:], style)), soft_wrap=True)
-    yield from capture.get().splitlines()
 
 
 def _console(width: int) -> Console:

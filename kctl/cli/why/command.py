@@ -19,8 +19,8 @@ app = Commands(no_args_is_help=True)
 def why() -> None:
     """Find out what is wrong with a group, a topic or the cluster.
 
-    Sends read-only requests and prints findings, the gravest first, each with its evidence, what it leads to, and the
-    command that cures it; that command is never run. Exit codes: 0 nothing found, 3 a warning or an error was found.
+    Sends read-only requests and prints findings, the most severe first, each with its evidence, its consequence, and
+    the command that fixes it; that command is never run. Exit codes: 0 nothing found, 3 a warning or error was found.
     """
 
 

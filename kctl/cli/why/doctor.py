@@ -1,4 +1,7 @@
-"""`kctl doctor`: all findings of `kctl why` for the whole cluster, its topics and its groups, or for some of them."""
+"""`kctl doctor`: all findings of `kctl why` for the whole cluster, its topics and its groups, or for some of them.
+
+Shown by tests/cli/test_why.py.
+"""
 
 from typing import Annotated
 
@@ -20,11 +23,11 @@ def doctor(
     options: WhyOptions,
     groups: Annotated[
         list[str] | None,
-        typer.Option("--group", "-g", metavar="GROUP", help="Look at this group instead of all; repeatable."),
+        typer.Option("--group", "-g", metavar="GROUP", help="Check this group instead of all; repeatable."),
     ] = None,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="TOPIC", help="Look at this topic instead of all; repeatable."),
+        typer.Option("--topic", metavar="TOPIC", help="Check this topic instead of all; repeatable."),
     ] = None,
 ) -> int:
     """Look for everything that `kctl why` finds, in the whole cluster.

@@ -3,6 +3,8 @@
 Shown by tests/cli/test_why_serve.py.
 """
 
+import os
+
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
@@ -40,7 +42,10 @@ def serve(
         server = MetricsServer(*address, lambda: metrics_text(state))
     except OSError as error:
         where = f"{address[0]}:{address[1]}"
-        raise CommandError(ExitCode.USAGE, f"cannot listen on {where} (--serve): {error.strerror or error}") from None
+        reason = error.strerror or str(error)
+        if error.errno is not None and error.errno > 0:  # of a look-up it is below 0
+            reason = os.strerror(error.errno)  # asyncio repeats the address in the text
+        raise CommandError(ExitCode.USAGE, f"cannot listen on {where} (--serve): {reason}") from None
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     common.say(f"{common.environment.program}: serving http://{host}:{server.port}/metrics until Ctrl-C")
     wanted = selection._replace(has_ages=True)

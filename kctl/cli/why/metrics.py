@@ -37,31 +37,31 @@ def metrics_text(state: State) -> str:
     """Return the whole page."""
     metrics = list(_metrics(state))
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
-    metrics.append(Metric("kctl_why_dropped_series", "Series that were left out.", [({}, dropped)]))
+    metrics.append(Metric("kctl_why_dropped_series", "Number of series that were omitted.", [({}, dropped)]))
     return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
 
 
 def _metrics(state: State) -> Iterator[Metric]:
     looks, diagnosis = state.looks, state.diagnosis
     is_up = looks is not None and not state.error
-    yield Metric("kctl_why_up", "Whether the last look succeeded.", [({}, is_up)])
+    yield Metric("kctl_why_up", "1 if the last check succeeded.", [({}, is_up)])
     if looks is None or diagnosis is None:
         return
-    yield Metric("kctl_why_look_timestamp_seconds", "When the last look began.", [({}, looks.now.wall_ms / 1000)])
-    yield Metric("kctl_why_look_duration_seconds", "How long it took.", [({}, state.took_ms / 1000)])
-    yield Metric("kctl_why_requests", "Requests that it sent.", [({}, looks.now.requests)])
-    yield Metric("kctl_why_complete", "Whether everything was checked.", [({}, not diagnosis.unchecked)])
+    yield Metric("kctl_why_look_timestamp_seconds", "Start time of the last check.", [({}, looks.now.wall_ms / 1000)])
+    yield Metric("kctl_why_look_duration_seconds", "Duration of the last check.", [({}, state.took_ms / 1000)])
+    yield Metric("kctl_why_requests", "Requests sent by the last check.", [({}, looks.now.requests)])
+    yield Metric("kctl_why_complete", "1 if everything was checked.", [({}, not diagnosis.unchecked)])
     counts: dict[tuple[str, str, str], int] = {}
     for each in diagnosis.findings:
         key = (each.id, each.severity.value, each.subject)
         counts[key] = counts.get(key, 0) + 1
     findings = [({"id": name, "severity": how, "subject": what}, n) for (name, how, what), n in counts.items()]
-    yield Metric("kctl_why_findings", "Findings, kctl explain ID describes one.", [*findings])
-    yield Metric("kctl_group_lag_records", "Records that wait for a group.", list(_lags(looks)))
-    yield Metric("kctl_group_lag_seconds", "Age of the next record that waits for a group.", list(_ages(looks)))
+    yield Metric("kctl_why_findings", "Findings; kctl explain ID describes one.", [*findings])
+    yield Metric("kctl_group_lag_records", "Records that a group has not read.", list(_lags(looks)))
+    yield Metric("kctl_group_lag_seconds", "Age of the next record that a group has not read.", list(_ages(looks)))
     yield Metric("kctl_probe_phase_seconds", "Phases of a connection to each address.", list(_phases(looks)))
     ready = [({"address": str(each.target)}, float(each.is_ready)) for each in looks.now.probed.reports]
-    yield Metric("kctl_probe_ready", "Whether each address can be used.", [*ready])
+    yield Metric("kctl_probe_ready", "1 if the address is usable.", [*ready])
 
 
 def _lags(looks: Looks) -> Iterator[tuple[Labels, float]]:

@@ -1,5 +1,9 @@
-"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
+"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once.
 
+Shown by tests/cli/test_why.py.
+"""
+
+from functools import wraps
 from typing import Annotated, NamedTuple
 
 import typer
@@ -10,7 +14,17 @@ from kctl.cli.options import Words, duration_ms
 DEFAULT_BUDGET = 200
 DEFAULT_INTERVAL_MS = 10_000
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
+INTERVAL_FLAGS = "'--watch' or '--interval'"
 _severities = Words(("error", "warning", "note"))
+
+
+@wraps(duration_ms)
+def _interval_ms(value: str | int) -> int:
+    """Return a duration as milliseconds; it may have been given as that of --watch. Raises: click.BadParameter."""
+    try:
+        return duration_ms(value)
+    except click.BadParameter as e:
+        raise click.BadParameter(e.message, param_hint=INTERVAL_FLAGS) from None
 
 
 class WhyOptions(NamedTuple):
@@ -29,15 +43,15 @@ def why_options(
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch", help="Look twice: many findings are about what moves. --watch 10s sets the interval, too."
+            "--watch", help="Check twice, because many findings are about changes. --watch 10s also sets the interval."
         ),
     ] = False,
     interval: Annotated[
         int,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two looks (10s)."),
+        typer.Option("--interval", parser=_interval_ms, metavar="DURATION", help="Time between the two checks."),
     ] = DEFAULT_INTERVAL_MS,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Look for this finding only; repeatable.")
+        list[str] | None, typer.Option("--only", metavar="ID", help="Check for this finding only; repeatable.")
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option("--ignore", metavar="ID", help="Do not report this finding; repeatable.")
@@ -48,24 +62,24 @@ def why_options(
             "--severity",
             parser=_severities,
             metavar=_severities.metavar,
-            help="Least severity that is reported (note).",
+            help="Lowest severity to report.",
         ),
     ] = "note",
     budget: Annotated[
-        int, typer.Option("--budget", min=1, max=100_000, metavar="N", help="Most requests to send in all (200).")
+        int, typer.Option("--budget", min=1, max=100_000, metavar="N", help="Maximum number of requests in total.")
     ] = DEFAULT_BUDGET,
     serve: Annotated[
         str | None,
         typer.Option(
             "--serve",
             metavar="HOST:PORT",
-            help="Look every --interval and serve metrics for Prometheus at /metrics; :PORT is on 127.0.0.1.",
+            help="Check every --interval and serve metrics for Prometheus at /metrics; :PORT means 127.0.0.1:PORT.",
         ),
     ] = None,
 ) -> WhyOptions:
     """Return the options. Raises: click.BadParameter: there is no such finding."""
     if (watch or serve) and interval < 1000:
-        raise click.BadParameter("two looks have to be at least 1s apart.", param_hint="'--interval'")
+        raise click.BadParameter("the two checks must be at least 1s apart.", param_hint=INTERVAL_FLAGS)
     return WhyOptions(
         interval if watch else 0,
         _ids(only, "--only"),

@@ -18,6 +18,7 @@ from kctl.client.clock import Timer, duration_text
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
+from kctl.why.table import FINDINGS, kinds_of
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -46,6 +47,7 @@ def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str]
 
 def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scope, ...], options: WhyOptions) -> int:
     output = common.choose_output(*SHAPES)
+    _refuse_out_of_scope(options, scopes)
     runtime = system_runtime()
     throttles = Throttles()
     with open_admin(common, throttles.take) as admin:
@@ -56,8 +58,8 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
         timeout_ms = admin.config.default_api_timeout_ms
         if options.watch_ms >= timeout_ms:
             raise click.UsageError(
-                f"--interval {duration_text(options.watch_ms)} has to end before --api-timeout "
-                f"({duration_text(timeout_ms)}), which is for both looks."
+                f"--interval {duration_text(options.watch_ms)} must be shorter than --api-timeout "
+                f"({duration_text(timeout_ms)}), which covers both checks."
             )
         timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
@@ -70,6 +72,19 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
     diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
     write_diagnosis(common, output, subject, looks, diagnosis)
     return exit_code(diagnosis)
+
+
+def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None:
+    """Raise click.BadParameter where --only names what is not looked for here: nothing found would mean nothing."""
+    found = {kind.id for kind in kinds_of(scopes)}
+    for name in sorted(options.only):
+        if name not in found:
+            about = " or ".join(scope.value for scope in FINDINGS[name].scopes)
+            raise click.BadParameter(
+                f"{name} is not checked here: it is a finding about a {about}.", param_hint="'--only'"
+            )
+        if name in options.ignored:
+            raise click.BadParameter(f"{name} is also named by --ignore.", param_hint="'--only'")
 
 
 def exit_code(diagnosis: Diagnosis) -> int:

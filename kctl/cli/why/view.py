@@ -1,8 +1,8 @@
 """Findings as people and programs read them. Shown by tests/cli/test_why.py."""
 
-import textwrap
 from collections.abc import Iterator, Mapping
 
+from kctl.cli.formats.columns import READABLE, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output
@@ -10,10 +10,9 @@ from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted, one_line
 from kctl.why import Diagnosis, Evidence, Finding, Looks
 from kctl.why.diagnosis import Unchecked
-from kctl.why.table import REQUEST_RIGHTS
+from kctl.why.table import missing_right
 
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
-WIDTH = 100
 MOST_LISTED = 5
 """Requests without a response that a table names; further ones are counted."""
 
@@ -77,27 +76,34 @@ def _evidence_object(evidence: Evidence) -> dict[str, object]:
 
 
 def _right(unchecked: Unchecked) -> str | None:
-    is_right = isinstance(unchecked.gap.error, AuthorizationError)
-    return REQUEST_RIGHTS.get(unchecked.gap.request) if is_right else None
+    error = unchecked.gap.error
+    return missing_right(unchecked.gap.request, error) if isinstance(error, AuthorizationError) else None
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
 def _lines(subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None) -> Iterator[str]:
-    width = min(width or WIDTH, WIDTH)
+    width = min(width or READABLE, READABLE)
     for finding in diagnosis.findings:
         yield from _finding_lines(finding, width)
         yield ""
     requests = looks.now.requests + (0 if looks.before is None else looks.before.requests)
-    found = counted(len(diagnosis.findings), "finding") if diagnosis.findings else "nothing found"
-    yield from _wrapped(f"{found} about {subject} by {counted(requests, 'request')}", width)
+    yield from _wrapped(f"{_summary(subject, diagnosis)} by {counted(requests, 'request')}", width)
     if not diagnosis.findings and diagnosis.checked:
         yield from _wrapped(f"checked: {', '.join(diagnosis.checked)}", width)
     for line in _unchecked_lines(diagnosis):
         yield from _wrapped(line, width)
     if diagnosis.needs_watch:
         yield from _wrapped(f"not checked without --watch: {', '.join(diagnosis.needs_watch)}", width)
+
+
+def _summary(subject: str, diagnosis: Diagnosis) -> str:
+    if diagnosis.findings:
+        return f"{counted(len(diagnosis.findings), 'finding')} about {subject}"
+    if not diagnosis.checked:
+        return f"nothing about {subject} could be checked"
+    return f"nothing found about {subject}{' in what could be checked,' if diagnosis.unchecked else ''}"
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
@@ -119,28 +125,24 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a line for each reason, so that one broker or one right that is missing is named once."""
+    """Yield a line for each reason, so that one broker, one missing right, and each finding is named once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         right = _right(unchecked)
         reason = unchecked.gap.reason if right is None else f"the right {right} is missing"
         by_reason.setdefault(reason, []).append(unchecked)
+    named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
-        ids = ", ".join(dict.fromkeys(name for each in several for name in each.ids))
+        ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
+        named.update(dict.fromkeys(ids))
+        what = f"not checked everywhere: {', '.join(ids)}; " if ids else "not answered: "
         requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
         more = f" and {len(requests) - MOST_LISTED} more" if len(requests) > MOST_LISTED else ""
-        yield f"not checked everywhere: {ids}; {', '.join(list(requests)[:MOST_LISTED])}{more}: {reason}"
+        yield f"{what}{', '.join(list(requests)[:MOST_LISTED])}{more}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])
     if more_requests:
         yield f"not checked: {counted(more_requests, 'more request')} without a response"
 
 
 def _wrapped(text: str, width: int, first: str = "", further: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        one_line(text),
-        max(width, len(first) + 20),
-        initial_indent=first,
-        subsequent_indent=" " * len(first) if further is None else further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrapped(one_line(text), width, first, " " * len(first) if further is None else further)

@@ -5,9 +5,10 @@ three requests, under other names.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
-from kctl.client.admin.call import Build, Call, Results, any_node, controller
+from kctl.client.admin.call import Build, Call, Results, any_node, broker, controller
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError
@@ -18,47 +19,29 @@ from kctl.client.protocol.api.delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from kctl.client.protocol.api.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kctl.client.protocol.api.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
 from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
 from kctl.client.wording import one_line
 
 
-def describe_acls(call: Call, wanted: AclFilter) -> list[AclRule]:
-    """Return the rules that a filter matches, sorted."""
-
-    def attempt(keys: list[AclFilter]) -> dict[AclFilter, list[AclRule] | KafkaError]:
-        return call.ask_items(any_node, build, DescribeAclsResponse, keys, read)
-
-    def build(_: int) -> DescribeAclsRequest:
-        return DescribeAclsRequest(
-            resource_type_filter=wanted.resource_type,
-            resource_name_filter=wanted.resource_name,
-            pattern_type_filter=wanted.pattern_type,
-            principal_filter=wanted.principal,
-            host_filter=wanted.host,
-            operation=wanted.operation,
-            permission_type=wanted.permission,
-        )
+def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -> list[AclRule]:
+    """Return the rules that a filter matches, sorted, as any broker knows them, or a certain one."""
 
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
             return [(wanted, broker_error(response.error_code, "DescribeAcls", response.error_message or None))]
-        found = {
-            _rule(
-                resource.resource_type,
-                resource.resource_name,
-                resource.pattern_type,
-                each.principal,
-                each.host,
-                each.operation,
-                each.permission_type,
-            )
-            for resource in response.resources
-            for each in resource.acls
-        }
+        found = {_rule(resource, each) for resource in response.resources for each in resource.acls}
         return [(wanted, sorted(found))]
 
-    return call.each([wanted], attempt, ADMIN_GROUPS.is_retried)[wanted]
+    request = DescribeAclsRequest(**_fields(wanted))
+    route = any_node if broker_id is None else broker(broker_id)
+    results = call.ask_each([wanted], route, lambda *_: request, DescribeAclsResponse, read, ADMIN_GROUPS.is_retried)
+    return results[wanted]
 
 
 def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
@@ -73,8 +56,7 @@ def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
 
         return call.ask_items(controller, _creating(pending), CreateAclsResponse, pending, read)
 
-    results = call.each(rules, attempt, ADMIN_TOPICS.is_retried)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return call.each(rules, attempt, ADMIN_TOPICS.is_retried).without_values()
 
 
 def delete_acls(call: Call, filters: Sequence[AclFilter]) -> Results[AclFilter, Results[AclRule, None]]:
@@ -109,34 +91,27 @@ def _creating(rules: Sequence[AclRule]) -> Build:
 
 
 def _deleting(filters: Sequence[AclFilter]) -> Build:
-    entries = [
-        DeleteAclsFilter(
-            resource_type_filter=each.resource_type,
-            resource_name_filter=each.resource_name,
-            pattern_type_filter=each.pattern_type,
-            principal_filter=each.principal,
-            host_filter=each.host,
-            operation=each.operation,
-            permission_type=each.permission,
-        )
-        for each in filters
-    ]
+    entries = [DeleteAclsFilter(**_fields(each)) for each in filters]
     return lambda _: DeleteAclsRequest(filters=entries)
+
+
+def _fields(wanted: AclFilter) -> dict[str, Any]:
+    return {
+        "resource_type_filter": wanted.resource_type,
+        "resource_name_filter": wanted.resource_name,
+        "pattern_type_filter": wanted.pattern_type,
+        "principal_filter": wanted.principal,
+        "host_filter": wanted.host,
+        "operation": wanted.operation,
+        "permission_type": wanted.permission,
+    }
 
 
 def _deleted(entries: Sequence[DeleteAclsMatchingAcl]) -> Results[AclRule, None]:
     done: dict[AclRule, None] = {}
     failed: dict[AclRule, KafkaError] = {}
     for entry in entries:
-        rule = _rule(
-            entry.resource_type,
-            entry.resource_name,
-            entry.pattern_type,
-            entry.principal,
-            entry.host,
-            entry.operation,
-            entry.permission_type,
-        )
+        rule = _rule(entry, entry)
         if entry.error_code:
             failed[rule] = broker_error(
                 entry.error_code, f"DeleteAcls {one_line(str(rule))}", entry.error_message or None
@@ -147,16 +122,16 @@ def _deleted(entries: Sequence[DeleteAclsMatchingAcl]) -> Results[AclRule, None]
 
 
 def _rule(
-    resource_type: int, name: str, pattern_type: int, principal: str, host: str, operation: int, permission: int
+    resource: DescribeAclsResource | DeleteAclsMatchingAcl, entry: AclDescription | DeleteAclsMatchingAcl
 ) -> AclRule:
     return AclRule(
-        AclResourceType(resource_type),
-        name,
-        PatternType(pattern_type),
-        principal,
-        host,
-        AclOperation(operation),
-        AclPermission(permission),
+        AclResourceType(resource.resource_type),
+        resource.resource_name,
+        PatternType(resource.pattern_type),
+        entry.principal,
+        entry.host,
+        AclOperation(entry.operation),
+        AclPermission(entry.permission_type),
     )
 
 

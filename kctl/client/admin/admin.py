@@ -23,8 +23,7 @@ from kctl.client.acls import (
 )
 from kctl.client.admin import (
     api_request,
-    cluster_description,
-    epoch_ends,
+    cluster,
     group_descriptions,
     group_list,
     group_offsets,
@@ -34,7 +33,7 @@ from kctl.client.admin import (
 )
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
-from kctl.client.admin.cluster_description import ClusterDescription
+from kctl.client.admin.cluster import ClusterDescription, Feature, MetadataView
 from kctl.client.admin.configs import (
     CONFIG_SOURCES,
     CONFIG_TYPES,
@@ -44,8 +43,7 @@ from kctl.client.admin.configs import (
     ResourceType,
 )
 from kctl.client.admin.elections import ElectionType
-from kctl.client.admin.epoch_ends import EpochEnd
-from kctl.client.admin.features import Feature
+from kctl.client.admin.eligible_leaders import EligibleLeaders
 from kctl.client.admin.group_values import (
     GroupDescription,
     GroupList,
@@ -56,15 +54,13 @@ from kctl.client.admin.group_values import (
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
 from kctl.client.admin.key_samples import KeyRange, KeySample
 from kctl.client.admin.log_dirs import LogDir
-from kctl.client.admin.metadata_views import MetadataView
-from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, EpochEnd
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.reassignments import Reassignment
 from kctl.client.admin.record_times import RecordShape, RecordTime
 from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
-from kctl.client.admin.share_group_calls import ShareGroupCalls
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.admin.transaction_calls import TransactionCalls
@@ -73,7 +69,7 @@ from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import AdminConfig
-from kctl.client.errors import IllegalStateError
+from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.loop.close import CloseResult
@@ -119,6 +115,7 @@ __all__ = [
     "Credential",
     "EffectiveQuota",
     "ElectionType",
+    "EligibleLeaders",
     "EpochEnd",
     "Feature",
     "GroupDescription",
@@ -162,7 +159,7 @@ __all__ = [
 ]
 
 
-class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
+class Admin(OperatorCalls, TransactionCalls):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until
@@ -226,35 +223,43 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
     @property
     def requests_sent(self) -> int:
         """How many requests were sent so far, those for metadata included, those that connect and log in not."""
-        return self._client.network.requests_sent
+        return self._client.network.requests.sent
 
     def count_requests(self, count: int) -> None:
         """Count requests that were sent beside this client, so that the block of `request_budget` has fewer left."""
         network = self._client.network
-        network.requests_sent += count
-        if network.requests_left is not None:
-            network.requests_left = max(0, network.requests_left - count)
+        network.requests.sent += count
+        if network.requests.left is not None:
+            network.requests.left = max(0, network.requests.left - count)
 
     @property
     def requests_left(self) -> int | None:
         """How many requests the block of `request_budget` may still send; None outside of one."""
-        return self._client.network.requests_left
+        return self._client.network.requests.left
 
     @property
     def has_requests_left(self) -> bool:
         """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""
-        return self._client.network.requests_left != 0
+        return self._client.network.requests.left != 0
+
+    def has_heard(self, node_id: int, since_ms: int) -> bool:
+        """Return whether a broker has sent something since an instant: it is slow, but it runs."""
+        return self._client.network.status.has_heard(node_id, since_ms)
+
+    def unfinished(self, node_id: int) -> KafkaError | None:
+        """Return what the connection to a broker that is being made has been waiting for so far; None without one."""
+        return self._client.network.status.unfinished(node_id)
 
     @contextmanager
     def request_budget(self, most: int) -> Iterator[None]:
         """Limit how many requests the calls of a block send in all; further ones fail with RequestBudgetError."""
         network = self._client.network
-        outer = network.requests_left
-        network.requests_left = most
+        outer = network.requests.left
+        network.requests.left = most
         try:
             yield
         finally:
-            network.requests_left = outer
+            network.requests.left = outer
 
     @contextmanager
     def within(self, timeout: Timeout = None) -> Iterator[None]:
@@ -288,15 +293,20 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
         """Return every topic that may be seen, sorted by name."""
         return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
 
-    def describe_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> Results[str, TopicInfo]:
-        """Return topics with their partitions, leaders and replicas; asking creates none."""
-        return topics.describe_topics(self._call("describing topics", timeout), names)
+    def describe_topics(
+        self, names: Sequence[str], *, broker_id: int | None = None, timeout: Timeout = None
+    ) -> Results[str, TopicInfo]:
+        """Return topics with their partitions, leaders and replicas; asking creates none.
+
+        Args: broker_id: what this broker alone knows of them; None: any, and another one about unknown topics.
+        """
+        return topics.describe_topics(self._call("describing topics", timeout), names, broker_id)
 
     # --- cluster ------------------------------------------------------------------------------------------------------
 
     def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
         """Return the cluster's id, nodes and controller."""
-        return cluster_description.describe_cluster(self._call("describing the cluster", timeout))
+        return cluster.describe_cluster(self._call("describing the cluster", timeout))
 
     def request_api(
         self,
@@ -354,7 +364,7 @@ class Admin(OperatorCalls, ShareGroupCalls, TransactionCalls):
 
         An end in front of an offset that was read in that epoch: an election has lost the records between.
         """
-        return epoch_ends.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
+        return offsets.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
     # --- groups -------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from kctl.client.admin.call import broker as to_broker
 from kctl.client.admin.coordinators import coordinator_of
 from kctl.client.admin.topics import describe_topics
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol.api import API_NAMES, api_key_of, declared_keys, request_class
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -130,7 +131,7 @@ def request_api(
     """
     key = api_key_of(name)
     if key is None:
-        raise ValueError("Kafka has no API of that name that a client may send")
+        raise ValueError("Kafka has no client API of that name")
     kind = request_class(key)
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
@@ -248,17 +249,7 @@ def _first_partition(message: Struct) -> tuple[str | bytes, int] | None:
 
 
 def _leader(call: Call, topic: str | bytes, partition: int) -> int:
-    if isinstance(topic, str):
-        info = describe_topics(call, [topic])[topic]
-    else:
-        described = described_topics(
-            call.ask(any_node, lambda _: metadata_by_id_request([topic]), MetadataResponse), "a broker"
-        )
-        if isinstance(described, KafkaError):
-            raise described
-        [info] = described
-        if info.error is not None:
-            raise info.error
+    info = describe_topics(call, [topic])[topic] if isinstance(topic, str) else _topic_of_id(call, topic)
     place = f"{info.name}-{partition}"
     found = info.partitions.get(partition)
     if found is None:
@@ -266,6 +257,17 @@ def _leader(call: Call, topic: str | bytes, partition: int) -> int:
     if found.leader_id < 0:
         raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, place)
     return found.leader_id
+
+
+def _topic_of_id(call: Call, topic_id: bytes) -> TopicInfo:
+    response = call.ask(any_node, lambda _: metadata_by_id_request([topic_id]), MetadataResponse)
+    described = described_topics(response, "a broker")
+    if isinstance(described, KafkaError):
+        raise described
+    [info] = described
+    if info.error is not None:
+        raise info.error
+    return info
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:

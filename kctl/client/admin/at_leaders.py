@@ -40,6 +40,8 @@ def ask_leaders(
     keys = list(partitions)
     leaders = Leaders(call.client)
     metadata = call.client.metadata
+    refreshed: set[TopicPartition] = set()
+    """Partitions whose leader did not lead, before the metadata was refreshed for that."""
     for topic, _ in keys:
         metadata.add_topic(topic)
 
@@ -59,13 +61,18 @@ def ask_leaders(
         builds = {node_id: partial(build, infos) for node_id, infos in by_leader.items()}
         for node_id, answer in call.ask_nodes(builds, max_version=max_version).items():
             of_node = call.items(answer, by_leader[node_id], partial(_read_of, read, node_id))
-            errors = [each for each in of_node.values() if isinstance(each, KafkaError)]
-            if isinstance(answer, KafkaError) or any(ADMIN_OFFSETS.decide(each) is Decision.LEADER for each in errors):
-                leaders.refresh()
+            moved = [key for key, each in of_node.items() if _leads_elsewhere(each)]
+            if isinstance(answer, KafkaError) or moved:
+                leaders.refresh(elsewhere=not refreshed.isdisjoint(moved))
+                refreshed.update(moved)
             found.update(of_node)
         return found
 
     return call.each(keys, attempt, is_retried)
+
+
+def _leads_elsewhere(found: object) -> bool:
+    return isinstance(found, KafkaError) and ADMIN_OFFSETS.decide(found) is Decision.LEADER
 
 
 def _read_of(read: Read[R, V], node_id: int, response: R) -> Items[TopicPartition, V]:

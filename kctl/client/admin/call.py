@@ -5,6 +5,7 @@ Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kctl.client.backoff import ExponentialBackoff
@@ -53,7 +54,7 @@ def is_node_ready(client: ClusterClient, node_id: int) -> bool:
         return False
     if client.network.ready(node_id):
         return True
-    if client.network.node_error(node_id) is not None:
+    if client.network.status.node_error(node_id) is not None:
         client.metadata.request_update()
     return False
 
@@ -91,6 +92,10 @@ class Results(Generic[K, V]):
         if key in self.failed:
             raise self.failed[key]
         return self.done[key]
+
+    def without_values(self) -> "Results[K, None]":
+        """Return the same fates for a call whose items have no value."""
+        return Results(dict.fromkeys(self.done), self.failed)
 
     def raise_first(self) -> None:
         """Raise the error of the first item that failed; return when none has."""
@@ -135,7 +140,7 @@ class Call:
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
         self._last_error: KafkaError | None = None
-        client.network.clear_refusals()
+        client.network.status.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
         """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
@@ -147,7 +152,7 @@ class Call:
         """
         client, timer = self.client, self.timer
         while not condition():
-            fatal = client.network.fatal_error()
+            fatal = client.network.status.fatal_error()
             if fatal is not None:
                 raise fatal
             timer.update()
@@ -195,6 +200,22 @@ class Call:
         """Ask as `ask` does, and return what became of each item that was requested."""
         return self.items(self.answer_of(route, build, response_type), keys, read)
 
+    def ask_each(
+        self,
+        keys: Iterable[K],
+        route: Route,
+        build: Callable[[list[K], int], Request],
+        response_type: type[R],
+        read: Callable[[R], Items[K, V]],
+        is_retried: Callable[[KafkaError, int], bool],
+    ) -> Results[K, V]:
+        """Return the fate of each item, as `each` does; `build` makes one request about all that are pending."""
+
+        def attempt(pending: list[K]) -> dict[K, V | KafkaError]:
+            return self.ask_items(route, partial(build, pending), response_type, pending, read)
+
+        return self.each(keys, attempt, is_retried)
+
     def items(
         self, answer: Answer | KafkaError, keys: Iterable[K] | None, read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
@@ -222,7 +243,7 @@ class Call:
             found.extend([] if node_id is None else [node_id])
             return node_id is not None
 
-        self.wait_until(is_found, "waiting for a broker to ask")
+        self.wait_until(is_found, "waiting for a usable broker")
         return found[0]
 
     def ask_once(
@@ -250,7 +271,7 @@ class Call:
         unsent = dict(builds)
         known = self.client.metadata.version
         network = self.client.network
-        before = {node_id: network.node_error(node_id) for node_id in builds}
+        before = {node_id: network.status.node_error(node_id) for node_id in builds}
 
         def keep(answer: Answer) -> None:
             further = None if answer.response is None or follow is None else follow(answer.response)
@@ -266,9 +287,9 @@ class Call:
                 if is_node_ready(self.client, node_id):
                     self.send(node_id, unsent.pop(node_id), keep, max_version=max_version)
                     continue
-                error = network.node_error(node_id)
+                error = network.status.node_error(node_id)
                 if self.client.metadata.cluster.node(node_id) is None and self.client.metadata.version > known:
-                    error = ConnectionLost(f"broker {node_id} is not part of the cluster at present")
+                    error = ConnectionLost(f"broker {node_id} is not in the cluster at present")
                 if error is not None and error is not before[node_id]:
                     ended[node_id] = error
                     del unsent[node_id]
@@ -328,7 +349,7 @@ class Call:
             self.client.poll(pause.deadline_at_ms)
             pause.update()
         self.timer.update()  # what failed without a request has not looked at the time
-        self.wait_until(lambda: not self.timer.is_expired, "waiting to ask again")
+        self.wait_until(lambda: not self.timer.is_expired, "waiting to retry")
 
     def each(
         self,

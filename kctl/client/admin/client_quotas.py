@@ -18,6 +18,7 @@ from kctl.client.protocol.api.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
+from kctl.client.protocol.schema import Request
 from kctl.client.quotas import ENTITY_TYPES, QuotaEntity, Quotas
 from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS
 from kctl.client.wording import one_line
@@ -45,19 +46,9 @@ def alter_client_quotas(
 ) -> Results[QuotaEntity, None]:
     """Return what became of each entity; None as a value removes a quota."""
 
-    def attempt(pending: list[QuotaEntity]) -> dict[QuotaEntity, bool | KafkaError]:
-        entries = [
-            altering.AlterClientQuotasRequestEntryData(
-                entity=[altering.EntityData(entity_type=kind, entity_name=name) for kind, name in each.parts],
-                ops=[
-                    altering.OpData(key=key, value=0.0 if value is None else value, remove=value is None)
-                    for key, value in changes[each].items()
-                ],
-            )
-            for each in pending
-        ]
-        request = AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
-        return call.ask_items(controller, lambda _: request, AlterClientQuotasResponse, pending, read)
+    def build(pending: list[QuotaEntity], _timeout_ms: int) -> Request:
+        entries = [_altering(each, changes[each]) for each in pending]
+        return AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
 
     def read(response: AlterClientQuotasResponse) -> Iterator[tuple[QuotaEntity, bool | KafkaError]]:
         for entry in response.entries:
@@ -65,8 +56,18 @@ def alter_client_quotas(
             what = f"AlterClientQuotas {one_line(str(found))}"
             yield found, item_error(call, entry.error_code, what, entry.error_message) or True
 
-    results = call.each(changes, attempt, ADMIN_TOPICS.is_retried)
-    return Results(dict.fromkeys(results.done), results.failed)
+    results = call.ask_each(changes, controller, build, AlterClientQuotasResponse, read, ADMIN_TOPICS.is_retried)
+    return results.without_values()
+
+
+def _altering(entity: QuotaEntity, changes: Mapping[str, float | None]) -> altering.AlterClientQuotasRequestEntryData:
+    return altering.AlterClientQuotasRequestEntryData(
+        entity=[altering.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
+        ops=[
+            altering.OpData(key=key, value=0.0 if value is None else value, remove=value is None)
+            for key, value in changes.items()
+        ],
+    )
 
 
 def _described(response: DescribeClientQuotasResponse) -> dict[QuotaEntity, Quotas]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from kctl.client.admin.call import Build, Call, Items, Results, any_node, not_registered
+from kctl.client.admin.call import Build, Call, Items, Results, any_node, broker, not_registered
+from kctl.client.admin.spread import BrokersBehind, ask_brokers
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.in_flight import Answer
@@ -122,9 +123,17 @@ Configs = dict[str, ConfigEntry]
 
 
 def describe_configs(
-    call: Call, resources: Sequence[ConfigResource], *, synonyms: bool, documentation: bool
+    call: Call,
+    resources: Sequence[ConfigResource],
+    *,
+    synonyms: bool,
+    documentation: bool,
+    broker_id: int | None = None,
 ) -> Results[ConfigResource, Configs]:
-    """Return the entries of each resource, by name."""
+    """Return the entries of each resource, by name.
+
+    Args: broker_id: asked about what any broker can describe; None: whichever is ready.
+    """
 
     def build(asked: Sequence[ConfigResource]) -> Build:
         entries = [
@@ -135,7 +144,14 @@ def describe_configs(
             resources=entries, include_synonyms=synonyms, include_documentation=documentation
         )
 
-    return _of_each(call, resources, build, DescribeConfigsResponse, _configs_in)
+    behind = BrokersBehind(call)
+
+    def of_any(asked: Sequence[ConfigResource]) -> dict[ConfigResource, Configs | KafkaError]:
+        if broker_id is not None:
+            return call.ask_items(broker(broker_id), build(asked), DescribeConfigsResponse, asked, _configs_in)
+        return ask_brokers(call, asked, build, DescribeConfigsResponse, _configs_in, behind)
+
+    return _of_each(call, resources, build, _configs_in, of_any)
 
 
 def alter_configs(
@@ -144,18 +160,21 @@ def alter_configs(
     """Return the fate of each resource; None as a value removes what is set."""
 
     def build(asked: Sequence[ConfigResource]) -> Build:
-        entries = [
-            AlterConfigsResource(
-                resource_type=each.type,
-                resource_name=each.name,
-                configs=[_alterable(name, change) for name, change in changes[each].items()],
-            )
-            for each in asked
-        ]
+        entries = [_altering(each, changes[each]) for each in asked]
         return lambda _: IncrementalAlterConfigsRequest(resources=entries, validate_only=validate_only)
 
-    results = _of_each(call, list(changes), build, IncrementalAlterConfigsResponse, _altered_in)
-    return Results(dict.fromkeys(results.done), results.failed)
+    def of_any(asked: Sequence[ConfigResource]) -> dict[ConfigResource, bool | KafkaError]:
+        return call.ask_items(any_node, build(asked), IncrementalAlterConfigsResponse, asked, _altered_in)
+
+    return _of_each(call, list(changes), build, _altered_in, of_any).without_values()
+
+
+def _altering(resource: ConfigResource, changes: Mapping[str, ConfigChange]) -> AlterConfigsResource:
+    return AlterConfigsResource(
+        resource_type=resource.type,
+        resource_name=resource.name,
+        configs=[_alterable(name, change) for name, change in changes.items()],
+    )
 
 
 def _alterable(name: str, change: ConfigChange) -> AlterableConfig:
@@ -169,8 +188,8 @@ def _of_each(
     call: Call,
     resources: Sequence[ConfigResource],
     build: Callable[[Sequence[ConfigResource]], Build],
-    response_type: type[R],
     read: Callable[[R], Items[ConfigResource, V]],
+    ask_any: Callable[[Sequence[ConfigResource]], dict[ConfigResource, V | KafkaError]],
 ) -> Results[ConfigResource, V]:
     """Return the fate of each resource, requested from the broker that it is of, or from any."""
     node_ids = {resource: resource.node_id for resource in resources}
@@ -182,7 +201,7 @@ def _of_each(
         found: dict[ConfigResource, V | KafkaError] = {}
         of_any = of_node.pop(None, None)
         if of_any:
-            found |= call.ask_items(any_node, build(of_any), response_type, of_any, read)
+            found |= ask_any(of_any)
         builds = {node_id: build(asked) for node_id, asked in of_node.items() if node_id is not None}
         answers: Mapping[int, Answer | KafkaError]
         try:

@@ -6,7 +6,6 @@ lost: a partition that then needs no election has had it. Shown by tests/sim/adm
 
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from functools import partial
 
 from kctl.client.admin.call import Call, Items, Results, controller
 from kctl.client.admin.topics import item_error
@@ -36,9 +35,6 @@ def elect_leaders(
         topics = [TopicPartitions(topic=topic, partitions=indexes) for topic, indexes in by_topic(pending).items()]
         return ElectLeadersRequest(election_type=election_type, topic_partitions=topics, timeout_ms=timeout_ms)
 
-    def attempt(pending: list[TopicPartition]) -> dict[TopicPartition, bool | KafkaError]:
-        return call.ask_items(controller, partial(build, pending), ElectLeadersResponse, pending, read)
-
     def read(response: ElectLeadersResponse) -> Items[TopicPartition, bool]:
         nonlocal answered
         answered += 1
@@ -53,4 +49,4 @@ def elect_leaders(
                 else:
                     yield key, item_error(call, part.error_code, f"ElectLeaders {key}", part.error_message) or True
 
-    return call.each(partitions, attempt, ADMIN_TOPICS.is_retried)
+    return call.ask_each(partitions, controller, build, ElectLeadersResponse, read, ADMIN_TOPICS.is_retried)

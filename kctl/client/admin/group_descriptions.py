@@ -27,7 +27,7 @@ from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProt
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
-from kctl.client.protocol.member_data import decode_member_data
+from kctl.client.protocol.codec import decode_member_data
 from kctl.client.protocol.schema import Request, Response
 
 _DEAD = "Dead"

@@ -129,7 +129,7 @@ def alter_group_offsets(
         return _outcomes(codes_in(response.topics), "OffsetCommit", group_id)
 
     results = Coordinators(call).each_item(group_id, offsets, build, read, max_version=LAST_VERSION_WITH_NAMES)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return results.without_values()
 
 
 def delete_group_offsets(
@@ -138,21 +138,23 @@ def delete_group_offsets(
     """Forget what is committed; topics that a member reads are refused by the coordinator. Source: KIP-496."""
 
     def build(pending: list[TopicPartition]) -> Request:
-        topics = [
-            OffsetDeleteRequestTopic(
-                name=name, partitions=[OffsetDeleteRequestPartition(partition_index=index) for index in indexes]
-            )
-            for name, indexes in by_topic(pending).items()
-        ]
-        return OffsetDeleteRequest(group_id=group_id, topics=topics)
+        return OffsetDeleteRequest(group_id=group_id, topics=_to_delete(pending))
 
     def read(response: OffsetDeleteResponse) -> Items[TopicPartition, bool]:
         if response.error_code:
             return broker_error(response.error_code, f"OffsetDelete of group {group_id}")
         return _outcomes(codes_in(response.topics), "OffsetDelete", group_id)
 
-    results = Coordinators(call).each_item(group_id, partitions, build, read)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return Coordinators(call).each_item(group_id, partitions, build, read).without_values()
+
+
+def _to_delete(partitions: Iterable[TopicPartition]) -> list[OffsetDeleteRequestTopic]:
+    return [
+        OffsetDeleteRequestTopic(
+            name=name, partitions=[OffsetDeleteRequestPartition(partition_index=index) for index in indexes]
+        )
+        for name, indexes in by_topic(partitions).items()
+    ]
 
 
 def _outcomes(codes: Iterable[tuple[TopicPartition, int]], api: str, group_id: str) -> Items[TopicPartition, bool]:

@@ -38,8 +38,7 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
             sent[group_id] = 0  # it was answered: nothing was done
         return broker_error(code, f"DeleteGroups of group {group_id}") if code else True
 
-    results = Coordinators(call).each_group(group_ids, build, read)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return Coordinators(call).each_group(group_ids, build, read).without_values()
 
 
 def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove]) -> Results[MemberToRemove, None]:
@@ -62,5 +61,4 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
             return True
         return broker_error(code, f"LeaveGroup of {member} of group {group_id}") if code else True
 
-    results = Coordinators(call).each_item(group_id, members, build, read)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return Coordinators(call).each_item(group_id, members, build, read).without_values()

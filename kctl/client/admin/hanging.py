@@ -2,9 +2,9 @@
 
 They hold back the last stable offset, so that read_committed consumers stop, and cleaning with it. A transaction that
 ends while this looks must not count, so the partitions are looked at before the coordinators and once more after: what
-a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing the
-verdict is left open. Shown by tests/sim/admin/test_hanging.py and, on real
-brokers, tests/broker/test_hanging.py.
+a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing, or
+may have a transactional.id that this principal may not describe, the verdict is left open. Shown by
+tests/sim/admin/test_hanging.py and, on real brokers, tests/broker/test_hanging.py and tests/broker/test_access.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,6 +29,8 @@ from kctl.client.requests.retry import UNKNOWN_TOPIC
 STATE_TOPIC = "__transaction_state"
 OVERDUE_MS = 60_000
 """How long after its timeout an ongoing transaction is overdue: coordinators look every 10 s at theirs."""
+HIDDEN_MS = 15 * 60_000
+"""Kafka's default of transaction.max.timeout.ms: coordinators have aborted older transactions, also hidden ones."""
 ONGOING = "Ongoing"
 
 
@@ -42,7 +44,7 @@ class Verdict(Enum):
     HANGING = "hanging"
     """No coordinator has it: nothing will ever end it."""
     UNDECIDED = "undecided"
-    """Its coordinator may be one of those that did not respond."""
+    """Its coordinator may be one that did not respond, or may have it under an id that may not be described."""
 
 
 class OpenTransaction(NamedTuple):
@@ -67,6 +69,11 @@ class OpenTransaction(NamedTuple):
         """Where it begins."""
         assert self.producer.transaction_start_offset is not None
         return self.producer.transaction_start_offset
+
+    def age_ms(self, wall_ms: int) -> int | None:
+        """Return how long ago it began, or at least when its producer wrote last; None where neither is known."""
+        since_ms = self.producer.last_timestamp_ms if self.started_at_ms is None else self.started_at_ms
+        return None if since_ms < 0 else max(0, wall_ms - since_ms)
 
 
 class OpenTransactions(NamedTuple):
@@ -150,12 +157,7 @@ def _leaderless(call: Call) -> dict[str, KafkaError]:
 def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int) -> OpenTransaction:
     listing = known.by_producer.get(producer.producer_id)
     if listing is None:
-        if known.missing:
-            return OpenTransaction(
-                tp, producer, Verdict.UNDECIDED, None, None, None, "its coordinator may be one that did not respond"
-            )
-        reason = "no coordinator knows its producer"
-        return OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, reason)
+        return _judge_unlisted(tp, producer, known, wall_ms)
     name = listing.transactional_id
     error = known.described.failed.get(name)
     is_gone = isinstance(error, BrokerError) and error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
@@ -163,7 +165,7 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
         return OpenTransaction(tp, producer, Verdict.UNDECIDED, name, None, None, f"its coordinator: {error}")
     found = known.described.done.get(name)
     if found is None or found.producer_id != producer.producer_id:
-        reason = f"its coordinator has another producer for {name} by now"
+        reason = f"its coordinator already has another producer for {name}"
         return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
     if tp not in found.partitions:
         reason = f"its coordinator has {name} in state {found.state} without this partition"
@@ -174,3 +176,18 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
     else:
         verdict, reason = Verdict.RUNNING, f"its coordinator has it in state {found.state}"
     return OpenTransaction(tp, producer, verdict, name, timeout_ms, started_at_ms, reason)
+
+
+def _judge_unlisted(
+    tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
+) -> OpenTransaction:
+    """Return the verdict where no coordinator reports the producer; brokers leave out ids that may not be described."""
+    hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
+    age_ms = hanging.age_ms(wall_ms)
+    if known.missing:
+        reason = "its coordinator may be one that did not respond"
+    elif age_ms is None or age_ms < HIDDEN_MS:
+        reason = "no coordinator reports its producer: it hangs, unless its transactional.id may not be described"
+    else:
+        return hanging
+    return hanging._replace(verdict=Verdict.UNDECIDED, reason=reason)

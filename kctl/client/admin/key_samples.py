@@ -28,7 +28,7 @@ class KeyRange(NamedTuple):
 
 
 class KeySample(NamedTuple):
-    """How many records there are, and how many of them have a key that comes again among them."""
+    """How many records there are, and how many of them have a key that occurs again among them."""
 
     records: int
     repeated: int
@@ -50,9 +50,9 @@ def _read(
 
 
 def _sample(key: TopicPartition, wanted: KeyRange, data: bytes) -> KeySample | KafkaError:
-    from kctl.client.records import decode_batches  # 10 ms of import, wanted only where records are read
+    from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
 
-    reader = decode_batches(
+    reader = BatchReader(
         data[: wanted.most_bytes],
         topic=key.topic,
         partition=key.partition,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, not_registered
-from kctl.client.broker_errors import broker_error
+from kctl.client.broker_errors import ErrorCode, broker_error, code_error
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
@@ -12,6 +12,7 @@ from kctl.client.protocol.api.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
+    DescribeLogDirsResult,
 )
 from kctl.client.requests.retry import ADMIN_GROUPS
 
@@ -57,18 +58,17 @@ def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[LogDir]
     what = f"DescribeLogDirs on broker {node_id}"
     if answer.response.error_code:
         return broker_error(answer.response.error_code, what)
-    return [
-        LogDir(
-            each.log_dir,
-            broker_error(each.error_code, f"{what}: {each.log_dir}") if each.error_code else None,
-            each.total_bytes,
-            each.usable_bytes,
-            {
-                TopicPartition(topic.name, part.partition_index): part.partition_size
-                for topic in each.topics
-                for part in topic.partitions
-                if not part.is_future_key
-            },
-        )
-        for each in answer.response.results
-    ]
+    if not answer.response.results:  # a broker has a directory: before Kafka 3.2 it refuses so, without an error code
+        return broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, what)
+    return [_log_dir(each, what) for each in answer.response.results]
+
+
+def _log_dir(found: DescribeLogDirsResult, what: str) -> LogDir:
+    error = code_error(found.error_code, f"{what}: {found.log_dir}")
+    sizes = {
+        TopicPartition(topic.name, part.partition_index): part.partition_size
+        for topic in found.topics
+        for part in topic.partitions
+        if not part.is_future_key
+    }
+    return LogDir(found.log_dir, error, found.total_bytes, found.usable_bytes, sizes)

@@ -1,12 +1,30 @@
-"""Offsets of partitions, by place or time, asked of all leaders at once. Shown by tests/sim/admin."""
+"""Offsets of partitions, asked of all leaders at once: by place or time, at the end of an epoch; the start of a log.
 
-from collections.abc import Mapping
+An epoch that ends in front of an offset that was read or written in it means that an election has lost records
+(KIP-320). Shown by tests/sim/admin.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kctl.client.admin.at_leaders import ask_leaders
 from kctl.client.admin.call import Call, Items, Results
+from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
-from kctl.client.errors import UnsupportedVersionError
+from kctl.client.errors import KafkaError, UnsupportedVersionError
+from kctl.client.protocol.api.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from kctl.client.protocol.api.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kctl.client.protocol.api.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.list_offsets import OffsetAndTimestamp, list_offsets, offsets_in
 
@@ -42,3 +60,58 @@ def _check_max_timestamp(call: Call, node_id: int) -> None:
         needed = f"needs ListOffsets version {FIRST_VERSION_WITH_MAX_TIMESTAMP} (Kafka 3.0)"
         text = f"the offset of the largest timestamp {needed}, which broker {call.name_of(node_id)} lacks"
         raise UnsupportedVersionError(text, api=ListOffsetsRequest.NAME)
+
+
+CONSUMER = -1
+"""The replica id of clients."""
+
+
+class EpochEnd(NamedTuple):
+    """The end of a leader epoch, or of the largest one below it that the log has; -1 and -1 where there is none."""
+
+    leader_epoch: int
+    end_offset: int
+
+
+def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[TopicPartition, EpochEnd]:
+    """Return where an epoch of each partition ends in the log of its leader."""
+
+    def build(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> Request:
+        topics: dict[str, OffsetForLeaderTopic] = {}
+        for key, info in infos.items():
+            asked = OffsetForLeaderPartition(
+                partition=key.partition, current_leader_epoch=info.leader_epoch, leader_epoch=epochs[key]
+            )
+            topics.setdefault(key.topic, OffsetForLeaderTopic(topic=key.topic)).partitions.append(asked)
+        return OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+
+    def read(
+        response: OffsetForLeaderEpochResponse, node_id: int
+    ) -> Iterator[tuple[TopicPartition, EpochEnd | KafkaError]]:
+        for topic in response.topics:
+            for part in topic.partitions:
+                key = TopicPartition(topic.topic, part.partition)
+                what = f"OffsetForLeaderEpoch of {key} on {call.name_of(node_id)}"
+                yield key, code_error(part.error_code, what) or EpochEnd(part.leader_epoch, part.end_offset)
+
+    return ask_leaders(call, epochs, build, read)
+
+
+def delete_records(call: Call, before: Mapping[TopicPartition, int]) -> Results[TopicPartition, int]:
+    """Return for each partition where its log starts then."""
+
+    def build(infos: dict[TopicPartition, PartitionInfo], timeout_ms: int) -> Request:
+        topics: dict[str, DeleteRecordsTopic] = {}
+        for key in infos:
+            entry = DeleteRecordsPartition(partition_index=key.partition, offset=before[key])
+            topics.setdefault(key.topic, DeleteRecordsTopic(name=key.topic)).partitions.append(entry)
+        return DeleteRecordsRequest(topics=list(topics.values()), timeout_ms=timeout_ms)
+
+    def read(response: DeleteRecordsResponse, node_id: int) -> Iterator[tuple[TopicPartition, int | KafkaError]]:
+        for topic in response.topics:
+            for part in topic.partitions:
+                key = TopicPartition(topic.name, part.partition_index)
+                what = f"DeleteRecords of {key} on node {node_id}"
+                yield key, broker_error(part.error_code, what) if part.error_code else part.low_watermark
+
+    return ask_leaders(call, before, build, read)

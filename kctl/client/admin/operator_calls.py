@@ -1,32 +1,33 @@
-"""OperatorCalls: the methods of `Admin` for those who run a cluster: configs, partitions, access, moves.
+"""OperatorCalls: the methods of `Admin` for those who run a cluster: configs, partitions, access, moves, share groups.
 
 Owns their arguments; one file per resource does the work. Shown by tests/sim/admin.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from kctl.client.acls import AclFilter, AclRule
 from kctl.client.admin import (
+    cluster,
     configs,
     elections,
-    features,
     log_dirs,
-    metadata_views,
-    partitions,
+    offsets,
     quorum,
     reassignments,
-    records,
+    share_groups,
+    topics,
 )
 from kctl.client.admin.call import Call, Results
+from kctl.client.admin.cluster import Feature, MetadataView
 from kctl.client.admin.configs import ConfigChange, ConfigResource, Configs
 from kctl.client.admin.elections import ElectionType
-from kctl.client.admin.features import Feature
+from kctl.client.admin.eligible_leaders import EligibleLeaders
 from kctl.client.admin.log_dirs import LogDir
-from kctl.client.admin.metadata_views import MetadataView
 from kctl.client.admin.quorum import QuorumDescription
 from kctl.client.admin.reassignments import Reassignment
 from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
+from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.cluster import TopicPartition
 from kctl.client.quotas import QuotaEntity, Quotas
 
@@ -47,6 +48,7 @@ class OperatorCalls:
         *,
         include_synonyms: bool = False,
         include_documentation: bool = False,
+        broker_id: int | None = None,
         timeout: Timeout = None,
     ) -> Results[ConfigResource, Configs]:
         """Return the config entries of topics, brokers or groups, by name.
@@ -54,10 +56,13 @@ class OperatorCalls:
         Args:
             include_synonyms: also the values in other places, which the one in force overrides.
             include_documentation: also what each property means, as the broker describes it.
+            broker_id: asked about what any broker can describe; None: whichever is ready.
         Raises: ValueError: the name of a broker is not its id.
         """
         call = self._call("describing configs", timeout)
-        return configs.describe_configs(call, resources, synonyms=include_synonyms, documentation=include_documentation)
+        return configs.describe_configs(
+            call, resources, synonyms=include_synonyms, documentation=include_documentation, broker_id=broker_id
+        )
 
     def alter_configs(
         self,
@@ -90,7 +95,7 @@ class OperatorCalls:
             validate_only: let the brokers check, and change nothing.
         """
         call = self._call("creating partitions", timeout)
-        return partitions.create_partitions(call, counts, validate_only=validate_only)
+        return topics.create_partitions(call, counts, validate_only=validate_only)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: Timeout = None
@@ -99,7 +104,7 @@ class OperatorCalls:
 
         Args: before: offsets up to the end of the log; OFFSET_OUT_OF_RANGE beyond.
         """
-        return records.delete_records(self._call("deleting records", timeout), before)
+        return offsets.delete_records(self._call("deleting records", timeout), before)
 
     # --- moves --------------------------------------------------------------------------------------------------------
 
@@ -133,7 +138,7 @@ class OperatorCalls:
 
     def describe_features(self, *, timeout: Timeout = None) -> list[Feature]:
         """Return the features of the cluster, such as metadata.version, with their levels; old brokers have none."""
-        return features.describe_features(self._call("describing the features", timeout))
+        return cluster.describe_features(self._call("describing the features", timeout))
 
     def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
         """Return the quorum of controllers: leader, voters, observers, and how far each is behind.
@@ -150,7 +155,7 @@ class OperatorCalls:
         Args: topics: names; None for all.
         """
         call = self._call("comparing the metadata of brokers", timeout)
-        return metadata_views.metadata_views(call, broker_ids, topics)
+        return cluster.metadata_views(call, broker_ids, topics)
 
     def describe_log_dirs(
         self,
@@ -164,11 +169,16 @@ class OperatorCalls:
 
     # --- access -------------------------------------------------------------------------------------------------------
 
-    def describe_acls(self, wanted: AclFilter | None = None, *, timeout: Timeout = None) -> list[AclRule]:
-        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED where brokers have no authorizer."""
+    def describe_acls(
+        self, wanted: AclFilter | None = None, *, broker_id: int | None = None, timeout: Timeout = None
+    ) -> list[AclRule]:
+        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED where brokers have no authorizer.
+
+        Args: broker_id: asked; None: whichever is ready.
+        """
         from kctl.client.admin import acls  # imported for those who want it
 
-        return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter())
+        return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter(), broker_id)
 
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
         """Create ACL rules; one that exists already stays as it is, and is no error."""
@@ -207,6 +217,17 @@ class OperatorCalls:
 
         return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
 
+    def eligible_leaders(
+        self, topics: Sequence[str], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, EligibleLeaders]:
+        """Return which replicas may lead the partitions of topics, though they are not in sync.
+
+        Raises: UnsupportedVersionError: the broker is older than Kafka 3.8.
+        """
+        from kctl.client.admin import eligible_leaders  # imported for those who want it
+
+        return eligible_leaders.eligible_leaders(self._call("describing who may lead", timeout), topics)
+
     def describe_client_quotas(
         self, entity_types: Sequence[str] = (), *, timeout: Timeout = None
     ) -> dict[QuotaEntity, Quotas]:
@@ -237,3 +258,31 @@ class OperatorCalls:
 
         call = self._call("changing quotas", timeout)
         return client_quotas.alter_client_quotas(call, changes, validate_only=validate_only)
+
+    # --- share groups -------------------------------------------------------------------------------------------------
+
+    def list_share_group_offsets(
+        self, group_id: str, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
+    ) -> Results[TopicPartition, ShareOffset]:
+        """Return start offset and lag of each partition, or of all that the group has read.
+
+        Raises:
+            BrokerError: GROUP_ID_NOT_FOUND: there is no such share group.
+            UnsupportedVersionError: the coordinator is older than Kafka 4.1.
+        """
+        call = self._call(f"listing offsets of share group {group_id}", timeout)
+        return share_groups.list_share_offsets(call, group_id, partitions)
+
+    def alter_share_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, None]:
+        """Set start offsets; taken only while the group has no members (NON_EMPTY_GROUP otherwise)."""
+        call = self._call(f"setting offsets of share group {group_id}", timeout)
+        return share_groups.alter_share_offsets(call, group_id, offsets)
+
+    def delete_share_group_offsets(
+        self, group_id: str, topics: Iterable[str], *, timeout: Timeout = None
+    ) -> Results[str, None]:
+        """Forget where the group is in topics; taken only while it has no members."""
+        call = self._call(f"deleting offsets of share group {group_id}", timeout)
+        return share_groups.delete_share_offsets(call, group_id, topics)

@@ -15,6 +15,7 @@ from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
+    ProducerState,
     TopicRequest,
 )
 from kctl.client.protocol.schema import Request
@@ -60,18 +61,16 @@ def _read(
             if part.error_code:
                 what = f"DescribeProducers of {key} on {call.name_of(node_id)}"
                 yield key, broker_error(part.error_code, what, part.error_message or None)
-                continue
-            yield (
-                key,
-                tuple(
-                    ActiveProducer(
-                        each.producer_id,
-                        each.producer_epoch,
-                        each.last_sequence,
-                        each.last_timestamp,
-                        None if each.coordinator_epoch < 0 else each.coordinator_epoch,
-                        None if each.current_txn_start_offset < 0 else each.current_txn_start_offset,
-                    )
-                    for each in part.active_producers
-                ),
-            )
+            else:
+                yield key, tuple(map(_active, part.active_producers))
+
+
+def _active(producer: ProducerState) -> ActiveProducer:
+    return ActiveProducer(
+        producer.producer_id,
+        producer.producer_epoch,
+        producer.last_sequence,
+        producer.last_timestamp,
+        None if producer.coordinator_epoch < 0 else producer.coordinator_epoch,
+        None if producer.current_txn_start_offset < 0 else producer.current_txn_start_offset,
+    )

@@ -94,8 +94,7 @@ def alter_reassignments(
                 what = f"AlterPartitionReassignments {key}"
                 yield key, item_error(call, part.error_code, what, part.error_message) or True
 
-    results = call.each(targets, attempt, ADMIN_TOPICS.is_retried)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return call.each(targets, attempt, ADMIN_TOPICS.is_retried).without_values()
 
 
 def list_reassignments(call: Call, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Reassignment]:

@@ -162,9 +162,9 @@ def _read(
 def _first(
     key: TopicPartition, offset: int, data: bytes, end: int, make: Callable[["Record"], V]
 ) -> V | _Further | KafkaError | None:
-    from kctl.client.records import decode_batches  # 10 ms of import, wanted only where records are read
+    from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
 
-    reader = decode_batches(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
+    reader = BatchReader(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
     try:
         records = reader.records(1)
     except CorruptBatchError as error:

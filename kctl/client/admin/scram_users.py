@@ -94,20 +94,17 @@ def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, 
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     sent = answered = 0
 
-    def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
-        def build(_: int) -> AlterUserScramCredentialsRequest:
-            nonlocal sent
-            sent += 1
-            return AlterUserScramCredentialsRequest(
-                deletions=[
-                    ScramCredentialDeletion(name=user, mechanism=SCRAM_NUMBERS[each.mechanism])
-                    for user, each in removals.items()
-                    if user in pending
-                ],
-                upsertions=[each for user, each in upserts.items() if user in pending],
-            )
-
-        return call.ask_items(controller, build, AlterUserScramCredentialsResponse, pending, read)
+    def build(pending: list[str], _timeout_ms: int) -> AlterUserScramCredentialsRequest:
+        nonlocal sent
+        sent += 1
+        return AlterUserScramCredentialsRequest(
+            deletions=[
+                ScramCredentialDeletion(name=user, mechanism=SCRAM_NUMBERS[each.mechanism])
+                for user, each in removals.items()
+                if user in pending
+            ],
+            upsertions=[each for user, each in upserts.items() if user in pending],
+        )
 
     def read(response: AlterUserScramCredentialsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
         nonlocal answered
@@ -120,7 +117,7 @@ def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, 
             what = f"AlterUserScramCredentials {one_line(entry.user)}"
             yield entry.user, item_error(call, entry.error_code, what, entry.error_message) or True
 
-    return call.each(changes, attempt, ADMIN_TOPICS.is_retried)
+    return call.ask_each(changes, controller, build, AlterUserScramCredentialsResponse, read, ADMIN_TOPICS.is_retried)
 
 
 def _upsert(call: Call, change: ScramPassword) -> ScramCredentialUpsertion:

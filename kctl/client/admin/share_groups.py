@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import SHARE, GroupDescription, MemberDescription
-from kctl.client.broker_errors import broker_error
+from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import Node, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api import share_group_describe
@@ -30,6 +30,7 @@ from kctl.client.protocol.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsRequestTopic,
     DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
 )
 from kctl.client.protocol.schema import Request
 
@@ -99,29 +100,27 @@ def list_share_offsets(
         return DescribeShareGroupOffsetsRequest(groups=[group])
 
     def read(response: DescribeShareGroupOffsetsResponse) -> Items[str, Offsets]:
-        found: list[tuple[str, Offsets | KafkaError]] = []
-        for group in response.groups:
-            what = f"DescribeShareGroupOffsets of group {group.group_id}"
-            if group.error_code:
-                found.append((group.group_id, broker_error(group.error_code, what, group.error_message or None)))
-                continue
-            offsets: Offsets = {}
-            for topic in group.topics:
-                for part in topic.partitions:
-                    key = TopicPartition(topic.topic_name, part.partition_index)
-                    if part.error_code:
-                        offsets[key] = broker_error(part.error_code, f"{what}: {key}", part.error_message or None)
-                        continue
-                    start = part.start_offset if part.start_offset >= 0 else None
-                    offsets[key] = ShareOffset(start, part.lag if part.lag >= 0 else None)
-            found.append((group.group_id, offsets))
-        return found
+        return [(group.group_id, _offsets_of(group)) for group in response.groups]
 
     offsets = coordinators.each_group([group_id], build, read)[group_id]
     return Results(
         {key: each for key, each in sorted(offsets.items()) if isinstance(each, ShareOffset)},
         {key: each for key, each in sorted(offsets.items()) if isinstance(each, KafkaError)},
     )
+
+
+def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | KafkaError:
+    what = f"DescribeShareGroupOffsets of group {group.group_id}"
+    if group.error_code:
+        return broker_error(group.error_code, what, group.error_message or None)
+    offsets: Offsets = {}
+    for topic in group.topics:
+        for part in topic.partitions:
+            key = TopicPartition(topic.topic_name, part.partition_index)
+            start = part.start_offset if part.start_offset >= 0 else None
+            found = ShareOffset(start, part.lag if part.lag >= 0 else None)
+            offsets[key] = code_error(part.error_code, f"{what}: {key}", part.error_message) or found
+    return offsets
 
 
 def alter_share_offsets(
@@ -151,14 +150,13 @@ def alter_share_offsets(
         return [
             (
                 key := TopicPartition(topic.topic_name, part.partition_index),
-                broker_error(part.error_code, f"{api}: {key}", part.error_message or None) if part.error_code else True,
+                code_error(part.error_code, f"{api}: {key}", part.error_message) or True,
             )
             for topic in response.responses
             for part in topic.partitions
         ]
 
-    results = Coordinators(call).each_item(group_id, offsets, build, read)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return Coordinators(call).each_item(group_id, offsets, build, read).without_values()
 
 
 def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Results[str, None]:
@@ -173,14 +171,8 @@ def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Re
         if response.error_code:
             return broker_error(response.error_code, api, response.error_message or None)
         return [
-            (
-                each.topic_name,
-                broker_error(each.error_code, f"{api}: topic {each.topic_name}", each.error_message or None)
-                if each.error_code
-                else True,
-            )
+            (name := each.topic_name, code_error(each.error_code, f"{api}: topic {name}", each.error_message) or True)
             for each in response.responses
         ]
 
-    results = Coordinators(call).each_item(group_id, topics, build, read)
-    return Results(dict.fromkeys(results.done), results.failed)
+    return Coordinators(call).each_item(group_id, topics, build, read).without_values()

@@ -1,14 +1,23 @@
-"""Topics: created, deleted, listed and described. Shown by tests/unit/admin and tests/sim/admin."""
+"""Topics: created, deleted, listed, described, and given more partitions.
+
+Shown by tests/unit/admin and tests/sim/admin.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.call import Call, Results, any_node, broker, controller
+from kctl.client.admin.spread import BrokersBehind, is_unknown_topic
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
 from kctl.client.protocol.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -18,6 +27,7 @@ from kctl.client.protocol.api.create_topics import (
 )
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.schema import Request
 from kctl.client.requests.retry import ADMIN_TOPICS
 from kctl.client.requests.topics import described_topics, metadata_request
 
@@ -57,15 +67,9 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
     """Return what became of each topic, by name."""
     wanted = {topic.name: topic for topic in topics}
 
-    def attempt(names: list[str]) -> dict[str, CreatedTopic | KafkaError]:
+    def build(names: list[str], timeout_ms: int) -> Request:
         entries = [_creatable(wanted[name]) for name in names]
-        return call.ask_items(
-            controller,
-            lambda timeout_ms: CreateTopicsRequest(topics=entries, timeout_ms=timeout_ms, validate_only=validate_only),
-            CreateTopicsResponse,
-            names,
-            read,
-        )
+        return CreateTopicsRequest(topics=entries, timeout_ms=timeout_ms, validate_only=validate_only)
 
     def read(response: CreateTopicsResponse) -> Iterator[tuple[str, CreatedTopic | KafkaError]]:
         for entry in response.topics:
@@ -73,30 +77,23 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
             created = CreatedTopic(entry.name, entry.topic_id, entry.num_partitions, entry.replication_factor)
             yield entry.name, error or created
 
-    return call.each(wanted, attempt, ADMIN_TOPICS.is_retried)
+    return call.ask_each(wanted, controller, build, CreateTopicsResponse, read, ADMIN_TOPICS.is_retried)
 
 
 def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
     """Return what became of each topic, by name."""
 
-    def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
-        return call.ask_items(
-            controller,
-            lambda timeout_ms: DeleteTopicsRequest(
-                topics=[DeleteTopicState(name=name) for name in pending], topic_names=pending, timeout_ms=timeout_ms
-            ),
-            DeleteTopicsResponse,
-            pending,
-            read,
-        )
+    def build(pending: list[str], timeout_ms: int) -> Request:
+        topics = [DeleteTopicState(name=name) for name in pending]
+        return DeleteTopicsRequest(topics=topics, topic_names=pending, timeout_ms=timeout_ms)
 
     def read(response: DeleteTopicsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
         for entry in response.responses:
             error = item_error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message)
             yield entry.name or "", error or True
 
-    results = call.each(names, attempt, ADMIN_TOPICS.is_retried)
-    return Results(dict.fromkeys(results.done), results.failed)
+    results = call.ask_each(names, controller, build, DeleteTopicsResponse, read, ADMIN_TOPICS.is_retried)
+    return results.without_values()
 
 
 def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing]:
@@ -109,15 +106,31 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
     }
 
 
-def describe_topics(call: Call, names: Sequence[str]) -> Results[str, TopicInfo]:
-    """Return each topic with its partitions, leaders and replicas."""
+def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
+    """Return each topic with its partitions, leaders and replicas.
+
+    What one broker does not know, another one is asked about: it may be behind.
+
+    Args: broker_id: what this broker alone knows.
+    """
+    behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
-        answer = call.answer_of(any_node, lambda _: metadata_request(pending), MetadataResponse)
+        route = behind.route if broker_id is None else broker(broker_id)
+        is_for_any = broker_id is None
+        answer = call.answer_of(route, lambda _: metadata_request(pending), MetadataResponse, is_for_any=is_for_any)
         items = [(info.name, info.error or info) for info in _topics(call, answer)]
-        return call.items(answer, pending, lambda _: items)
+        found = call.items(answer, pending, lambda _: items)
+        if broker_id is None:
+            behind.note(answer.node_id, found.values())
+            behind.connect_another()
+        return found
 
-    return call.each(names, attempt, ADMIN_TOPICS.is_retried)
+    def is_retried(error: KafkaError, tries: int) -> bool:
+        may_be_behind = broker_id is None and tries == 1 and len(call.client.metadata.cluster.nodes) != 1
+        return ADMIN_TOPICS.is_retried(error) or (may_be_behind and is_unknown_topic(error))
+
+    return call.each(names, attempt, is_retried)
 
 
 def _topics(call: Call, answer: Answer) -> list[TopicInfo]:
@@ -148,3 +161,30 @@ def item_error(call: Call, code: int, what: str, text: str | None) -> BrokerErro
     if code == ErrorCode.NOT_CONTROLLER:
         call.client.metadata.request_update()
     return broker_error(code, what, text or None)
+
+
+def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
+    """Return the fate of each topic."""
+    sent: dict[str, int] = {}
+
+    def build(names: list[str], timeout_ms: int) -> Request:
+        sent.update({name: sent.get(name, 0) + 1 for name in names})
+        entries = [CreatePartitionsTopic(name=name, count=counts[name], assignments=None) for name in names]
+        return CreatePartitionsRequest(topics=entries, timeout_ms=timeout_ms, validate_only=validate_only)
+
+    def read(response: CreatePartitionsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
+        for entry in response.results:
+            error = item_error(call, entry.error_code, f"CreatePartitions {entry.name}", entry.error_message)
+            yield entry.name, error or True
+
+    results = call.ask_each(counts, controller, build, CreatePartitionsResponse, read, ADMIN_TOPICS.is_retried)
+    repeated = [
+        name
+        for name, error in results.failed.items()
+        if sent.get(name, 0) > 1 and isinstance(error, BrokerError) and error.code == ErrorCode.INVALID_PARTITIONS
+    ]
+    done = dict.fromkeys(results.done)
+    if repeated:
+        found = describe_topics(call, repeated).done
+        done |= {name: None for name, info in found.items() if len(info.partitions) == counts[name]}
+    return Results(done, {name: error for name, error in results.failed.items() if name not in done})

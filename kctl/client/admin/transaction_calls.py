@@ -128,7 +128,7 @@ class TransactionCalls:
     def sample_keys(
         self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
     ) -> Results[TopicPartition, KeySample]:
-        """Return how many of the first records of each range have a key that comes again among them.
+        """Return how many of the first records of each range have a key that occurs again among them.
 
         One fetch of 256 KiB a partition. In what was compacted no key comes twice.
         """

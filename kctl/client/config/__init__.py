@@ -9,13 +9,12 @@ Nothing here reads the environment or the clock; input_file.py reads the files t
 Shown by tests/unit/config/.
 """
 
-from kctl.client.config.base import BaseConfig
+from kctl.client.config.base import BaseConfig, nearest_name
 from kctl.client.config.common import AdminConfig, ClientConfig
 from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
 from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
 from kctl.client.config.foreign import IGNORED, REFUSED, is_harmless, why_ignored
-from kctl.client.config.input_file import open_input, read_input
-from kctl.client.config.nearest import nearest_name
+from kctl.client.config.input_file import open_input, open_regular, read_input
 from kctl.client.config.producer import Acks, ProducerConfig
 from kctl.client.config.property import (
     INT_MAX,
@@ -57,6 +56,7 @@ __all__ = [
     "mask_urls",
     "nearest_name",
     "open_input",
+    "open_regular",
     "passwords_in_urls",
     "read_bootstrap",
     "read_input",

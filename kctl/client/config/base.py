@@ -3,11 +3,10 @@
 Owns the steps of parsing; the properties are declared in the subclasses. Shown by tests/unit/config/test_parse.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
-from kctl.client.config.nearest import nearest_name
 from kctl.client.config.property import AnyProperty, Property, shown
 from kctl.client.errors import ConfigError
 
@@ -95,7 +94,9 @@ class BaseConfig:
             return
         value = declared.read(raw, written_as=name)
         if declared.name in self.given and self.values[declared.name] != value:
-            raise ConfigError(f"{declared.name} and {declared.alias} are the same limit but differ", key=name)
+            raise ConfigError(
+                f"{declared.name} and {declared.alias} set the same timeout to different values", key=name
+            )
         self.given[declared.name] = raw
         self.values[declared.name] = value
 
@@ -136,3 +137,18 @@ class BaseConfig:
 
     def _pair(self, declared: Property[Any]) -> str:
         return f"{declared.name}={declared.show(self.values[declared.name])}"
+
+
+LONGEST_COMPARED = 100
+"""Characters of an unknown name that are compared with the known ones: the comparison is quadratic."""
+
+
+def nearest_name(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
+    """Return the one of some known names that is most like a name, or None if none is near.
+
+    Args: likeness: from 0 to 1, how much of them must be the same.
+    """
+    from difflib import get_close_matches  # 2 ms of import, wanted only for mistakes
+
+    found = get_close_matches(name[:LONGEST_COMPARED], list(known), n=1, cutoff=likeness)
+    return found[0] if found else None

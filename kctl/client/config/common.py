@@ -16,8 +16,8 @@ class ClientConfig(SecurityConfig):
 
     __slots__ = ()
 
-    bootstrap_servers = Property("bootstrap.servers", BootstrapServers(), (), "First servers to ask, host:port each.")
-    client_id = text("client.id", "kctl", "Name that brokers log and count quotas by.")
+    bootstrap_servers = Property("bootstrap.servers", BootstrapServers(), (), "Bootstrap servers, host:port each.")
+    client_id = text("client.id", "kctl", "Name that brokers use for logs and quotas.")
     security_protocol = choice("security.protocol", "PLAINTEXT", SECURITY_PROTOCOLS, "TLS, SASL, both or neither.")
     client_dns_lookup = choice(
         "client.dns.lookup",
@@ -28,18 +28,18 @@ class ClientConfig(SecurityConfig):
     enable_metrics_push = flag("enable.metrics.push", True, "false: no client_instance_id(). Metrics are never sent.")
 
     # --- limits -----------------------------------------------------------------------------------------------------
-    default_api_timeout_ms = whole("default.api.timeout.ms", 60_000, "Limit of one whole blocking call.")
-    request_timeout_ms = whole("request.timeout.ms", 30_000, "Limit of one request on the wire.")
+    default_api_timeout_ms = whole("default.api.timeout.ms", 60_000, "Timeout of one whole blocking call.")
+    request_timeout_ms = whole("request.timeout.ms", 30_000, "Timeout of one request.")
     socket_connection_setup_timeout_ms = duration(
         "socket.connection.setup.timeout.ms",
         10_000,
-        "Limit of DNS, TCP, TLS, ApiVersions and SASL together. Given alone it is the limit of every attempt; "
-        "otherwise it doubles per failed attempt of a node.",
+        "Timeout of one connection attempt: DNS, TCP, TLS, ApiVersions and SASL together. Set alone it applies to "
+        "every attempt; otherwise it doubles with each failed attempt to a broker.",
         low=1,
         alias="connections.timeout.ms",
     )
     socket_connection_setup_timeout_max_ms = duration(
-        "socket.connection.setup.timeout.max.ms", 30_000, "Longest that the connection limit grows.", low=1
+        "socket.connection.setup.timeout.max.ms", 30_000, "Upper bound of the growing connect timeout.", low=1
     )
     connections_max_idle_ms = duration(
         "connections.max.idle.ms", 540_000, "Idle time after which a connection is closed; -1: never.", low=-1
@@ -57,28 +57,30 @@ class ClientConfig(SecurityConfig):
     )
 
     # --- waits between attempts -------------------------------------------------------------------------------------
-    reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before a node is dialled again.")
+    reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before reconnecting to a broker.")
     reconnect_backoff_max_ms = duration("reconnect.backoff.max.ms", 1000, "Longest such wait.")
-    retry_backoff_ms = duration("retry.backoff.ms", 100, "First wait before a failed request is sent again.")
+    retry_backoff_ms = duration("retry.backoff.ms", 100, "First wait before a failed request is retried.")
     retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Longest such wait.")
 
     # --- metadata ---------------------------------------------------------------------------------------------------
-    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Age at which metadata is fetched again.")
+    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Age at which metadata is refreshed.")
     metadata_recovery_strategy = choice(
         "metadata.recovery.strategy",
         "rebootstrap",
         ("rebootstrap", "none"),
-        "Whether to start again from bootstrap.servers when no known node answers.",
+        "Whether to start again from bootstrap.servers when no known broker responds.",
     )
     metadata_recovery_rebootstrap_trigger_ms = duration(
-        "metadata.recovery.rebootstrap.trigger.ms", 300_000, "Time without metadata after which to do so."
+        "metadata.recovery.rebootstrap.trigger.ms",
+        300_000,
+        "Time without metadata after which to start again from bootstrap.servers.",
     )
 
     # --- sockets ----------------------------------------------------------------------------------------------------
     send_buffer_bytes = whole("send.buffer.bytes", 131_072, "SO_SNDBUF; -1: the system's own.", low=-1)
     receive_buffer_bytes = whole("receive.buffer.bytes", 65_536, "SO_RCVBUF; -1: the system's own.", low=-1)
     max_in_flight_requests_per_connection = whole(
-        "max.in.flight.requests.per.connection", 100, "Requests in flight at a time on one connection.", low=1
+        "max.in.flight.requests.per.connection", 100, "Maximum number of requests in flight on one connection.", low=1
     )
 
     @property
@@ -138,11 +140,12 @@ class ClientConfig(SecurityConfig):
                     key="security.protocol",
                 )
             self._default(kind.security_protocol, prefix)
-        if self.uses_sasl and self.sasl_mechanism == "GSSAPI":
-            spoken = ", ".join(name for name in SASL_MECHANISMS if name != "GSSAPI")
-            how = "GSSAPI is not spoken" if self.is_given(kind.sasl_mechanism) else "sasl.mechanism is not set"
+        # Differs: in Java GSSAPI is the default; here only where the config has something of Kerberos.
+        is_chosen = self.is_given(kind.sasl_mechanism) or self.is_given(kind.sasl_kerberos_service_name)
+        if self.uses_sasl and not is_chosen and "Krb5LoginModule" not in (self.sasl_jaas_config or ""):
             raise ConfigError(
-                f"{self.security_protocol} needs sasl.mechanism, and {how}: use one of {spoken}", key="sasl.mechanism"
+                f"sasl.mechanism is not set, and {self.security_protocol} needs one of {', '.join(SASL_MECHANISMS)}",
+                key="sasl.mechanism",
             )
 
     def _both_given(self, first: Property[int], second: Property[int]) -> bool:
@@ -159,4 +162,4 @@ class AdminConfig(ClientConfig):
         "connections.max.idle.ms", 300_000, "Idle time after which a connection is closed; -1: never.", low=-1
     )
     enable_metrics_push = flag("enable.metrics.push", False, "Metrics are not sent in either case.")
-    retries = whole("retries", INT_MAX, "How often a failed request is sent again within its call.")
+    retries = whole("retries", INT_MAX, "How often a failed request is retried within its call.")

@@ -57,19 +57,21 @@ class ConsumerConfig(ClientConfig):
     KIND: ClassVar[str] = "consumer"
 
     # --- group --------------------------------------------------------------------------------------------------------
-    group_id = optional_text("group.id", "Group to share the partitions and to keep offsets with.", filled=True)
+    group_id = optional_text(
+        "group.id", "Consumer group, which shares the partitions and keeps the offsets.", filled=True
+    )
     group_instance_id = optional_text("group.instance.id", "Name of a static member (KIP-345).", filled=True)
     group_protocol = choice("group.protocol", "classic", ("classic", "consumer"), "classic, or consumer (KIP-848).")
-    group_remote_assignor = optional_text("group.remote.assignor", "Assignor of the broker, with KIP-848.")
+    group_remote_assignor = optional_text("group.remote.assignor", "The broker's assignor, with KIP-848.")
     session_timeout_ms = whole(
         "session.timeout.ms", 45_000, "Time without a heartbeat after which a member is removed.", low=1
     )
-    heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between signs of life.", low=1)
+    heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between heartbeats.", low=1)
     max_poll_interval_ms = whole("max.poll.interval.ms", 300_000, "Longest time between two polls.", low=1)
     partition_assignment_strategy = words(
         "partition.assignment.strategy",
         ("range", "cooperative-sticky"),
-        "Assignors to agree on, best first; Java's class names are taken too.",
+        "Assignors to agree on, best first; Java's class names are accepted.",
         Choice(
             tuple(ASSIGNORS),
             {prefix + java: name for name, java in ASSIGNORS.items() for prefix in ("", _JAVA_ASSIGNORS)},
@@ -81,26 +83,28 @@ class ConsumerConfig(ClientConfig):
         "auto.offset.reset", OffsetReset(), "latest", "Where to start without a committed offset."
     )
     enable_auto_commit = flag("enable.auto.commit", True, "Commit offsets in the background; false without a group.")
-    auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Time between those commits.")
+    auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Time between automatic commits.")
     isolation_level = choice(
         "isolation.level",
         "read_uncommitted",
         ("read_uncommitted", "read_committed"),
-        "Whether records of open and aborted transactions are seen.",
+        "read_committed hides records of open and aborted transactions.",
         {"committed": "read_committed", "uncommitted": "read_uncommitted"},
     )
 
     # --- fetching -----------------------------------------------------------------------------------------------------
     fetch_min_bytes = whole("fetch.min.bytes", 1, "Bytes that a broker gathers before it responds.")
-    fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Most bytes of one answer.")
-    max_partition_fetch_bytes = whole("max.partition.fetch.bytes", 1_048_576, "Most bytes of one partition in it.")
+    fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Maximum bytes of one response.")
+    max_partition_fetch_bytes = whole(
+        "max.partition.fetch.bytes", 1_048_576, "Maximum bytes of one partition in a response."
+    )
     fetch_max_wait_ms = whole("fetch.max.wait.ms", 500, "Longest time that a broker waits for fetch.min.bytes.")
-    max_poll_records = whole("max.poll.records", 500, "Most records that one poll returns.", low=1)
+    max_poll_records = whole("max.poll.records", 500, "Maximum number of records that one poll returns.", low=1)
     check_crcs = flag("check.crcs", True, "Check the CRC of every batch.")
-    client_rack = text("client.rack", "", "Where this client is, for reading from the nearest replica (KIP-392).")
+    client_rack = text("client.rack", "", "Rack of this client, for reading from the nearest replica (KIP-392).")
 
     # --- topics -------------------------------------------------------------------------------------------------------
-    allow_auto_create_topics = flag("allow.auto.create.topics", True, "Asking for a topic may create it.")
+    allow_auto_create_topics = flag("allow.auto.create.topics", True, "Requesting metadata of a topic may create it.")
     exclude_internal_topics = flag("exclude.internal.topics", True, "A pattern does not match internal topics.")
 
     @property

@@ -70,7 +70,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
     if not endpoints:
         raise ValueError("it names no server")
     if len(protocols) > 1:
-        raise ValueError(f"its entries disagree: {' and '.join(protocols)}")
+        raise ValueError(f"its entries contradict each other: {' and '.join(protocols)}")
     return tuple(endpoints), protocols[0] if protocols else None
 
 
@@ -86,7 +86,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     if scheme is not None and scheme.lower() == ANY_PROTOCOL:
         scheme = None
     if scheme is not None and scheme.upper() not in SECURITY_PROTOCOLS:
-        raise ValueError(f"entry {shown(entry)}: {shown(scheme)} is none of {', '.join(SECURITY_PROTOCOLS)}")
+        raise ValueError(f"entry {shown(entry)}: {shown(scheme)} is not one of {', '.join(SECURITY_PROTOCOLS)}")
     if not 1 <= port <= HIGHEST_PORT:
         raise ValueError(f"entry {shown(entry)}: a port is from 1 to {HIGHEST_PORT}")
     host = match["ipv6"] or match["host"]

@@ -7,11 +7,11 @@ change the meaning of the rest of the file and are refused. Shown by tests/unit/
 _JAVA_CLASS = "names a Java class, which is not run here"
 _JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
 _METRICS = "belongs to Java's metrics"
-_KERBEROS = "belongs to Kerberos, which is not spoken here"
+_KERBEROS = "kinit is not run here: a ticket is fetched again after 0.8 of its lifetime"
 _VALIDATION = "is used only by brokers to validate tokens"
-_ENDPOINT = "belongs to token endpoints in a way that is not spoken here"
+_ENDPOINT = "belongs to a kind of token endpoint that is not supported here"
 _LOGIN = "a token is read again at each login, or fetched again after 0.8 of its lifetime"
-_SHARE = "belongs to share groups, which are not spoken here"
+_SHARE = "belongs to share consumers, which are not supported here"
 
 IGNORED: dict[str, str] = {
     "key.serializer": "keys are bytes here",
@@ -31,7 +31,6 @@ IGNORED: dict[str, str] = {
     "sasl.oauthbearer.jwt.validator.class": _JAVA_CLASS,
     "sasl.kerberos.kinit.cmd": _KERBEROS,
     "sasl.kerberos.min.time.before.relogin": _KERBEROS,
-    "sasl.kerberos.service.name": _KERBEROS,
     "sasl.kerberos.ticket.renew.jitter": _KERBEROS,
     "sasl.kerberos.ticket.renew.window.factor": _KERBEROS,
     "sasl.oauthbearer.clock.skew.seconds": _VALIDATION,
@@ -52,7 +51,7 @@ IGNORED: dict[str, str] = {
     "security.providers": _JAVA_TLS,
     "ssl.engine.factory.class": _JAVA_CLASS,
     "ssl.keymanager.algorithm": _JAVA_TLS,
-    "ssl.protocol": "ssl.enabled.protocols decides here",
+    "ssl.protocol": "use ssl.enabled.protocols",
     "ssl.provider": _JAVA_TLS,
     "ssl.secure.random.implementation": _JAVA_TLS,
     "ssl.trustmanager.algorithm": _JAVA_TLS,
@@ -70,9 +69,9 @@ IGNORED_PREFIXES: dict[str, str] = {
 }
 
 REFUSED: dict[str, str] = {
-    "bootstrap.controllers": "controllers are not spoken to; use bootstrap.servers",
+    "bootstrap.controllers": "connections to controllers are not supported; use bootstrap.servers",
     "config.providers": "values are not fetched from providers, so ${...} would be taken literally",
-    "transaction.two.phase.commit.enable": "two-phase commit is not spoken here",
+    "transaction.two.phase.commit.enable": "two-phase commit is not supported here",
 }
 _HARMLESS = {"transaction.two.phase.commit.enable": "false"}
 

@@ -20,6 +20,15 @@ def open_input(path: str | Path) -> BinaryIO:
     return file
 
 
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a regular file. Raises: OSError: also for a pipe or a device, which would be waited for."""
+    file = open_input(path)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return file
+
+
 def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
     """Return the bytes of a file up to a limit, and its mode.
 

@@ -47,11 +47,13 @@ class ProducerConfig(ClientConfig):
 
     # --- acknowledgement --------------------------------------------------------------------------------------------
     acks = Property("acks", Acks(), -1, "Acknowledgements required before a record counts as delivered.")
-    retries = whole("retries", INT_MAX, "How often a batch is sent again within delivery.timeout.ms.")
-    enable_idempotence = flag("enable.idempotence", True, "Neither repeat nor reorder records when sending again.")
-    delivery_timeout_ms = whole("delivery.timeout.ms", 120_000, "Limit of one record from send() to its ack.")
-    max_block_ms = duration("max.block.ms", 60_000, "Limit of one blocking call; a producer's API timeout.")
-    transactional_id = optional_text("transactional.id", "Name that fences older producers.", filled=True)
+    retries = whole("retries", INT_MAX, "How often a batch is retried within delivery.timeout.ms.")
+    enable_idempotence = flag("enable.idempotence", True, "Neither duplicate nor reorder records on retries.")
+    delivery_timeout_ms = whole(
+        "delivery.timeout.ms", 120_000, "Timeout of one record from send() to its acknowledgement."
+    )
+    max_block_ms = duration("max.block.ms", 60_000, "Timeout of one blocking call; a producer's API timeout.")
+    transactional_id = optional_text("transactional.id", "Transactional id, which fences older producers.", filled=True)
     transaction_timeout_ms = whole(
         "transaction.timeout.ms", 60_000, "Age at which a broker aborts an open transaction.", low=1
     )
@@ -61,10 +63,10 @@ class ProducerConfig(ClientConfig):
     )
 
     # --- batches ----------------------------------------------------------------------------------------------------
-    batch_size = whole("batch.size", 16_384, "Bytes of one batch; 0: a batch a record.")
+    batch_size = whole("batch.size", 16_384, "Bytes of one batch; 0: one batch per record.")
     linger_ms = duration("linger.ms", 5, "Time that a batch waits for more records.")
-    buffer_memory = duration("buffer.memory", 33_554_432, "Bytes of records that wait to be sent.")
-    max_request_size = whole("max.request.size", 1_048_576, "Most bytes of one request, and of one record.")
+    buffer_memory = duration("buffer.memory", 33_554_432, "Maximum bytes of records waiting to be sent.")
+    max_request_size = whole("max.request.size", 1_048_576, "Maximum bytes of one request, and of one record.")
     compression_type = choice("compression.type", "none", COMPRESSIONS, "Compression of batches.")
     compression_gzip_level = Property("compression.gzip.level", GzipLevel(), -1, "Level of gzip; -1: its default.")
     compression_lz4_level = whole("compression.lz4.level", 9, "Level of lz4.", low=1, high=17)
@@ -75,7 +77,7 @@ class ProducerConfig(ClientConfig):
         "partitioner.class",
         "default",
         ("default", "round_robin"),
-        "default: by key hash, else sticky; round_robin: each partition in turn. Java's class names are taken too.",
+        "default: by key hash, else sticky; round_robin: each partition in turn. Java's class names are accepted.",
         {
             prefix + java: name
             for java, name in (("RoundRobinPartitioner", "round_robin"), ("DefaultPartitioner", "default"))
@@ -83,7 +85,7 @@ class ProducerConfig(ClientConfig):
         },
     )
     partitioner_adaptive_partitioning_enable = flag(
-        "partitioner.adaptive.partitioning.enable", True, "Give faster brokers more of the records without a key."
+        "partitioner.adaptive.partitioning.enable", True, "Send more of the records without a key to faster brokers."
     )
     partitioner_availability_timeout_ms = duration(
         "partitioner.availability.timeout.ms",
@@ -95,7 +97,7 @@ class ProducerConfig(ClientConfig):
     # --- sockets and metadata ---------------------------------------------------------------------------------------
     receive_buffer_bytes = whole("receive.buffer.bytes", 32_768, "SO_RCVBUF; -1: the system's own.", low=-1)
     max_in_flight_requests_per_connection = whole(
-        "max.in.flight.requests.per.connection", 5, "Requests in flight at a time on one connection.", low=1
+        "max.in.flight.requests.per.connection", 5, "Maximum number of requests in flight on one connection.", low=1
     )
     metadata_max_idle_ms = duration(
         "metadata.max.idle.ms", 300_000, "Time without use after which a topic's metadata is dropped.", low=5000

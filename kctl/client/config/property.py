@@ -101,7 +101,7 @@ class Text(Kind[str]):
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
         if filled:
-            self.accepted = "a text that is not empty"
+            self.accepted = "a non-empty text"
 
     def read(self, raw: object) -> str:
         if not isinstance(raw, str) or (self.filled and not raw):
@@ -115,7 +115,7 @@ class OptionalText(Kind[str | None]):
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
         if filled:
-            self.accepted = "a text that is not empty"
+            self.accepted = "a non-empty text"
 
     def read(self, raw: object) -> str | None:
         if not isinstance(raw, str) or (self.filled and not raw):
@@ -228,7 +228,7 @@ class Property(Generic[T]):
         return value
 
     def __set__(self, config: "BaseConfig", value: Never) -> None:
-        raise AttributeError(f"{self.attribute}: a config does not change after it was parsed")
+        raise AttributeError(f"{self.attribute}: a config cannot be changed after it was parsed")
 
     def read(self, raw: object, written_as: str | None = None) -> T:
         """Return the typed value of what the user wrote.

@@ -36,7 +36,7 @@ class RegistryConfig(BaseConfig):
     tls: dict[str, object]
 
     schema_registry_url: Property[tuple[str, ...]] = Property(
-        _PREFIX + "url", Words(Text(filled=True)), (), "URLs of the schema registry; the next where one fails."
+        _PREFIX + "url", Words(Text(filled=True)), (), "URLs of the schema registry; if one fails, the next is used."
     )
     schema_registry_basic_auth_user_info = _secret("basic.auth.user.info", "User and password, as user:password.")
     schema_registry_basic_auth_credentials_source = _text(

@@ -27,28 +27,41 @@ class SecurityConfig(BaseConfig):
 
     # --- TLS ----------------------------------------------------------------------------------------------------------
     ssl_truststore_type = choice("ssl.truststore.type", "JKS", STORE_TYPES, "Format of the trust store.")
-    ssl_truststore_location = optional_text("ssl.truststore.location", "File of the certificates that are trusted.")
+    ssl_truststore_location = optional_text("ssl.truststore.location", "File of trusted certificates.")
     ssl_truststore_password = secret("ssl.truststore.password", "Password of a JKS or PKCS12 trust store.")
     ssl_truststore_certificates = secret("ssl.truststore.certificates", "Trusted certificates themselves, as PEM.")
     ssl_keystore_type = choice("ssl.keystore.type", "JKS", STORE_TYPES, "Format of the key store.")
-    ssl_keystore_location = optional_text("ssl.keystore.location", "File of our private key and certificate chain.")
+    ssl_keystore_location = optional_text(
+        "ssl.keystore.location", "File of the client's private key and certificate chain."
+    )
     ssl_keystore_password = secret("ssl.keystore.password", "Password of a JKS or PKCS12 key store.")
-    ssl_keystore_key = secret("ssl.keystore.key", "Our private key itself, as PEM (PKCS#8).")
-    ssl_keystore_certificate_chain = secret("ssl.keystore.certificate.chain", "Our certificate chain itself, as PEM.")
-    ssl_key_password = secret("ssl.key.password", "Password of our private key.")
+    ssl_keystore_key = secret("ssl.keystore.key", "The client's private key itself, as PEM (PKCS#8).")
+    ssl_keystore_certificate_chain = secret(
+        "ssl.keystore.certificate.chain", "The client's certificate chain itself, as PEM."
+    )
+    ssl_key_password = secret("ssl.key.password", "Password of the client's private key.")
     ssl_endpoint_identification_algorithm = text(
         "ssl.endpoint.identification.algorithm",
         "https",
         "https: the certificate must be for the host; empty: any host.",
     )
     ssl_enabled_protocols = words(
-        "ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), "TLS versions that may be used.", Choice(TLS_VERSIONS)
+        "ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), "Allowed TLS versions.", Choice(TLS_VERSIONS)
     )
-    ssl_cipher_suites = words("ssl.cipher.suites", (), "Cipher suites that may be used; empty: OpenSSL's own choice.")
+    ssl_cipher_suites = words("ssl.cipher.suites", (), "Allowed cipher suites; empty: OpenSSL's defaults.")
 
     # --- SASL ---------------------------------------------------------------------------------------------------------
-    sasl_mechanism = choice("sasl.mechanism", "GSSAPI", SASL_MECHANISMS, "How to authenticate (GSSAPI is not spoken).")
+    sasl_mechanism = choice("sasl.mechanism", "GSSAPI", SASL_MECHANISMS, "SASL mechanism (GSSAPI is Kerberos).")
     sasl_jaas_config = secret("sasl.jaas.config", "Login module and its options: user name, password, token.")
+    sasl_kerberos_service_name = optional_text(
+        "sasl.kerberos.service.name", "First part of the brokers' Kerberos principal; required by GSSAPI."
+    )
+    sasl_kerberos_principal = optional_text(
+        "sasl.kerberos.principal", "Kerberos principal to log in as; default: that of the keytab or the ticket."
+    )
+    sasl_kerberos_keytab = optional_text(
+        "sasl.kerberos.keytab", "File with the principal's key; default: the ticket in the credentials cache."
+    )
     sasl_oauthbearer_token = secret("sasl.oauthbearer.token", "The OAuth token itself (kctl's own property).")
     sasl_oauthbearer_token_file = optional_text(
         "sasl.oauthbearer.token.file", "File with the OAuth token, read again at each login (kctl's own property)."
@@ -85,7 +98,7 @@ class SecurityConfig(BaseConfig):
         "sasl.oauthbearer.method",
         "default",
         ("default", "oidc", "aws_msk_iam"),
-        "Where tokens come from: what else is set, a token endpoint (oidc), or AWS credentials (aws_msk_iam).",
+        "Source of tokens: default (the other properties), oidc (a token endpoint), or aws_msk_iam (AWS credentials).",
     )
     aws_region = optional_text("aws.region", "Region of aws_msk_iam; else that in the name of the first server.")
     aws_profile = optional_text("aws.profile", "Profile of aws_msk_iam in AWS's own files; needs boto3.")
@@ -93,11 +106,11 @@ class SecurityConfig(BaseConfig):
         "sasl.login.connect.timeout.ms",
         OptionalWhole(),
         None,
-        "Timeout of connecting to the token endpoint; without it that of a connection.",
+        "Timeout of connecting to the token endpoint; default: the connect timeout.",
     )
     sasl_login_read_timeout_ms = Property(
         "sasl.login.read.timeout.ms",
         OptionalWhole(),
         None,
-        "Timeout of the token endpoint's response; without it that of a request.",
+        "Timeout of the token endpoint's response; default: the request timeout.",
     )

@@ -141,7 +141,7 @@ class ApplicationSide:
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
         """Wait until `take` returns something, and serve the group meanwhile."""
         if self._is_polling:
-            raise IllegalStateError("poll() inside of a poll: a listener or callback may not")
+            raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         self._is_polling = True
         group = self.group
         try:
@@ -268,7 +268,7 @@ class ApplicationSide:
         if self.close_result is None:
             self.data.settle()
             if self._is_in_close:
-                raise IllegalStateError("close() inside of a close: a listener or callback may not")
+                raise IllegalStateError("close() within close(): not allowed in a listener or callback")
             self.closing = timer
             self._is_in_close = True
             try:

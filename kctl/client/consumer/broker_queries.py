@@ -22,7 +22,7 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
 )
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRule, retry_backoff
 from kctl.client.requests.topics import described_topics, metadata_request
 
@@ -89,12 +89,12 @@ class BrokerQueries:
     def abandon(self, call_id: int) -> None:
         self._open.pop(call_id, None)
 
-    def progress(self, call_id: int) -> Progress | None:
+    def progress(self, call_id: int) -> CallProgress | None:
         query = self._open.get(call_id)
         if query is None:
             return None
         broker = "" if query.node is None else f" from {query.node}"
-        return Progress(f"waiting for {query.what}{broker}", query.error or self._client.last_error())
+        return CallProgress(f"waiting for {query.what}{broker}", query.error or self._client.last_error())
 
     def poll(self, now_ms: int) -> Poll:
         requests = []
@@ -111,16 +111,18 @@ class BrokerQueries:
                 continue
             query.node = self._client.network.any_ready_node()
             if query.node is not None:
-                outgoing = Outgoing(
-                    query.node.node_id,
-                    query.request,
-                    self._request_timeout_ms,
-                    partial(self._on_answer, query),
-                    is_for_any=True,
-                    wanted_until_ms=query.deadline_at_ms,
-                )
-                requests.append(outgoing)
+                requests.append(self._outgoing(query, query.node))
         return Poll(requests, next_at_ms)
+
+    def _outgoing(self, query: BrokerQuery, node: Node) -> Outgoing:
+        return Outgoing(
+            node.node_id,
+            query.request,
+            self._request_timeout_ms,
+            partial(self._on_answer, query),
+            is_for_any=True,
+            wanted_until_ms=query.deadline_at_ms,
+        )
 
     def _on_answer(self, query: BrokerQuery, answer: Answer) -> None:
         query.node = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_CLOSE_TIMEOUT_MS = 30_000
 COMMITTING = "committing offsets"
 LEAVING = "leaving the group"
-ENDING = "waiting for the network thread to end"
+ENDING = "waiting for the network thread to exit"
 OnClose = Literal["leave", "remain"]
 
 
@@ -54,8 +54,8 @@ def close(
     if group is not None:
         left_group = bool(report is not None and report.has_left) if is_leaving else None
         late = CloseTimeout(COMMITTING, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
-        committed = group.end_commits(late)
-        raised = group.last_callbacks()
+        committed = group.callbacks.end(late)
+        raised = group.callbacks.run_last()
         error = error or raised
     if report is not None and has_ended:
         expired_in = report.expired_in
@@ -92,15 +92,7 @@ class GroupClose:
         """Start the next step when the present one is done or has expired."""
         commits, membership = self._group.commits, self._group.membership
         if not self._is_leaving and (commits.is_idle or now_ms >= self.deadline_at_ms):
-            if not commits.is_idle:
-                self._expired_in = COMMITTING
-                commits.abort(self._too_late(now_ms))
-            self._is_leaving = True
-            self.deadline_at_ms = self._step_deadline(now_ms)
-            if self._request.is_leaving:
-                membership.leave(self.deadline_at_ms)
-            else:
-                membership.remain(self.deadline_at_ms)
+            self._leave(now_ms)
         if not self._is_leaving:
             return
         has_left = membership.has_left
@@ -109,6 +101,18 @@ class GroupClose:
         if not has_left:
             self._expired_in = self._expired_in or LEAVING
         self.report = CloseReport(bool(has_left) if self._request.is_leaving else None, self._expired_in)
+
+    def _leave(self, now_ms: int) -> None:
+        commits, membership = self._group.commits, self._group.membership
+        if not commits.is_idle:
+            self._expired_in = COMMITTING
+            commits.abort(self._too_late(now_ms))
+        self._is_leaving = True
+        self.deadline_at_ms = self._step_deadline(now_ms)
+        if self._request.is_leaving:
+            membership.leave(self.deadline_at_ms)
+        else:
+            membership.remain(self.deadline_at_ms)
 
     def send_last(self, client: ClusterClient, now_ms: int) -> None:
         """Send commits and LeaveGroup, and hand them to the system without waiting for a response."""

@@ -20,7 +20,8 @@ from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.fetched_data import PollResult
-from kctl.client.consumer.group.application_side import GroupSide, OnCommit, RebalanceListener
+from kctl.client.consumer.group.application_side import GroupSide, RebalanceListener
+from kctl.client.consumer.group.commit_callbacks import OnCommit
 from kctl.client.consumer.group.events import NO_IDS, GroupMetadata, Subscribe
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
@@ -104,12 +105,12 @@ class Consumer:
         """
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
-            raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
+            raise IllegalStateError("partitions are assigned manually; unsubscribe() first")
         if isinstance(topics, str):
             raise ValueError(f"a list of topics or a compiled pattern, not {topics!r}")
         wanted = Subscribe((), topics) if isinstance(topics, re.Pattern) else Subscribe(tuple(dict.fromkeys(topics)))
         if "" in wanted.topics:
-            raise ValueError("a topic's name is not empty")
+            raise ValueError("a topic's name must not be empty")
         if wanted.topics or wanted.pattern is not None:
             group.subscribe(wanted, listener)
         else:
@@ -200,7 +201,7 @@ class Consumer:
         """
         self._check_open()
         if self.subscription is not None:
-            raise IllegalStateError("subscribed to topics, so the group assigns; unsubscribe() first")
+            raise IllegalStateError("subscribed to topics, so the group assigns the partitions; unsubscribe() first")
         wanted = [TopicPartition(*tp) for tp in topic_partitions]
         for topic, partition in wanted:
             if not topic or partition < 0:
@@ -217,7 +218,7 @@ class Consumer:
         """
         self._check_open()
         if offset < 0:
-            raise ValueError(f"an offset is not negative: {offset}")
+            raise ValueError(f"an offset must not be negative: {offset}")
         self._side.seek(topic_partition, offset, end_offset)
 
     @for_one_user
@@ -374,7 +375,7 @@ class Consumer:
         """
         for tp, timestamp_ms in timestamps_ms.items():
             if timestamp_ms < 0:
-                raise ValueError(f"{tp}: a timestamp is not negative: {timestamp_ms}")
+                raise ValueError(f"{tp}: a timestamp must not be negative: {timestamp_ms}")
         return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
 
     @for_one_user

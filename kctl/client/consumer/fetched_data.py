@@ -284,13 +284,16 @@ class FetchedData:
         delivery.decoded = run.rest
         if run.is_last:
             self._release(Consumed(tp, chunk.epoch, chunk.next_offset))
-            queue = self._queues.get(tp)
-            if queue and queue[0] is delivery:
-                queue.popleft()
-            if queue:
-                self._queues.move_to_end(tp)
-            else:
-                self.drop(tp)
+            self._end_turn(tp, delivery)
+
+    def _end_turn(self, tp: TopicPartition, used_up: Delivery) -> None:
+        queue = self._queues.get(tp)
+        if queue and queue[0] is used_up:
+            queue.popleft()
+        if queue:
+            self._queues.move_to_end(tp)
+        else:
+            self.drop(tp)
 
     def processed(self) -> None:
         """Take note that the application is done with the records it has been given."""
@@ -373,7 +376,8 @@ def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTrunc
     else:
         since = "the leader does not know from which offset its log differs"
     return LogTruncationError(
-        f"{tp} was read up to offset {position} of a log that was cut: {since}, and auto.offset.reset=none; seek first",
+        f"{tp} was read up to offset {position} of a log that was truncated: {since}, and auto.offset.reset=none; seek "
+        "first",
         topic=tp.topic,
         partition=tp.partition,
         offset=position,

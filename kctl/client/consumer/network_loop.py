@@ -152,7 +152,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             until_ms = min(until_ms, self._group_close.deadline_at_ms)
         until_ms = self._poll(self._managers, now_ms, until_ms)
         self._use_topics()
-        error = self._client.network.fatal_error()
+        error = self._client.network.status.fatal_error()
         if error is not self._fatal_error:
             self._fatal_error = error
             self._report(NetworkFailed(error))
@@ -192,7 +192,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     def _try_again(self, _event: TryAgain) -> None:
         self._fatal_error = None
-        self._client.network.clear_refusals()
+        self._client.network.status.clear_refusals()
 
     def _report_moved(self, event: PositionMoved) -> None:
         topic, partition = event.topic_partition
@@ -238,8 +238,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _time_out(self, call_id: int, call: OpenCall) -> None:
         """Fail a call at its deadline, with what it waits for and the time breakdown."""
         query, manager, mark = call
-        progress = manager.progress(call_id)
-        waiting_for, cause = progress or ("waiting for the network thread to take the call", None)
+        unseen = "waiting for the network thread to accept the call", self._client.last_error()
+        waiting_for, cause = manager.progress(call_id) or unseen
         query.timer.update()
         spent_ms = self._client.spent_since(mark)
         spent_ms[EARLIER_QUESTIONS] = max(0, query.timer.elapsed_ms - sum(spent_ms.values()))
@@ -256,10 +256,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._is_closing = True
             if self._group is not None:
                 self._group_close = GroupClose(self._group, request, self._request_timeout_ms, now_ms)
-                if has_no_time:
-                    self._group_close.send_last(self._client, now_ms)
             if has_no_time:
-                self.is_over = True
+                self._close_at_once(now_ms)
                 return
             self._fetch.stop(now_ms, request.deadline_at_ms)
             self._managers = (self._fetch, *(() if self._group is None else self._group.managers))
@@ -267,6 +265,11 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._group_close.advance(now_ms)
         is_done = self._group_close is None or self._group_close.report is not None
         self.is_over = has_no_time or (is_done and self._fetch.is_stopped(now_ms))
+
+    def _close_at_once(self, now_ms: int) -> None:
+        if self._group_close is not None:
+            self._group_close.send_last(self._client, now_ms)
+        self.is_over = True
 
     def _fail_outstanding(self) -> None:
         """Do nothing: requests in flight fail when the sockets close."""

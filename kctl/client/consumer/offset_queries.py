@@ -29,7 +29,7 @@ from kctl.client.protocol.api.list_offsets import ListOffsetsResponse
 from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in
-from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import LIST_OFFSETS, RetryPause, retry_backoff
 
 POSITIONS = 0
@@ -57,7 +57,7 @@ class OffsetQuery:
         self.reason = ""
 
 
-class OpenCall:
+class OffsetCall:
     """One blocking call: its queries that are still open and what was found so far."""
 
     __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
@@ -92,7 +92,7 @@ class OffsetQueries:
         self._now_ms = 0
         """The instant of the latest poll."""
         self._isolation_level = config.isolation_level
-        self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0, self._isolation_level)}
+        self._calls: dict[int, OffsetCall] = {POSITIONS: OffsetCall(FOREVER_MS, [], 0, self._isolation_level)}
         self._failed: dict[TopicPartition, RetryPause] = {}
         """The back-off of each position whose last look-up failed: the next one continues it."""
 
@@ -104,7 +104,7 @@ class OffsetQueries:
             for tp, timestamp_ms in question.timestamps
         ]
         isolation_level = "read_uncommitted" if question.reads_uncommitted else self._isolation_level
-        self._calls[question.call_id] = OpenCall(
+        self._calls[question.call_id] = OffsetCall(
             question.deadline_at_ms,
             queries,
             self._leaders.version,
@@ -126,7 +126,7 @@ class OffsetQueries:
     def abandon(self, call_id: int) -> None:
         self._calls.pop(call_id, None)
 
-    def progress(self, call_id: int) -> Progress | None:
+    def progress(self, call_id: int) -> CallProgress | None:
         call = self._calls.get(call_id)
         if call is None or call.is_background:
             return None
@@ -134,12 +134,12 @@ class OffsetQueries:
         others = f" and {len(call.queries) - 1} more" if len(call.queries) > 1 else ""
         what = f"waiting for the offset of {query.topic_partition}{others}"
         if query.node_id is not None:
-            return Progress(f"{what} from {self._leaders.name_of(query.node_id)}", query.error)
+            return CallProgress(f"{what} from {self._leaders.name_of(query.node_id)}", query.error)
         hanging = self._leaders.hanging(query.topic_partition)
         if hanging is None:
-            return Progress(what, query.error)
+            return CallProgress(what, query.error)
         leader, error = hanging
-        return Progress(f"{what} from {leader}, which is not connected", query.error or error)
+        return CallProgress(f"{what} from {leader}, which is not connected", query.error or error)
 
     @property
     def topics(self) -> Iterator[str]:
@@ -161,8 +161,19 @@ class OffsetQueries:
                 deadline_at_ms = min(deadline_at_ms, call.deadline_at_ms, *waits)
         return Poll(requests, deadline_at_ms)
 
-    def _requests_of(self, call: OpenCall, now_ms: int) -> list[Outgoing]:
+    def _requests_of(self, call: OffsetCall, now_ms: int) -> list[Outgoing]:
         """Return one request for each ready leader of the call's waiting queries."""
+        requests = []
+        for node_id, found in self._by_leader(call, now_ms).items():
+            entries = [(query, info) for query, info in found if self._is_open(query)]
+            if entries and self._leaders.is_ready(node_id):
+                requests.append(self._request(node_id, entries, call.isolation_level, call.deadline_at_ms))
+                self._report_request(call, node_id, [query for query, _ in entries], now_ms)
+            elif entries:
+                self._not_ready(node_id, [query for query, _ in entries])
+        return requests
+
+    def _by_leader(self, call: OffsetCall, now_ms: int) -> dict[int, list[tuple[OffsetQuery, PartitionInfo]]]:
         by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
         for query in list(call.queries.values()):
             if query.node_id is not None or query.pause.until_ms > now_ms or not self._is_open(query):
@@ -172,17 +183,9 @@ class OffsetQueries:
                 self._no_leader(query)
             else:
                 by_leader.setdefault(info.leader_id, []).append((query, info))
-        requests = []
-        for node_id, found in by_leader.items():
-            entries = [(query, info) for query, info in found if self._is_open(query)]
-            if entries and self._leaders.is_ready(node_id):
-                requests.append(self._request(node_id, entries, call.isolation_level, call.deadline_at_ms))
-                self._report_request(call, node_id, [query for query, _ in entries], now_ms)
-            elif entries:
-                self._not_ready(node_id, [query for query, _ in entries])
-        return requests
+        return by_leader
 
-    def _report_request(self, call: OpenCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
+    def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
         if call.is_background:
             for query in queries:
                 query.reason = text = f"no response from broker {node_id}"
@@ -303,7 +306,7 @@ class OffsetQueries:
             self._failed[query.topic_partition] = query.pause
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
-    def _end_query(self, call: OpenCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
+    def _end_query(self, call: OffsetCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
         """Report one partition of a background look-up, which is over with its last one."""
         del call.queries[query.topic_partition]
         self._report(LookupNews(query.call_id, query.topic_partition, result))

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from kctl.client.errors import KafkaError
 
-SESSION_OVER = "the group's session has timed out without a confirmed heartbeat, so its partitions may be others'"
+SESSION_OVER = (
+    "the group's session has timed out without a confirmed heartbeat, so its partitions may belong to other members"
+)
 
 
 class WaitKind(Enum):
@@ -31,7 +33,7 @@ class WaitKind(Enum):
     RECREATED = "recreated"
     """The topic that was assigned by its id was deleted, and another has its name."""
     CONNECTION = "connection"
-    """The leader is being connected, or cannot be reached."""
+    """The client connects to the leader, or cannot reach it."""
     ANSWER = "answer"
     """The broker `node_id` has not responded to a request sent at `since_ms`; of a fetch that is reported after
     2 x fetch.max.wait.ms. Without a `since_ms` nothing is known yet."""

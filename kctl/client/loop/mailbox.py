@@ -43,8 +43,8 @@ class Call:
         self.error: KafkaError | None = None
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """Answer, and wake the caller; the loop only."""
-        self.error = error
+        """Answer, and wake the caller; the loop only. Others may keep the error that was given."""
+        self.error = None if error is None else error.without_traceback()
         self.is_done = True
         self.waiter.notify()
 
@@ -75,6 +75,7 @@ class Mailbox(Generic[E]):
     Attributes:
         task: the loop, once spawned.
         failure: the bug that ended the loop.
+        last_error: of the metadata or of a node, as of the loop's last turn: the cause where the loop cannot name one.
         is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
         is_forked: set in the child of a fork(), where there is no loop.
     """
@@ -89,6 +90,7 @@ class Mailbox(Generic[E]):
         self.task: Task | None = None
         self.is_finished = False
         self.failure: BaseException | None = None
+        self.last_error: KafkaError | None = None
         self.is_forked = False
         self._events: deque[E | Call | CallInterrupted] = deque()
         self._close_requests: deque[CloseRequest] = deque()
@@ -155,7 +157,8 @@ class Mailbox(Generic[E]):
             if not self.driver.wait(call.waiter, deadline_at_ms) and not call.is_done:
                 now_ms = self.clock.now_ms()
                 if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:
-                    raise call.timed_out("a callback is holding up the network loop")
+                    doing = "a callback or an overloaded machine is holding up the network loop"
+                    raise call.timed_out(doing, self.last_error)
                 is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended, too
             self.look()
 

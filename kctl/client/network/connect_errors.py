@@ -6,6 +6,7 @@ Shown by tests/unit/network/test_connection.py.
 
 import errno
 from collections.abc import Sequence
+from enum import Enum
 
 from kctl.client.clock import duration_text
 from kctl.client.errors import (
@@ -72,6 +73,7 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
+_PHASES = [phase.value for phase in Phase]
 _HUNG_UP = (errno.ECONNRESET, errno.EPIPE)
 _UNREACHABLE = {
     errno.EHOSTUNREACH: "host unreachable",
@@ -87,7 +89,15 @@ _WAITED_FOR = {
     Phase.APIVERSIONS: ("connected, but no ApiVersions answer", "a hung broker, or a port that is not Kafka"),
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
-_NO_TOKEN = ("no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker")
+
+
+class LoginWait(Enum):
+    """What a login waits for before the broker is dialled."""
+
+    TOKEN = "no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker"
+    TICKET = "no Kerberos ticket", "the KDC of krb5.conf does not respond, or its name does not resolve"
+
+
 _CLOSED_HINTS = {
     Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
     Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
@@ -103,19 +113,19 @@ def expired(
     elapsed_ms: int,
     flag: str = "--connect-timeout",
     *,
-    needs_token: bool = False,
+    waits_for: LoginWait | None = None,
 ) -> TransportError:
     """Return the error of an attempt that was not ready within its limit, which is the option `flag`."""
-    what, hint = _NO_TOKEN if needs_token else _WAITED_FOR[phase]
+    what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} within {duration_text(limit_ms)} ({flag})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
 def unfinished(
-    target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, needs_token: bool = False
+    target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, waits_for: LoginWait | None = None
 ) -> TransportError:
     """Return the error of an attempt whose caller ran out of time before its own limit passed."""
-    what, hint = _NO_TOKEN if needs_token else _WAITED_FOR[phase]
+    what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} yet (--connect-timeout {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
@@ -135,7 +145,7 @@ def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, r
 def closed_on_first_request(target: Target, api: str) -> TransportError:
     """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
     text = f"ApiVersions was answered, but the server closed the connection on the first request ({api})"
-    return located(target, Phase.READY, SaslRequired(text, hint="the listener probably wants SASL"))
+    return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
@@ -178,7 +188,7 @@ def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVer
 
 def controller(target: Target) -> TransportError:
     """Return the error of a node that answers as the controllers' quorum does, not as a broker."""
-    text = "it speaks Kafka, but not Metadata: a KRaft controller"
+    text = "it supports the Kafka protocol but not Metadata: a KRaft controller"
     return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
 
 
@@ -194,26 +204,25 @@ def furthest_first(errors: Sequence[KafkaError]) -> list[KafkaError]:
 
     Within a phase what waiting will not cure comes first, then what used up its limit.
     """
-    phases = [phase.value for phase in Phase]
+    return sorted(errors, key=_distance)
 
-    def distance(error: KafkaError) -> tuple[int, bool, bool]:
-        reached = phases.index(error.phase) if isinstance(error, TransportError) and error.phase else len(phases)
-        return -reached, error.retriable, not isinstance(error, ConnectTimeout)
 
-    return sorted(errors, key=distance)
+def _distance(error: KafkaError) -> tuple[int, bool, bool]:
+    reached = _PHASES.index(error.phase) if isinstance(error, TransportError) and error.phase else len(_PHASES)
+    return -reached, error.retriable, not isinstance(error, ConnectTimeout)
 
 
 def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
     code = 0 if error is None else error.errno or 0
     if code == errno.ECONNREFUSED:
         text = f"connection refused (RST after {elapsed_ms} ms)"
-        return ConnectionRefused(text, hint="the host is up, nothing listens on this port")
+        return ConnectionRefused(text, hint="the host is up, but nothing listens on this port")
     if code in _HUNG_UP:
         return _closed(Phase.TCP, elapsed_ms, error)
     if code in _UNREACHABLE:
         return ConnectionRefused(_UNREACHABLE[code], hint="routing, VPN or firewall")
     if code == errno.ETIMEDOUT:
-        text = f"the system gave up connecting after {elapsed_ms} ms"
+        text = f"the operating system stopped connecting after {elapsed_ms} ms"
         return ConnectTimeout(text, limit_ms=elapsed_ms, elapsed_ms=elapsed_ms)
     return ConnectionRefused("the attempt ended" if error is None else error.strerror or str(error))
 

@@ -1,50 +1,34 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out.
 
-Owns the way from the first SYN to a ready connection (TLS, ApiVersions, SASL: `handshake.py`), the framing and the
-requests in flight. It knows no socket and no time: its owner passes what arrived and the present, sends what
+Moves it from TCP over TLS, ApiVersions and SASL (`handshake.py`) to ready, and requests to their responses.
+`in_flight.py` has what waits for a response, `progress.py` how far it got and why it ended, `session.py` the lifetime
+of its SASL session. It knows no socket and no time: its owner passes what arrived and the present, sends what
 `pop_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
 Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
-import logging
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError, UnsupportedVersionError
-from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, ResponseReceived, Target
+from kctl.client.errors import RemoteProtocolError, TransportError, UnsupportedVersionError
+from kctl.client.events import EventSink, Phase, Ready, RequestSent, ResponseReceived, Target
 from kctl.client.network import connect_errors
-from kctl.client.network.connect_errors import may_be_answer
 from kctl.client.network.handshake import Handshake
-from kctl.client.network.in_flight import InFlight, OnDone
-from kctl.client.network.session import HeldRequest, SaslSession
-from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
+from kctl.client.network.in_flight import InFlight, InFlightRequests, OnDone, QueuedRequest
+from kctl.client.network.progress import ConnectionProgress, ListenerNotes
+from kctl.client.network.session import SaslSession
+from kctl.client.network.states import ConnectionState
 from kctl.client.network.transport import Transport
-from kctl.client.protocol.checks import check_response
-from kctl.client.protocol.framing import FrameReader, decode_response_prefix, encode_request
+from kctl.client.protocol.framing import FrameReader
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 
 if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
-logger = logging.getLogger("kctl.client.network")
-
-_FIRST_BYTES = 64
 BEFORE_READY_MAX_BYTES = 524_288
 """Largest frame of a node that is not ready yet, as sasl.server.max.receive.size: it may be anything."""
-_PATIENT_API = "Produce"
-"""Its requests may take longer than they were given, when the broker asks for that."""
-_PHASES = {
-    ConnectionState.TCP: Phase.TCP,
-    ConnectionState.TLS: Phase.TLS,
-    ConnectionState.APIVERSIONS: Phase.APIVERSIONS,
-    ConnectionState.SASL_HANDSHAKE: Phase.SASL,
-    ConnectionState.SASL_AUTHENTICATE: Phase.SASL,
-    ConnectionState.READY: Phase.READY,
-    ConnectionState.CLOSED: Phase.READY,
-}
 
 
 class Arrived(NamedTuple):
@@ -52,22 +36,6 @@ class Arrived(NamedTuple):
 
     request: InFlight
     response: Response
-
-
-class ListenerNotes:
-    """Attributes: has_answered: whether any request of a caller was ever answered, so that it needs no other login."""
-
-    def __init__(self) -> None:
-        self.has_answered = False
-        self._surplus: set[tuple[str, int]] = set()
-
-    def surplus(self, target: Target, api: str, version: int, count: int) -> None:
-        """Log once for each node that an answer had more bytes than its version has, which Java overlooks too."""
-        where = target.host, target.port
-        if where not in self._surplus:
-            self._surplus.add(where)
-            what = f"the {api} v{version} response has {count} bytes after its end"
-            logger.info("%s: %s; such bytes are ignored from now on", target, what)
 
 
 class Connection:
@@ -97,25 +65,17 @@ class Connection:
         """
         self.channel = channel
         self.target = target
-        self.state = ConnectionState.TCP
-        self.in_flight: deque[InFlight] = deque()
-        self.started_at_ms = started_at_ms
+        self.in_flight = InFlightRequests(client_id)
+        self.progress = ConnectionProgress(
+            target, self.in_flight, started_at_ms, events, notes, uses_sasl=handshake.uses_sasl
+        )
         self.answered = 0
         """Answers to requests of our callers, the handshake's own not counted."""
         self._transport = transport
         self._handshake = handshake
-        self._client_id = client_id
         self._max_frame_bytes = max_frame_bytes
         self._frames = FrameReader(min(BEFORE_READY_MAX_BYTES, max_frame_bytes))
-        self._has_heard = False
-        """Whether the peer has said anything at all."""
-        self._first_bytes = b""
-        """What the peer said first, until it has proved to be a broker."""
         self._events = events
-        self.phases_ms: dict[Phase, int] = {}
-        """The phases that were passed, with their milliseconds."""
-        self._phase_started_at_ms = started_at_ms
-        self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
         self._arrived: list[Arrived] = []
         self._request_timeout_ms = request_timeout_ms
@@ -124,26 +84,17 @@ class Connection:
         self._session = SaslSession()
 
     @property
-    def phase(self) -> Phase:
-        return _PHASES[self.state]
-
-    @property
     def is_closed_by_peer(self) -> bool:
         """Whether the broker ended TLS; its TCP connection may stay open, but no more bytes follow."""
         return self._transport.is_closed_by_peer
 
     @property
     def is_ready(self) -> bool:
-        return self.state is ConnectionState.READY
+        return self.progress.state is ConnectionState.READY
 
     def takes_requests(self, now_ms: int) -> bool:
         """Return whether a request of a caller would be sent at once: not while a SASL session is renewed."""
-        return self.is_ready and not self._session.is_renewing and not self._session.is_due(now_ms)
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of requests that wait for the renewal of the session."""
-        return sum(len(request.frame) for request in self._session.held)
+        return self.is_ready and not self._session.holds(now_ms)
 
     @property
     def versions(self) -> NodeVersions | None:
@@ -177,45 +128,17 @@ class Connection:
     def next_deadline_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned, or the session has to be renewed."""
         renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
-        return min([renew_at_ms, *(min(each.deadline_at_ms, each.wanted_until_ms) for each in self._pending())])
-
-    def expired_request(self, now_ms: int) -> InFlight | None:
-        """Return a request whose time is up, if there is one."""
-        return next((request for request in self._pending() if now_ms >= request.deadline_at_ms), None)
-
-    def pop_abandoned(self, now_ms: int) -> list[InFlight]:
-        """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""
-        abandoned = [request for request in self._pending() if now_ms >= request.wanted_until_ms]
-        for request in abandoned:
-            request.wanted_until_ms = FOREVER_MS
-        return abandoned
-
-    def _pending(self) -> Sequence[InFlight]:
-        if not self._session.held:
-            return self.in_flight
-        held = [request.in_flight for request in self._session.held if request.in_flight is not None]
-        return [*self.in_flight, *held]
-
-    def throttled(self, ms: int) -> None:
-        """Extend the timeout of produce requests in flight by the throttle time: the broker handles none meanwhile.
-
-        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be
-        what is left of their caller's; a record's own is delivery.timeout.ms, whatever becomes of its requests.
-        """
-        for request in self.in_flight:
-            if request.api == _PATIENT_API:
-                request.deadline_at_ms += ms
+        return min(renew_at_ms, self.in_flight.next_deadline_ms())
 
     # --- what happens to it -------------------------------------------------------------------------------------------
 
     def on_connected(self, local: str, now_ms: int) -> None:
         """Continue after TCP: to TLS, or at once to the first request."""
-        self._phase_done(now_ms, local)
         self._outgoing.append(self._transport.start())
         if self._transport.is_secured:
-            self._ask_versions(now_ms)
+            self._enter_and_ask(ConnectionState.APIVERSIONS, now_ms, local)
         else:
-            self._enter(ConnectionState.TLS)
+            self.progress.enter(ConnectionState.TLS, now_ms, local)
 
     def receive(self, data: bytes | memoryview, now_ms: int) -> list[Arrived]:
         """Take bytes from the peer and return the answers that they completed.
@@ -224,24 +147,24 @@ class Connection:
             KafkaError: TLS, authentication or protocol failure; the connection is over. Answers that came before are
                 left to `pop_arrived`.
         """
-        self._has_heard = True
+        self.progress.has_heard = True
         try:
             plain, reply = self._transport.receive(data)
             if reply:
                 self._outgoing.append(reply)
-            if self.state is ConnectionState.TLS and self._transport.is_secured:
-                self._phase_done(now_ms, self._transport.detail)
-                self._ask_versions(now_ms)
+            if self.progress.state is ConnectionState.TLS and self._transport.is_secured:
+                self._enter_and_ask(ConnectionState.APIVERSIONS, now_ms, self._transport.detail)
             if not self.is_ready:
-                self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
+                self.progress.received(plain)
             for frame in self._frames.feed(plain) if plain else ():
                 self._on_frame(frame, now_ms)
+            self._transport.check()
         except TransportError as error:
             self._outgoing.append(self._transport.alert())
-            connect_errors.located(self.target, Phase.SASL if self._session.is_renewing else self.phase, error)
+            connect_errors.located(self.target, Phase.SASL if self._session.is_renewing else self.progress.phase, error)
             raise
         except RemoteProtocolError as error:
-            named = connect_errors.bad_bytes(self.target, self.phase, error)
+            named = connect_errors.bad_bytes(self.target, self.progress.phase, error)
             if named is error:  # an error is never its own cause: following the causes would not end
                 raise
             raise named from error
@@ -251,44 +174,10 @@ class Connection:
             raise
         return self.pop_arrived()
 
-    def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
-        """Return why the connection ended, when the peer or the system ended it."""
-        elapsed_ms = now_ms - self._phase_started_at_ms
-        unframed = self._foreign_bytes()
-        is_stranger = not (self._notes.has_answered or self._handshake.uses_sasl)
-        if self.is_ready and is_stranger and self.in_flight and error is None:
-            return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
-        if self.phase is Phase.TLS and not self._has_heard:
-            return connect_errors.no_word_in_tls(self.target, elapsed_ms, error)
-        return connect_errors.lost(self.target, self.phase, elapsed_ms, error, unframed)
-
-    def expired(self, limit_ms: int, now_ms: int, overdue: InFlight | None = None) -> KafkaError:
-        """Return the error of a connection that was not ready by its deadline.
-
-        Args: overdue: the request of the handshake that expired first, if one did.
-        """
-        unframed = self._foreign_bytes()
-        if unframed:
-            return connect_errors.wrong_peer(self.target, self.phase, unframed)
-        if overdue is not None:
-            elapsed_ms = now_ms - overdue.sent_at_ms
-            return connect_errors.expired(self.target, self.phase, limit_ms, elapsed_ms, "--request-timeout")
-        return connect_errors.expired(self.target, self.phase, limit_ms, now_ms - self.started_at_ms)
-
-    def _foreign_bytes(self) -> bytes:
-        """Return the bytes of a server that are neither a whole frame nor the beginning of its first response."""
-        unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
-        if unframed and self.in_flight and may_be_answer(unframed, self.in_flight[0].correlation_id):
-            return b""
-        return unframed
-
     def closed(self) -> list[InFlight]:
         """End the connection; return the requests that will not be answered."""
-        self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
-        orphans = [request for request in self._pending() if request.on_done is not None]
-        self.in_flight.clear()
-        self._session.held.clear()
-        return orphans
+        self.progress.close()
+        return self.in_flight.clear()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -303,7 +192,7 @@ class Connection:
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         """Queue one request; its answer comes out of `receive`. One with `on_done` waits for a renewal under way."""
-        correlation_id, frame = self._frame(request, version)
+        correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,
             version=version,
@@ -314,32 +203,28 @@ class Connection:
             on_done=on_done,
             wanted_until_ms=wanted_until_ms,
         )
-        queued = HeldRequest(request.NAME, version, correlation_id, frame, in_flight)
-        if self._session.is_renewing and on_done is not None:
-            self._session.held.append(queued)
+        queued = QueuedRequest(request.NAME, version, correlation_id, frame, in_flight)
+        if on_done is not None and self._session.holds(now_ms):
+            self.in_flight.hold(queued)
         else:
             self._put(queued, now_ms)
 
     def send_unanswered(self, request: Request, version: int, now_ms: int) -> None:
         """Queue a request to which brokers send no answer: Produce with acks=0."""
-        queued = HeldRequest(request.NAME, version, *self._frame(request, version), None)
-        if self._session.is_renewing:
-            self._session.held.append(queued)
+        queued = QueuedRequest(request.NAME, version, *self.in_flight.frame(request, version), None)
+        if self._session.holds(now_ms):
+            self.in_flight.hold(queued)
         else:
             self._put(queued, now_ms)
 
-    def _frame(self, request: Request, version: int) -> tuple[int, bytes]:
-        correlation_id = self._next_correlation_id
-        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        return correlation_id, encode_request(request, version, correlation_id, self._client_id)
-
-    def _put(self, queued: HeldRequest, now_ms: int) -> None:
+    def _put(self, queued: QueuedRequest, now_ms: int) -> None:
         api, version, correlation_id, frame, in_flight = queued
         if in_flight is not None:
-            self.in_flight.append(in_flight)
+            self.in_flight.sent(in_flight)
         expects_response = in_flight is not None
-        self._events(RequestSent(now_ms, self.target, api, version, correlation_id, len(frame), expects_response))
-        self._outgoing.append(self._transport.wrap(frame))
+        size_bytes = sum(map(len, frame))
+        self._events(RequestSent(now_ms, self.target, api, version, correlation_id, size_bytes, expects_response))
+        self._outgoing += map(self._transport.wrap, frame)
 
     # --- the SASL session ---------------------------------------------------------------------------------------------
 
@@ -359,94 +244,57 @@ class Connection:
         """
         self._session.state = ConnectionState.SASL_HANDSHAKE
         try:
-            self._ask_renewal(now_ms)
+            self._ask(ConnectionState.SASL_HANDSHAKE, now_ms)
         except TransportError as error:
             connect_errors.located(self.target, Phase.SASL, error)
             raise
 
-    def _ask_renewal(self, now_ms: int) -> None:
-        assert self._session.state is not None
-        request, version = self._handshake.next_request(self._session.state)
-        answered_by_ms = max([now_ms, *(each.deadline_at_ms for each in self.in_flight)])
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def _enter_and_ask(self, state: ConnectionState, now_ms: int, detail: str) -> None:
+        self.progress.enter(state, now_ms, detail)
+        self._ask(state, now_ms)
+
+    def _ask(self, state: ConnectionState, now_ms: int) -> None:
+        """Send the request of a step of the handshake, under request.timeout.ms from when it is the oldest in flight.
+
+        That of a renewal is answered behind the requests of callers.
+        """
+        request, version = self._handshake.next_request(state)
+        answered_by_ms = max(now_ms, self.in_flight.last_deadline_ms())
         deadline_at_ms = min(FOREVER_MS, answered_by_ms + self._request_timeout_ms)
         self.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=None)
 
-    def _on_renewal(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
-        assert self._session.state is not None
-        self._session.state = self._handshake.on_response(self._session.state, response)
-        if self._session.state is not ConnectionState.READY:
-            self._ask_renewal(now_ms)
-            return
-        self._session.began(self._handshake.session_lifetime_ms, asked_at_ms, self._jitter)
-        while self._session.held:
-            self._put(self._session.held.popleft(), now_ms)
-
-    # --- steps --------------------------------------------------------------------------------------------------------
-
-    def _ask_versions(self, now_ms: int) -> None:
-        self._enter(ConnectionState.APIVERSIONS)
-        self._ask(now_ms)
-
-    def _ask(self, now_ms: int) -> None:
-        """Send the next request of the handshake, under request.timeout.ms and the connect timeout."""
-        request, version = self._handshake.next_request(self.state)
-        deadline_at_ms = min(FOREVER_MS, now_ms + self._request_timeout_ms)
-        self.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=None)
-
     def _on_frame(self, frame: bytes, now_ms: int) -> None:
-        if not self.in_flight:
-            raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
-        request = self.in_flight[0]
-        correlation_id, response, surplus = decode_response_prefix(
-            request.response_cls, frame, request.version, in_place=True
-        )
-        if correlation_id != request.correlation_id:
-            text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
-            raise RemoteProtocolError(text, api=request.api, version=request.version)
-        check_response(response)
+        request, response, surplus = self.in_flight.answered_by(frame)
+        api, version, elapsed_ms = request.api, request.version, now_ms - request.sent_at_ms
         if surplus:
-            self._notes.surplus(self.target, request.api, request.version, surplus)
-        self.in_flight.popleft()
-        self._first_bytes = b""  # it is a broker; what comes next may be the beginning of its next answer
+            self._notes.surplus(self.target, api, version, surplus)
+        self.progress.answered()
         self._events(
-            ResponseReceived(
-                now_ms,
-                self.target,
-                request.api,
-                request.version,
-                correlation_id,
-                len(frame) + 4,
-                now_ms - request.sent_at_ms,
-            )
+            ResponseReceived(now_ms, self.target, api, version, request.correlation_id, len(frame) + 4, elapsed_ms)
         )
         if request.on_done is None:
-            if self._session.is_renewing:
-                self._on_renewal(response, request.sent_at_ms, now_ms)
-            else:
-                self._shake_hands(response, request.sent_at_ms, now_ms)
+            self._on_own_response(response, request.sent_at_ms, now_ms)
         else:
             self.answered += 1
             self._notes.has_answered = True
             self._arrived.append(Arrived(request, response))
 
-    def _shake_hands(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
-        old_phase = self.phase
-        new_state = self._handshake.on_response(self.state, response)
-        if _PHASES[new_state] is not old_phase:
-            self._phase_done(now_ms, self._handshake.detail(old_phase))
-        self._enter(new_state)
-        if new_state is ConnectionState.READY:
-            self._frames.max_bytes = self._max_frame_bytes
-            self._session.began(self._handshake.session_lifetime_ms, asked_at_ms, self._jitter)
-            self._events(Ready(now_ms, self.target, now_ms - self.started_at_ms))
+    def _on_own_response(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
+        """Take the next step of the handshake, or of the renewal of the session, which repeats its second half."""
+        renewed = self._session.state
+        state = self._handshake.on_response(renewed or self.progress.state, response)
+        if renewed is not None:
+            self._session.state = state
         else:
-            self._ask(now_ms)
-
-    def _enter(self, state: ConnectionState) -> None:
-        self.state = moved(CONNECTION_TRANSITIONS, self.state, state)
-
-    def _phase_done(self, now_ms: int, detail: str) -> None:
-        elapsed_ms = now_ms - self._phase_started_at_ms
-        self.phases_ms[self.phase] = elapsed_ms
-        self._events(PhaseDone(now_ms, self.target, self.phase, elapsed_ms, detail))
-        self._phase_started_at_ms = now_ms
+            self.progress.enter(state, now_ms, self._handshake.detail(self.progress.phase))
+        if state is not ConnectionState.READY:
+            self._ask(state, now_ms)
+            return
+        self._session.began(self._handshake.session_lifetime_ms, asked_at_ms, self._jitter, now_ms)
+        if renewed is None:
+            self._frames.max_bytes = self._max_frame_bytes
+            self._events(Ready(now_ms, self.target, now_ms - self.progress.started_at_ms))
+        for queued in self.in_flight.pop_held():
+            self._put(queued, now_ms)

@@ -11,8 +11,10 @@ from kctl.client.clock import FOREVER_MS, SystemClock
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.events import EventSink, Target
-from kctl.client.network.connection import Connection, ListenerNotes
+from kctl.client.network.connect_errors import LoginWait
+from kctl.client.network.connection import Connection
 from kctl.client.network.handshake import Handshake
+from kctl.client.network.progress import ListenerNotes
 from kctl.client.network.transport import PlainTransport, TlsTransport, Transport
 from kctl.client.runtime import Address, Entropy, Lookup, Resolver, SocketOptions
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from kctl.client.network.fetched_tokens import FetchedTokens
+    from kctl.client.network.kerberos_tickets import KerberosTickets
     from kctl.client.security.sasl import SaslMechanism
     from kctl.client.security.tls.renewed_context import RenewedContext
 
@@ -61,15 +64,20 @@ class ConnectionFactory:
 
                 watch_certificate_requests(self._tls.context)
         self._tokens = self._fetched_tokens()
+        self._tickets = self._kerberos_tickets()
+        self._fetched = self._tickets or self._tokens
         if config.uses_sasl:
             self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
 
-    def read_files(self, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read certificates that have changed since and get a token, off the network thread; None where neither is."""
+    def read_files(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
+        """Read certificates that have changed since and get a token or a ticket for `host`, off the network thread.
+
+        Returns: None where there is neither.
+        """
         works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
-        if self._tokens is not None:
-            self._tokens.refresh_with(resolver)
-            works.append(self._tokens.get)
+        if self._fetched is not None:
+            self._fetched.refresh_with(resolver)
+            works.append(partial(self._fetched.get_for, host))
 
         def work() -> None:
             for each in works:
@@ -77,19 +85,26 @@ class ConnectionFactory:
 
         return resolver.run(work, on_done) if works else None
 
+    def get_login(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
+        """Get a token or a ticket for `host`, off the network thread. Returns: None where there is neither."""
+        fetched = self._fetched
+        return None if fetched is None else resolver.run(partial(fetched.get_for, host), on_done)
+
     @property
-    def fetches_tokens(self) -> bool:
-        """Whether `read_files` may wait for a token."""
-        return self._tokens is not None
+    def waits_for(self) -> LoginWait | None:
+        """What of a login `read_files` may wait for."""
+        if self._fetched is None:
+            return None
+        return LoginWait.TOKEN if self._tickets is None else LoginWait.TICKET
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next token where it is due."""
-        if self._tokens is not None:
-            self._tokens.advance(now_ms, on_done)
+        """Start to get the next token or ticket where it is due."""
+        if self._fetched is not None:
+            self._fetched.advance(now_ms, on_done)
 
     def next_deadline_ms(self) -> int:
-        """Return when the next token is due."""
-        return FOREVER_MS if self._tokens is None else self._tokens.next_deadline_ms()
+        """Return when the next token or ticket is due."""
+        return FOREVER_MS if self._fetched is None else self._fetched.next_deadline_ms()
 
     def connection(
         self,
@@ -141,8 +156,9 @@ class ConnectionFactory:
     def _mechanism(self, host: str) -> "SaslMechanism":
         from kctl.client.security.sasl import mechanism_from_config
 
-        source = None if self._tokens is None else self._tokens.current
-        return mechanism_from_config(self._config, self._entropy, host, token_source=source)
+        tokens = None if self._tokens is None else self._tokens.current
+        contexts = None if self._tickets is None else self._tickets.context
+        return mechanism_from_config(self._config, self._entropy, host, token_source=tokens, context_source=contexts)
 
     def _fetched_tokens(self) -> "FetchedTokens | None":
         if not self._config.uses_sasl or self._config.sasl_mechanism != "OAUTHBEARER":
@@ -150,6 +166,13 @@ class ConnectionFactory:
         from kctl.client.network.fetched_tokens import fetched_tokens  # wanted for this login alone
 
         return fetched_tokens(self._config, SystemClock())
+
+    def _kerberos_tickets(self) -> "KerberosTickets | None":
+        if not self._config.uses_sasl or self._config.sasl_mechanism != "GSSAPI":
+            return None
+        from kctl.client.network.kerberos_tickets import kerberos_tickets  # wanted for this login alone
+
+        return kerberos_tickets(self._config, SystemClock())
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:

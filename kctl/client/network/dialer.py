@@ -11,6 +11,7 @@ from kctl.client.network import connect_errors
 from kctl.client.network.advertised import AdvertisedAddresses
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.connect_errors import LoginWait
 from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
@@ -59,7 +60,7 @@ class Dialer:
     def is_resolving(self) -> bool:
         """Whether every attempt under way still waits for DNS."""
         attempts = [entry.attempt for entry in self._attempting.values()]
-        return all(each is not None and each.is_resolving and not self._needs_token(each) for each in attempts)
+        return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
         """Return what the attempt (at that node) that is longest under way waits for; callers may have less time."""
@@ -70,17 +71,19 @@ class Dialer:
                 continue
             elapsed_ms = now_ms - attempt.started_at_ms
             for connection in attempt.connecting.values():
-                return connect_errors.unfinished(connection.target, connection.phase, attempt.limit_ms, elapsed_ms)
+                return connect_errors.unfinished(
+                    connection.target, connection.progress.phase, attempt.limit_ms, elapsed_ms
+                )
             if attempt.is_resolving:
                 target = Target(attempt.number, entry.node.node_id, entry.node.host, entry.node.port, "")
-                needs_token = self._needs_token(attempt)
-                phase = Phase.SASL if needs_token else Phase.DNS
-                return connect_errors.unfinished(target, phase, attempt.limit_ms, elapsed_ms, needs_token=needs_token)
+                waits_for = self._waits_for(attempt)
+                phase = Phase.DNS if waits_for is None else Phase.SASL
+                return connect_errors.unfinished(target, phase, attempt.limit_ms, elapsed_ms, waits_for=waits_for)
         return None
 
-    def _needs_token(self, attempt: NodeAttempt) -> bool:
-        """Return whether an attempt that is not dialled yet waits for a token, and no longer for DNS."""
-        return attempt.is_reading and self._factory.fetches_tokens
+    def _waits_for(self, attempt: NodeAttempt) -> LoginWait | None:
+        """Return the token or ticket that an attempt that is not dialled yet waits for, and no longer for DNS."""
+        return self._factory.waits_for if attempt.is_reading else None
 
     def start(self, entry: NodeEntry) -> None:
         """Start an attempt at a node that may be dialled."""
@@ -95,7 +98,7 @@ class Dialer:
         self._events(Started(now_ms, target, Phase.DNS, limit_ms))
         entry.attempt = NodeAttempt(
             self._resolver.lookup(node.host, node.port, self._selector.wakeup),
-            self._factory.read_files(self._resolver, self._selector.wakeup),
+            self._factory.read_files(node.host, self._resolver, self._selector.wakeup),
             number=number,
             started_at_ms=now_ms,
             deadline_at_ms=deadline_at_ms,
@@ -131,8 +134,8 @@ class Dialer:
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         """Take note that one address failed, and of the attempt when it was the last."""
-        elapsed_ms = now_ms - connection.started_at_ms
-        self._events(Failed(now_ms, connection.target, connection.phase, elapsed_ms, error))
+        elapsed_ms = now_ms - connection.progress.started_at_ms
+        self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
     def expire(self, now_ms: int) -> None:
@@ -144,9 +147,9 @@ class Dialer:
             entry, connection = found
             assert entry.attempt is not None
             limit_ms = entry.attempt.limit_ms
-            error = connection.expired(limit_ms, now_ms)
-            elapsed_ms = now_ms - connection.started_at_ms
-            self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
+            error = connection.progress.expired(limit_ms, now_ms)
+            elapsed_ms = now_ms - connection.progress.started_at_ms
+            self._events(Expired(now_ms, connection.target, connection.progress.phase, limit_ms, elapsed_ms, error))
             self._ended(entry, connection, error, now_ms)
         for entry in list(self._attempting.values()):
             for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
@@ -154,15 +157,15 @@ class Dialer:
 
     def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """End a connection of which a request, ApiVersions or SASL, was not answered within request.timeout.ms."""
-        overdue = connection.expired_request(now_ms)
+        overdue = connection.in_flight.expired(now_ms)
         if overdue is None:
             return
         limit_ms, elapsed_ms = overdue.deadline_at_ms - overdue.sent_at_ms, now_ms - overdue.sent_at_ms
         assert entry.attempt is not None
         if limit_ms >= entry.attempt.limit_ms:
             return  # the connect timeout is no longer and began no later: it passes in this millisecond or the next
-        error = connection.expired(limit_ms, now_ms, overdue)
-        self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
+        error = connection.progress.expired(limit_ms, now_ms, overdue)
+        self._events(Expired(now_ms, connection.target, connection.progress.phase, limit_ms, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
     def give_up(self, entry: NodeEntry, reason: str) -> None:
@@ -188,9 +191,9 @@ class Dialer:
         while (address := attempt.pop_due(now_ms)) is not None:
             self._dial(entry, attempt, address, now_ms)
         if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
-            needs_token = self._needs_token(attempt)
-            phase = Phase.SASL if needs_token else Phase.DNS
-            error = connect_errors.expired(target, phase, attempt.limit_ms, elapsed_ms, needs_token=needs_token)
+            waits_for = self._waits_for(attempt)
+            phase = Phase.DNS if waits_for is None else Phase.SASL
+            error = connect_errors.expired(target, phase, attempt.limit_ms, elapsed_ms, waits_for=waits_for)
             self._events(Expired(now_ms, target, phase, attempt.limit_ms, elapsed_ms, error))
             self._attempt_failed(entry, error, now_ms)
 

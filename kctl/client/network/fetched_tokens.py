@@ -1,43 +1,23 @@
 """FetchedTokens: OAUTHBEARER tokens that take time to get, from a token endpoint or a callback of the application.
 
-A helper thread gets a token before a connection is dialled, under its connect timeout, and the next one once
-REFRESH_PART of its lifetime has passed, so that the renewal of a session (KIP-368) finds a new token. The network
-thread never waits for one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
+When they are fetched and renewed is the matter of renewed.py.
 Shown by tests/unit/network/test_fetched_tokens.py and tests/broker/test_oauth_login.py.
 
 Source: KIP-768, KIP-255. Differs: Java has a thread for each login, here the network loop starts the helper.
 """
 
-import threading
 from collections.abc import Callable
 
-from kctl.client.clock import FOREVER_MS, Clock, Timer
+from kctl.client.clock import Clock, Timer
 from kctl.client.config import ClientConfig
-from kctl.client.errors import (
-    AuthenticationError,
-    ConfigError,
-    ConnectionLost,
-    KafkaTimeoutError,
-    TlsError,
-    TransportError,
-    WrongPeerError,
-)
+from kctl.client.errors import AuthenticationError, ConfigError, ConnectionRefused, DnsError
+from kctl.client.network.renewed import Renewed
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
-from kctl.client.runtime import Resolver
 from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_extensions
 
-REFRESH_PART = 0.8
-"""Of a token's lifetime, as Java's sasl.login.refresh.window.factor."""
-RETRY_MS = 10_000
-"""After a token could not be had; sooner where the one at hand expires sooner."""
-LEAST_REFRESH_MS = 1_000
-"""The next token is not asked for sooner, whatever the lifetime: an endpoint is not flooded with requests."""
-_REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
-"""Errors of an endpoint that responded: most likely a mistake in the configuration."""
 
-
-class FetchedTokens:
-    """The token of one client.
+class FetchedTokens(Renewed[AccessToken]):
+    """The token of one client, the same for all brokers.
 
     Args:
         fetch: gets a token; blocks, and raises KafkaError.
@@ -45,68 +25,12 @@ class FetchedTokens:
     """
 
     def __init__(self, fetch: Callable[[], AccessToken], clock: Clock, extensions: dict[str, str]) -> None:
-        self._fetch = fetch
-        self._clock = clock
+        super().__init__(fetch, clock)
         self._extensions = extensions
-        self._lock = threading.Lock()
-        self._token: AccessToken | None = None
-        self._refresh_at_ms = self._expires_at_ms = 0
-        self._error: Exception | None = None
-        self._resolver: Resolver | None = None
-        self._is_refreshing = False
 
-    def get(self) -> None:
-        """Get a token unless the one at hand is valid; one that fails is reported by `current`."""
-        if not self._is_valid():
-            self._get_unless(self._is_valid)
-
-    def refresh(self) -> None:
-        """Get the next token where it is due; until it is there, the one at hand is used."""
-        self._get_unless(lambda: self._token is not None and self._clock.now_ms() < self._refresh_at_ms)
-
-    def _is_valid(self) -> bool:
-        return self._token is not None and self._clock.now_ms() < self._expires_at_ms
-
-    def _get_unless(self, is_there: Callable[[], bool]) -> None:
-        with self._lock:
-            if is_there():  # another thread has got it meanwhile
-                return
-            asked_at_ms = self._clock.now_ms()
-            try:
-                token = self._fetch()
-            except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
-                self._error = e
-                now_ms = self._clock.now_ms()
-                left_ms = self._expires_at_ms - now_ms if self._token is not None else 0
-                pause_ms = min(RETRY_MS, max(LEAST_REFRESH_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
-                self._refresh_at_ms = now_ms + pause_ms
-                return
-            self._error = None
-            lifetime_ms = FOREVER_MS if token.lifetime_ms is None else token.lifetime_ms
-            self._expires_at_ms = asked_at_ms + lifetime_ms
-            due_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
-            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_REFRESH_MS)
-            self._token = token
-
-    def refresh_with(self, resolver: Resolver) -> None:
-        """Remember what runs work in helper threads."""
-        self._resolver = resolver
-
-    def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next token where it is due."""
-        if now_ms < self.next_deadline_ms() or self._resolver is None:
-            return
-
-        def done() -> None:
-            self._is_refreshing = False
-            on_done()
-
-        self._is_refreshing = True
-        self._resolver.run(self.refresh, done)
-
-    def next_deadline_ms(self) -> int:
-        """Return when the next token is due."""
-        return FOREVER_MS if self._token is None or self._is_refreshing else self._refresh_at_ms
+    def get_for(self, host: str) -> None:  # noqa: ARG002 - one token is good for every broker
+        """Get a token unless the one at hand is valid."""
+        self.get()
 
     def current(self) -> Token:
         """Return the token at hand.
@@ -115,16 +39,7 @@ class FetchedTokens:
             AuthenticationError: there is none, with the reason.
             ConnectionLost: the endpoint did not respond. That is no refusal: the next connection asks it again.
         """
-        if self._token is None and self._error is None:  # nothing was dialled through `refresh_with`: a probe
-            self.get()
-        token, now_ms = self._token, self._clock.now_ms()
-        if token is None or now_ms >= self._expires_at_ms:
-            why = "it has expired" if self._error is None else str(self._error)
-            if isinstance(self._error, TransportError | KafkaTimeoutError) and not isinstance(self._error, _REFUSALS):
-                raise ConnectionLost(f"OAUTHBEARER: no token: {why}")
-            hint = self._error.hint if isinstance(self._error, AuthenticationError) else ""
-            raise AuthenticationError(f"OAUTHBEARER: no token: {why}", hint=hint)
-        return Token(token.value, self._extensions)
+        return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)
 
 
 def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
@@ -162,6 +77,9 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
     )
     try:
         return fetch_token(http, credentials, Timer(clock, config.socket_connection_setup_timeout_ms))
+    except (DnsError, ConnectionRefused) as e:
+        e.hint = "check sasl.oauthbearer.token.endpoint.url, and whether its server runs"
+        raise
     finally:
         http.close()
 

@@ -106,17 +106,22 @@ class Handshake:
         assert isinstance(response, SaslHandshakeResponse)
         assert self._sasl is not None
         self.mechanisms_offered = tuple(response.mechanisms)
-        if response.error_code == _UNSUPPORTED_SASL_MECHANISM:
-            offer = ", ".join(self.mechanisms_offered) or "none"
-            raise AuthenticationError(
-                f"{self._sasl.name} refused; the broker offers {offer}", hint="set sasl.mechanism to one of those"
-            )
-        if response.error_code == _ILLEGAL_SASL_STATE:
-            raise AuthenticationError("this listener does no SASL", hint="use --security-protocol PLAINTEXT or SSL")
         if response.error_code != 0:
-            raise AuthenticationError(f"SaslHandshake was answered with {error_name(response.error_code)}")
+            raise self._refusal(response.error_code, self._sasl.name)
         self._token = self._sasl.first()
         return ConnectionState.SASL_AUTHENTICATE
+
+    def _refusal(self, code: int, mechanism: str) -> AuthenticationError:
+        if code == _UNSUPPORTED_SASL_MECHANISM:
+            offer = ", ".join(self.mechanisms_offered) or "none"
+            return AuthenticationError(
+                f"{mechanism} refused; the broker offers {offer}", hint="set sasl.mechanism to one of those"
+            )
+        if code != _ILLEGAL_SASL_STATE:
+            return AuthenticationError(f"SaslHandshake was answered with {error_name(code)}")
+        if self.session_lifetime_ms:
+            return AuthenticationError("the broker does not renew the session")
+        return AuthenticationError("this listener does not use SASL", hint="use --security-protocol PLAINTEXT or SSL")
 
     def _on_token(self, response: Response) -> ConnectionState:
         from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateResponse
@@ -125,7 +130,8 @@ class Handshake:
         assert self._sasl is not None
         if response.error_code != 0:
             words = one_line(response.error_message or "") or error_name(response.error_code)
-            raise AuthenticationError(f"{self._sasl.name}: {words}", hint="check user name, password and mechanism")
+            reason, hint = self._sasl.refusal(words)
+            raise AuthenticationError(f"{self._sasl.name}: {reason}", hint=hint)
         token = self._sasl.step(response.auth_bytes)
         if token is None:
             self.session_lifetime_ms = max(0, response.session_lifetime_ms)

@@ -1,11 +1,18 @@
 """Requests to send, requests in flight, and how they ended. Shown by tests/unit/network/test_connection.py."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.network.connect_errors import may_be_answer
+from kctl.client.protocol.checks import check_response
+from kctl.client.protocol.framing import decode_response_prefix, encode_request_pieces
 from kctl.client.protocol.schema import Request, Response
+
+_PATIENT_API = "Produce"
+"""Its requests may take longer than they were given, when the broker asks for that."""
 
 
 class Answer(NamedTuple):
@@ -89,3 +96,121 @@ class InFlight:
         self.wanted_until_ms = wanted_until_ms
         self.on_done = on_done
         """None for the requests of the handshake, which are answered to the connection itself."""
+
+
+class QueuedRequest(NamedTuple):
+    """A request as a frame, for the wire or held back; `in_flight` is None for one without an answer."""
+
+    api: str
+    version: int
+    correlation_id: int
+    frame: list[bytes]
+    in_flight: InFlight | None
+
+
+class InFlightRequests:
+    """The requests of one connection that have no response yet, in the order in which the broker answers them.
+
+    Its length counts those on the wire, and not those held back while the SASL session is renewed.
+    """
+
+    def __init__(self, client_id: str) -> None:
+        self._client_id = client_id
+        self._next_correlation_id = 0
+        self._sent: deque[InFlight] = deque()
+        self._held: deque[QueuedRequest] = deque()
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    @property
+    def oldest(self) -> InFlight:
+        """The request on the wire that is answered next."""
+        return self._sent[0]
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of requests that wait for the renewal of the session."""
+        return sum(len(piece) for request in self._held for piece in request.frame)
+
+    def frame(self, request: Request, version: int) -> tuple[int, list[bytes]]:
+        """Return the next correlation id and the request as a frame with it, in pieces."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        return correlation_id, encode_request_pieces(request, version, correlation_id, self._client_id)
+
+    def sent(self, request: InFlight) -> None:
+        """Expect the response of a request that is on its way now."""
+        self._sent.append(request)
+
+    def hold(self, queued: QueuedRequest) -> None:
+        """Keep a request back until the session is renewed."""
+        self._held.append(queued)
+
+    def pop_held(self) -> Iterator[QueuedRequest]:
+        """Yield what was held back, in order, and forget each when it is its turn: sending one may fail."""
+        while self._held:
+            yield self._held.popleft()
+
+    def answered_by(self, frame: bytes) -> tuple[InFlight, Response, int]:
+        """Return the request that a frame answers, which is done with that; its response; surplus bytes behind it.
+
+        Raises: RemoteProtocolError: the frame is no response to the oldest request, which remains in flight.
+        """
+        if not self._sent:
+            raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
+        request = self._sent[0]
+        correlation_id, response, surplus = decode_response_prefix(
+            request.response_cls, frame, request.version, in_place=True
+        )
+        if correlation_id != request.correlation_id:
+            text = f"the response has correlation id {correlation_id}, expected {request.correlation_id}"
+            raise RemoteProtocolError(text, api=request.api, version=request.version)
+        check_response(response)
+        self._sent.popleft()
+        return request, response, surplus
+
+    def may_be_answer(self, first_bytes: bytes) -> bool:
+        """Return whether these are the first bytes of the response that is due."""
+        return bool(self._sent) and may_be_answer(first_bytes, self._sent[0].correlation_id)
+
+    def next_deadline_ms(self) -> int:
+        """Return the instant at which the first request expires or is abandoned."""
+        return min((min(each.deadline_at_ms, each.wanted_until_ms) for each in self._all()), default=FOREVER_MS)
+
+    def last_deadline_ms(self) -> int:
+        """Return the instant by which all requests on the wire are answered or expired; 0 for none."""
+        return max((each.deadline_at_ms for each in self._sent), default=0)
+
+    def expired(self, now_ms: int) -> InFlight | None:
+        """Return a request whose time is up, if there is one."""
+        return next((request for request in self._all() if now_ms >= request.deadline_at_ms), None)
+
+    def pop_abandoned(self, now_ms: int) -> list[InFlight]:
+        """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""
+        abandoned = [request for request in self._all() if now_ms >= request.wanted_until_ms]
+        for request in abandoned:
+            request.wanted_until_ms = FOREVER_MS
+        return abandoned
+
+    def throttled(self, ms: int) -> None:
+        """Extend the timeout of produce requests in flight by the throttle time: the broker handles none meanwhile.
+
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be
+        what is left of their caller's; a record's own is delivery.timeout.ms, whatever becomes of its requests.
+        """
+        for request in self._sent:
+            if request.api == _PATIENT_API:
+                request.deadline_at_ms += ms
+
+    def clear(self) -> list[InFlight]:
+        """Forget all; return the requests of callers, which will not be answered."""
+        orphans = [request for request in self._all() if request.on_done is not None]
+        self._sent.clear()
+        self._held.clear()
+        return orphans
+
+    def _all(self) -> Iterable[InFlight]:
+        if not self._held:
+            return self._sent
+        return [*self._sent, *(each.in_flight for each in self._held if each.in_flight is not None)]

@@ -1,56 +1,52 @@
-"""NetworkClient: nodes in, answered requests out; every wait of it is bounded and every end has a cause.
+"""NetworkClient: the connections of one client: which nodes are ready, the poll, and how each connection ends.
 
-Owns requests from their sending to their answer, and the poll; `node_list.py` has the nodes, `node_choice.py` chooses
-among them, `dialer.py` makes the connections, `connection.py` speaks on one, `channel_table.py` holds them. `poll`
-waits for the nearest of all deadlines, so each fires on its millisecond. Single-threaded except `wakeup`; it knows
-neither topics nor threads. Shown by
-tests/sim/network in virtual time and tests/loopback/network/test_unanswered.py on sockets.
+`node_list.py` has the nodes, `node_choice.py` chooses among them, `dialer.py` makes the connections, `connection.py`
+speaks on one, `channel_table.py` holds them, `request_table.py` has what callers send on them, `network_status.py` says
+why nothing can be sent. `poll` waits for the nearest of all deadlines, so each fires on its millisecond. It is
+single-threaded except for `wakeup`, and knows neither topics nor threads. Shown by tests/sim/network in virtual time
+and tests/loopback/network/test_unanswered.py on sockets.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
 part of the poll's wait; nodes and addresses race.
 """
 
-from collections import deque
 from collections.abc import Sequence
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
-from kctl.client.errors import (
-    ConnectionLost,
-    KafkaError,
-    ProtocolError,
-    RequestBudgetError,
-    RequestTimeout,
-    UnsupportedVersionError,
-)
-from kctl.client.events import EventSink, Lost, RequestAbandoned, RequestExpired, Throttled, ignore_events
+from kctl.client.errors import ConnectionLost, KafkaError
+from kctl.client.events import EventSink, Lost, ignore_events
 from kctl.client.network import connect_errors
 from kctl.client.network.advertised import AdvertisedAddresses
-from kctl.client.network.channel_table import ChannelTable, OneWayRequest, OneWayRequests
+from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Arrived, Connection
 from kctl.client.network.connection_factory import ConnectionFactory, socket_options
 from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
+from kctl.client.network.in_flight import Outgoing
+from kctl.client.network.network_status import NetworkStatus
 from kctl.client.network.node_choice import NodeChoice
 from kctl.client.network.node_list import NodeList
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
+from kctl.client.network.request_table import RequestTable
 from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
-MAX_THROTTLE_MS = 60_000
-"""The longest throttle time of a broker that is obeyed. Brokers ask for at most the window of their
-quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for any time."""
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
 """The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
 
 
 class NetworkClient:
-    """The connections of one client."""
+    """The connections of one client.
+
+    Attributes:
+        requests: what callers send on them.
+        status: why nothing can be sent.
+    """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
         self.clock = runtime.clock
@@ -66,7 +62,6 @@ class NetworkClient:
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
             rng=runtime.rng,
         )
-        self._bootstrap_refusal = BootstrapRefusal(self.states, config.bootstrap_refused_timeout_ms)
         self._max_in_flight = config.max_in_flight_requests_per_connection
         self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
         self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
@@ -86,6 +81,16 @@ class NetworkClient:
         self._acceptance = Acceptance(self.states)
         self._nodes = NodeList(self.states, self._advertised, self._channels, self._acceptance, self._hang_up)
         self._entries = self._nodes.entries
+        self.requests = RequestTable(self.clock, self._channels, self._acceptance, events)
+        self.status = NetworkStatus(
+            self.clock,
+            self._nodes,
+            self.states,
+            self._dialer,
+            self._advertised,
+            self._acceptance,
+            BootstrapRefusal(self.states, config.bootstrap_refused_timeout_ms),
+        )
         self._choice = NodeChoice(
             self._nodes.members,
             self.states,
@@ -93,15 +98,9 @@ class NetworkClient:
             self.clock,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
-        self._one_way = OneWayRequests(self._channels.unsent_bytes)
         self._awaiting_backoff: dict[int, None] = {}
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
-        self._done: deque[tuple[OnDone, Answer]] = deque()
         self._is_closed = False
-        self.requests_sent = 0
-        """Without those that connect and log in."""
-        self.requests_left: int | None = None
-        """How many may still be sent; None: any number."""
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
@@ -145,41 +144,9 @@ class NetworkClient:
         return versions is None or versions.supports(kind, at_least)
 
     def node(self, node_id: int) -> Node:
-        """Return a node that may be talked to, with its address."""
-        return self._entries[node_id].node
-
-    def node_error(self, node_id: int) -> KafkaError | None:
-        """Return why the node's last attempt or connection ended; None after a success."""
-        return self.states.error(node_id) or self._advertised.error(node_id)
-
-    def errors(self) -> list[KafkaError]:
-        """Return the last error of each node that has one, the one that got furthest first."""
-        advertised = self._advertised.errors
-        found = [error for node_id in self._entries if (error := self.states.error(node_id)) is not None]
-        return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
-
-    @property
-    def attempts(self) -> int:
-        """How often a node was tried to be connected so far."""
-        return self._dialer.attempts
-
-    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one."""
-        return self._dialer.unfinished(self.clock.now_ms(), node_id)
-
-    def fatal_error(self) -> KafkaError | None:
-        """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
-        members = self._nodes.members()
-        error = self._acceptance.fatal_error(members)
-        if error is not None or self._acceptance.is_given:
-            return error
-        return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self.clock.now_ms())
-
-    def clear_refusals(self) -> None:
-        """Let nodes that refused be dialled again soon: a new call of the user is a new attempt."""
-        self._bootstrap_refusal.clear()
-        for node_id in self._entries:
-            self.states.clear_refusal(node_id)
+        """Return a node that may be talked to, or that has left the cluster, with its address."""
+        entry = self._entries.get(node_id)
+        return self._nodes.former[node_id] if entry is None else entry.node
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         """Return a ready node for what any node can answer; with none, work towards one. See `NodeChoice`."""
@@ -189,61 +156,11 @@ class NetworkClient:
         """Return whether every node is backing off: time to rebootstrap (KIP-899)."""
         return self._choice.all_unavailable()
 
-    def activity(self) -> str:
-        """Return in a few words what the network is doing, for the time breakdown of a timeout."""
-        if any(entry.connection is not None and entry.connection.in_flight for entry in self._entries.values()):
-            return "waiting for an answer"
-        if self._dialer.under_way:
-            return "dns" if self._dialer.is_resolving else "connecting"
-        now_ms = self.clock.now_ms()
-        if any(entry.connection is not None and entry.throttled_until_ms > now_ms for entry in self._entries.values()):
-            return "throttled by a broker"
-        return "back-off"
-
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def send(self, outgoing: Outgoing) -> None:
         """Send a request to a ready node; a later poll calls `on_done` exactly once."""
-        node_id, request, on_done = outgoing.node_id, outgoing.request, outgoing.on_done
-        entry = self._entries.get(node_id)
-        connection = None if entry is None else entry.connection
-        if connection is None or connection.versions is None:
-            error: KafkaError = ConnectionLost(f"node {node_id} is not connected")
-            self._finish(on_done, Answer(node_id, None, error, -1, 0, was_sent=False))
-            return
-        now_ms = self.clock.now_ms()
-        if self.requests_left is not None and self.requests_left <= 0:
-            spent = RequestBudgetError(f"{request.NAME} was not sent: the budget of requests is spent")
-            self._finish(on_done, Answer(node_id, None, spent, -1, now_ms, was_sent=False))
-            return
-        version = -1
-        try:
-            version = connection.versions.choose(type(request), outgoing.max_version)
-            if outgoing.expect_response:
-                deadline_at_ms = self.clock.start_ms() + outgoing.timeout_ms
-                connection.send(
-                    request,
-                    version,
-                    now_ms=now_ms,
-                    deadline_at_ms=deadline_at_ms,
-                    on_done=on_done,
-                    wanted_until_ms=outgoing.wanted_until_ms,
-                )
-            else:
-                connection.send_unanswered(request, version, now_ms)
-                self._one_way.add(connection, OneWayRequest(node_id, version, on_done))
-        except UnsupportedVersionError as unspoken:
-            named = connect_errors.not_spoken(connection.target, unspoken, connection.versions)
-            self._finish(on_done, Answer(node_id, None, named, version, now_ms, was_sent=False))
-            return
-        except ProtocolError as misuse:
-            self._finish(on_done, Answer(node_id, None, misuse, version, now_ms, was_sent=False))
-            return
-        self.requests_sent += 1
-        if self.requests_left is not None:
-            self.requests_left -= 1
-        self._channels.flush(connection)
-        self._finish_written()
+        self.requests.send(self._entries.get(outgoing.node_id), outgoing)
 
     def disconnect(self, node_id: int, reason: str) -> None:
         """Close the node's connection or attempt; its requests fail with `reason`."""
@@ -255,7 +172,7 @@ class NetworkClient:
 
     def next_deadline_ms(self) -> int:
         """Return the nearest instant at which a poll has something to do that is no I/O."""
-        if self._done:
+        if self.requests.has_ended:
             return 0
         now_ms = self.clock.now_ms()
         nearest = min(self._idle_expiry.next_deadline_ms(), self._dialer.next_deadline_ms())
@@ -281,12 +198,10 @@ class NetworkClient:
         for event in happened:
             self._on_io(event, now_ms)
         self._expire(now_ms)
-        self._finish_written()
+        self.requests.end_written()
         self._dialer.advance(now_ms)
         self._nodes.sweep()
-        for _ in range(len(self._done)):
-            on_done, answer = self._done.popleft()
-            on_done(answer)
+        self.requests.call_back()
 
     def wakeup(self) -> None:
         """End the present or next poll; any thread may call it."""
@@ -300,9 +215,8 @@ class NetworkClient:
         for entry in self._entries.values():
             self._hang_up(entry, "the client was closed")
         self.selector.shutdown()
-        while self._done:
-            on_done, answer = self._done.popleft()
-            on_done(answer)
+        while self.requests.has_ended:
+            self.requests.call_back()
 
     # --- what a poll finds --------------------------------------------------------------------------------------------
 
@@ -312,7 +226,7 @@ class NetworkClient:
             return  # closed by an earlier event of this very poll
         entry, connection = found
         if isinstance(event, Disconnected):
-            self._end(entry, connection, connection.lost(event.error, now_ms), now_ms)
+            self._end(entry, connection, connection.progress.lost(event.error, now_ms), now_ms)
             return
         was_ready = connection.is_ready
         arrived: list[Arrived] = []
@@ -323,28 +237,18 @@ class NetworkClient:
                 arrived = connection.receive(event.data, now_ms)
                 self.selector.expect(event.channel, connection.next_read_bytes)
         except KafkaError as error:
-            self._on_answers(entry, connection, connection.pop_arrived(), now_ms)
+            self.requests.answered(entry, connection, connection.pop_arrived(), now_ms)
             self._channels.flush(connection)
             self._end(entry, connection, error, now_ms)
             return
         if arrived:  # the renewal of a session keeps no idle connection open
             self._idle_expiry.used(connection.channel, now_ms)
-        self._on_answers(entry, connection, arrived, now_ms)
+        self.requests.answered(entry, connection, arrived, now_ms)
         self._channels.flush(connection)
+        if connection.is_ready:
+            entry.heard_at_ms = now_ms
         if connection.is_ready and not was_ready:
             self._won(entry, connection, now_ms)
-
-    def _on_answers(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
-        for request, response in arrived:
-            self._acceptance.answered(entry.node.node_id)
-            throttle_ms: int = getattr(response, "throttle_time_ms", 0)
-            if throttle_ms > 0:
-                throttle_ms = min(throttle_ms, MAX_THROTTLE_MS)
-                entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
-                connection.throttled(throttle_ms)
-                self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
-            assert request.on_done is not None
-            self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def _expire(self, now_ms: int) -> None:
         """Expire everything whose time is up: connections not ready, requests not answered, idle connections."""
@@ -353,13 +257,12 @@ class NetworkClient:
             self._end(*over, now_ms)
         for entry in list(self._entries.values()):
             if entry.connection is not None:
-                request = entry.connection.expired_request(now_ms)
-                if request is not None:
-                    self._request_expired(entry, entry.connection, request, now_ms)
-                    continue
-                for each in entry.connection.pop_abandoned(now_ms):
-                    target, limit_ms = entry.connection.target, now_ms - each.sent_at_ms
-                    self._events(RequestAbandoned(now_ms, target, each.api, each.correlation_id, limit_ms))
+                error = self.requests.expire(entry.connection, now_ms)
+                if error is not None:
+                    self._end(entry, entry.connection, error, now_ms)
+        self._close_idle(now_ms)
+
+    def _close_idle(self, now_ms: int) -> None:
         for channel in self._idle_expiry.evict_idle(now_ms):
             found = self._channels.find(channel)
             assert found is not None
@@ -369,28 +272,23 @@ class NetworkClient:
             else:
                 self._hang_up(entry, "idle")
 
-    def _request_expired(self, entry: NodeEntry, connection: Connection, request: InFlight, now_ms: int) -> None:
-        limit_ms = request.deadline_at_ms - request.sent_at_ms
-        self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
-        waiting_for = f"waiting for the {request.api} answer of {connection.target}"
-        error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
-        self._end(entry, connection, error, now_ms)
-
     def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         """Handle the error that ended a connection.
 
         A ready connection of a client that was accepted is lost, whatever ended it: a damaged frame or a TLS alert says
-        nothing about who the client is, and what was in flight may be asked again.
+        nothing about who the client is. Before that it is a refusal of this node; whether that fails calls is for
+        `NetworkStatus.fatal_error` to say. In both cases what was in flight may be asked again, of another node.
         """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)
             return
-        if self._acceptance.is_given and not error.retriable:
-            error = connect_errors.broken(connection.target, error)
+        lost = error if error.retriable else connect_errors.broken(connection.target, error)
+        if self._acceptance.is_given:
+            error = lost
         self._events(Lost(now_ms, connection.target, error))
         entry.connection = None
         self.states.disconnected(entry.node.node_id, now_ms, error)
-        self._fail(connection, self._channels.close(connection), entry.node.node_id, error)
+        self.requests.fail(connection, self._channels.close(connection), entry.node.node_id, lost)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Keep the first connection that is ready, and hang up the nodes that only ran along in the race."""
@@ -398,20 +296,6 @@ class NetworkClient:
         for other in self._dialer.under_way:
             if not other.is_wanted:
                 self._dialer.give_up(other, "lost the race")
-
-    def _finish_written(self) -> None:
-        """Answer for the requests that get no answer, once their bytes have left."""
-        for node_id, version, on_done in self._one_way.pop_written():
-            self._finish(on_done, Answer(node_id, None, None, version, self.clock.now_ms()))
-
-    def _fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
-        """Give every request of a connection that ended the error it ended with."""
-        now_ms = self.clock.now_ms()
-        for unwritten in self._one_way.pop_of(connection):
-            self._finish(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
-        for request in orphans:
-            assert request.on_done is not None
-            self._finish(request.on_done, Answer(node_id, None, error, request.version, now_ms))
 
     # --- small steps --------------------------------------------------------------------------------------------------
 
@@ -421,9 +305,6 @@ class NetworkClient:
         is_open = now_ms >= entry.throttled_until_ms and entry.connection.takes_requests(now_ms)
         return is_open and len(entry.connection.in_flight) < self._max_in_flight
 
-    def _finish(self, on_done: OnDone, answer: Answer) -> None:
-        self._done.append((on_done, answer))
-
     def _hang_up(self, entry: NodeEntry, reason: str) -> None:
         """Close the connection or the attempt of a node on our own account: no failure of the node."""
         self._dialer.give_up(entry, reason)
@@ -432,4 +313,4 @@ class NetworkClient:
             orphans = self._channels.close(connection, reason)
             self.states.released(entry.node.node_id)
             error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
-            self._fail(connection, orphans, entry.node.node_id, error)
+            self.requests.fail(connection, orphans, entry.node.node_id, error)

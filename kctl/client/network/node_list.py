@@ -17,7 +17,9 @@ from kctl.client.network.refusals import Acceptance
 class NodeList:
     """The nodes of one client, by id.
 
-    Attributes: entries: in the order of their arrival; for others to read.
+    Attributes:
+        entries: in the order of their arrival; for others to read.
+        former: nodes that were dropped, so that messages about their last responses can name them.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class NodeList:
     ) -> None:
         """Args: hang_up: closes the connection or the attempt of a node; gets the reason."""
         self.entries: dict[int, NodeEntry] = {}
+        self.former: dict[int, Node] = {}
         self._states = states
         self._advertised = advertised
         self._channels = channels
@@ -74,6 +77,7 @@ class NodeList:
                 continue
             if entry.connection is None or not entry.connection.in_flight:
                 self._hang_up(entry, "left the cluster")
+                self.former[node_id] = entry.node
                 del self.entries[node_id]
                 self._states.forget(node_id)
 
@@ -93,7 +97,7 @@ class NodeList:
             if (node.host, node.port) == (entry.node.host, entry.node.port):
                 heir = self.entries[node.node_id] = NodeEntry(node)
                 heir.connection, entry.connection = connection, None
-                heir.throttled_until_ms = entry.throttled_until_ms
+                heir.throttled_until_ms, heir.heard_at_ms = entry.throttled_until_ms, entry.heard_at_ms
                 if connection.answered:
                     self._acceptance.answered(node.node_id)
                 self._states.renamed(entry.node.node_id, node.node_id)

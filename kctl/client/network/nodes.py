@@ -84,7 +84,16 @@ class NodeAttempt:
 class NodeEntry:
     """What the client holds of one node."""
 
-    __slots__ = ("attempt", "connection", "is_dedicated", "is_member", "is_wanted", "node", "throttled_until_ms")
+    __slots__ = (
+        "attempt",
+        "connection",
+        "heard_at_ms",
+        "is_dedicated",
+        "is_member",
+        "is_wanted",
+        "node",
+        "throttled_until_ms",
+    )
 
     def __init__(self, node: Node, *, is_dedicated: bool = False) -> None:
         self.node = node
@@ -97,4 +106,6 @@ class NodeEntry:
         """False once the node left the list; it goes when its last request is answered."""
         self.is_wanted = False
         """Whether a caller needs this very node, so that losing a race is no reason to hang up."""
+        self.heard_at_ms = -1
+        """When a connection that is ready, or became so by it, received something last."""
         self.throttled_until_ms = 0

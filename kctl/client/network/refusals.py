@@ -43,14 +43,16 @@ class BootstrapRefusal:
             return None
         if self._since_ms is None:
             self._since_ms = now_ms
-        if now_ms - self._since_ms < self._timeout_ms:
-            return None
+        if now_ms - self._since_ms >= self._timeout_ms:
+            self._error = self._error_of(refusals)
+        return self._error
+
+    def _error_of(self, refusals: Sequence[ConnectionRefused | DnsError]) -> TransportError:
         first = refusals[0]
         others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
         text = f"no bootstrap server accepted a connection for {self._timeout_ms / 1000:g}s: {first}{others}"
-        how = "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) tries as long as the call lasts"
-        self._error = type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
-        return self._error
+        how = "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) retries until the call times out"
+        return type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
 
 
 class Acceptance:

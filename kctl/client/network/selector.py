@@ -13,6 +13,7 @@ import selectors
 import socket
 import sys
 from collections import deque
+from itertools import islice
 
 from kctl.client.clock import SystemClock
 from kctl.client.lifetime import follow_forks
@@ -26,6 +27,9 @@ _WHOLE_READ_BYTES = 8 * 1024 * 1024
 _WORTH_WAITING_BYTES = 64 * 1024
 _HAS_LOW_WATER = sys.platform.startswith("linux")
 """Where epoll honours SO_RCVLOWAT; an end, a reset and a full buffer are reported all the same."""
+_PIECES_AT_ONCE = 64 if hasattr(socket.socket, "sendmsg") else 1
+"""Pieces that are given to the system by one call: POSIX promises 16, all systems with sendmsg() take 1024."""
+_WAKE_UPS = 4096
 _LONGEST_WAIT_S = 3600
 """The system refuses waits of centuries: longer ones come in pieces of an hour."""
 _READ = selectors.EVENT_READ
@@ -121,15 +125,16 @@ class Selector:
         if self._options.receive_buffer_bytes > 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._options.receive_buffer_bytes)
 
-    def send(self, channel: int, data: bytes) -> None:
+    def send(self, channel: int, *pieces: bytes) -> None:
         entry = self._channels.get(channel)
-        if entry is None or not data:
+        if entry is None:
             return
-        entry.unsent_bytes += len(data)
+        entry.unsent_bytes += sum(map(len, pieces))
         if entry.ended or entry.write_failed:
             return
-        entry.unsent.append(memoryview(data))
-        if entry.connected and len(entry.unsent) == 1:
+        is_first = not entry.unsent
+        entry.unsent.extend(memoryview(piece) for piece in pieces if piece)
+        if entry.connected and is_first and entry.unsent:
             self._write(entry)
 
     def expect(self, channel: int, count: int) -> None:
@@ -228,9 +233,9 @@ class Selector:
         self._wake_writer.close()
 
     def _drain_wakeups(self) -> None:
+        """Take what is there by one call: more wakes the next poll, and each call lets a busy thread go first."""
         with contextlib.suppress(BlockingIOError):
-            while self._wake_reader.recv(4096):
-                pass
+            self._wake_reader.recv(_WAKE_UPS)
 
     def _on_writable(self, entry: _Channel, events: list[IoEvent]) -> None:
         if not entry.connected:
@@ -249,13 +254,18 @@ class Selector:
     def _write(self, entry: _Channel) -> None:
         try:
             while entry.unsent:
-                head = entry.unsent[0]
-                sent = entry.sock.send(head)
+                at_once = list(islice(entry.unsent, _PIECES_AT_ONCE))
+                sent = entry.sock.sendmsg(at_once) if len(at_once) > 1 else entry.sock.send(at_once[0])
                 entry.unsent_bytes -= sent
-                if sent < len(head):
-                    entry.unsent[0] = head[sent:]
-                    break
-                entry.unsent.popleft()
+                for piece in at_once:
+                    if sent < len(piece):
+                        break
+                    sent -= len(piece)
+                    entry.unsent.popleft()
+                else:
+                    continue
+                entry.unsent[0] = entry.unsent[0][sent:]
+                break
         except BlockingIOError:
             pass
         except OSError as error:

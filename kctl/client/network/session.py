@@ -9,54 +9,48 @@ Source: Java's SaslClientAuthenticator. Differs: Java renews when the next reque
 so that no request waits for it after a pause.
 """
 
-from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.network.in_flight import InFlight
 from kctl.client.network.states import ConnectionState
 
 RENEW_FROM, RENEW_UNTIL = 0.85, 0.95
 """The part of the lifetime after which it is renewed: random, so that many clients do not renew at once."""
-
-
-class HeldRequest(NamedTuple):
-    """A request that waits for the renewal; `in_flight` is None for one without an answer."""
-
-    api: str
-    version: int
-    correlation_id: int
-    frame: bytes
-    in_flight: InFlight | None
+LEAST_RENEWAL_MS = 1_050
+"""Kafka refuses a renewal within 1 s of the last one; shorter sessions end before they can be renewed."""
 
 
 class SaslSession:
     """The session of one connection."""
 
     def __init__(self) -> None:
-        self.renew_at_ms = FOREVER_MS
+        self.renew_at_ms = self._hold_at_ms = FOREVER_MS
         self.state: ConnectionState | None = None
         """The step of the renewal under way."""
-        self.held: deque[HeldRequest] = deque()
 
     @property
     def is_renewing(self) -> bool:
         return self.state is not None
 
-    def began(self, lifetime_ms: int, asked_at_ms: int, jitter: Callable[[], float]) -> None:
+    def holds(self, now_ms: int) -> bool:
+        """Return whether requests of callers wait: for the renewal under way, or until one is allowed."""
+        return self.state is not None or now_ms >= self._hold_at_ms
+
+    def began(self, lifetime_ms: int, asked_at_ms: int, jitter: Callable[[], float], now_ms: int) -> None:
         """Note an authentication that succeeded.
 
         Args:
             lifetime_ms: as the broker said it; 0 means for as long as the connection.
             asked_at_ms: when its last message was sent; the broker counts from a later instant.
             jitter: returns 0 to 1: where between `RENEW_FROM` and `RENEW_UNTIL` to renew.
+            now_ms: when the broker's last response came.
         """
         self.state = None
-        self.renew_at_ms = FOREVER_MS
+        self.renew_at_ms = self._hold_at_ms = FOREVER_MS
         if lifetime_ms > 0:
             part = RENEW_FROM + (RENEW_UNTIL - RENEW_FROM) * jitter()
-            self.renew_at_ms = min(FOREVER_MS, asked_at_ms + int(lifetime_ms * part))
+            self._hold_at_ms = min(FOREVER_MS, asked_at_ms + int(lifetime_ms * part))
+            self.renew_at_ms = max(self._hold_at_ms, now_ms + LEAST_RENEWAL_MS)
 
     def is_due(self, now_ms: int) -> bool:
         """Return whether the renewal should begin."""

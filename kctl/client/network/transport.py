@@ -38,6 +38,10 @@ class Transport(Protocol):
         """Return (application bytes that arrived, bytes to send back)."""
         ...
 
+    def check(self) -> None:
+        """Raise what came behind the bytes that `receive` returned, where that is the end of the transport."""
+        ...
+
     def wrap(self, data: bytes) -> bytes:
         """Return application bytes as they are sent."""
         ...
@@ -60,6 +64,9 @@ class PlainTransport:
 
     def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
         return data, b""
+
+    def check(self) -> None:
+        pass
 
     def wrap(self, data: bytes) -> bytes:
         return data
@@ -94,6 +101,9 @@ class TlsTransport:
             self.is_secured = self._channel.handshake()
         plain = self._channel.read() if self.is_secured else b""
         return plain, self._channel.pending_out()
+
+    def check(self) -> None:
+        self._channel.check()
 
     def wrap(self, data: bytes) -> bytes:
         self._channel.write(data)

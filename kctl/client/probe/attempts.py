@@ -1,14 +1,35 @@
 """What a prober has under way: look-ups of names, and connections with the reports that they fill in. No I/O.
 
-Shown by tests/sim/probe.
+A connection may be kept silent for a while and then asked whether it still lives: a balancer or a NAT that forgets idle
+connections lets the next request run into nothing. Shown by tests/sim/probe.
 """
 
-from kctl.client.errors import SaslRequired
+from kctl.client.errors import KafkaError, SaslRequired
 from kctl.client.network.connection import Connection
 from kctl.client.probe.conversation import Conversation
-from kctl.client.probe.idle import IdleHold
-from kctl.client.probe.report import AddressReport
+from kctl.client.probe.report import AddressReport, IdleReport
 from kctl.client.runtime import Lookup
+
+
+class IdleHold:
+    """One connection under test."""
+
+    __slots__ = ("is_asked", "since_at_ms", "until_at_ms")
+
+    def __init__(self, since_at_ms: int, idle_ms: int) -> None:
+        self.since_at_ms = since_at_ms
+        self.until_at_ms = since_at_ms + idle_ms
+        self.is_asked = False
+        """Whether the silence is over and the answer is awaited."""
+
+    def is_due(self, now_ms: int) -> bool:
+        """Return whether it is time to ask."""
+        return not self.is_asked and now_ms >= self.until_at_ms
+
+    def ended(self, now_ms: int, error: KafkaError | None) -> IdleReport:
+        """Return the report of a connection that answered or ended now."""
+        silent_until_ms = self.until_at_ms if self.is_asked else min(now_ms, self.until_at_ms)
+        return IdleReport(max(0, silent_until_ms - self.since_at_ms), error)
 
 
 class NameLookup:
@@ -31,6 +52,7 @@ class ProbeAttempt:
         "connection",
         "conversation",
         "deadline_at_ms",
+        "held",
         "idle",
         "is_asked",
         "is_retry",
@@ -48,6 +70,8 @@ class ProbeAttempt:
         self.wants_mechanisms = is_retry and isinstance(report.error, SaslRequired)
         self.is_asked = False
         """Whether the mechanisms were asked for."""
+        self.held = b""
+        """What was received while the login was not there."""
         self.conversation: Conversation | None = None
         self.idle: IdleHold | None = None
 

@@ -20,6 +20,7 @@ from kctl.client.errors import (
     RequestTimeout,
     SaslRequired,
     TlsError,
+    advertised_hint,
 )
 from kctl.client.events import Phase
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
@@ -106,10 +107,9 @@ def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int]
             text = f"{_reason(report)}; a second attempt with {report.works_with} succeeded"
             yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
-            text = (
-                f"{len(ready)} of {len(same_node)} addresses of {report.target.host} work; this one: {_reason(report)}"
-            )
-            hint = "remove the stale record, or repair the way to it"
+            share = f"{len(ready)} of {len(same_node)} addresses of {report.target.host}"
+            text = f"{share} work; this one: {_reason(report)}"
+            hint = "remove the stale DNS record, or repair the route to that address"
             yield ProbeFinding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
             yield _failed_node(report, reports, leads)
@@ -150,8 +150,8 @@ def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int
             continue
         place = f"{report.target.host}:{report.target.port}"
         text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
-        hint = "fix advertised.listeners of that broker, or make the address reachable from here"
         severity = Severity.WARNING if is_partial else Severity.ERROR
+        hint = advertised_hint(report.error)
         yield ProbeFinding("advertised-unusable", severity, str(report.target), text, hint, report.error)
 
 
@@ -194,7 +194,7 @@ def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
             text = (
                 f"broker {broker.node_id} advertises {broker.host}:{broker.port}, your bootstrap was {came_by[0].host}"
             )
-            hint = "every client is sent to itself: set advertised.listeners to a name that clients can reach"
+            hint = "every client would connect to itself: set advertised.listeners to a name that clients can reach"
             yield ProbeFinding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
 
 
@@ -231,7 +231,7 @@ def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding
     if coordinator is None or coordinator.node is not None:
         return
     text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'no response'}"
-    hint = "__consumer_offsets may not be made yet: the first group of a cluster makes it; ask again"
+    hint = "__consumer_offsets may not exist yet: the first group of a cluster creates it; try again"
     if coordinator.partition is not None:
         leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
         text += f"; the group is on __consumer_offsets-{coordinator.partition}, {leader}"
@@ -247,14 +247,12 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
         error = report.idle.error
         if isinstance(error, KafkaTimeoutError):
-            text = (
-                f"after {seconds} of silence nothing was answered: a device on the path dropped the connection silently"
-            )
+            text = f"no response after {seconds} of silence: a device on the path dropped the connection silently"
             hint = "a NAT or balancer drops idle connections: set connections.max.idle.ms below its limit"
             yield ProbeFinding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
         else:
-            text = f"the connection was ended after {seconds} of silence: {error}"
-            hint = "no harm when it is the broker's connections.max.idle.ms; clients connect again"
+            text = f"the connection was closed after {seconds} of silence: {error}"
+            hint = "harmless if this is the broker's connections.max.idle.ms: clients reconnect"
             yield ProbeFinding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
@@ -263,14 +261,14 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         if not report.is_done and report.error is None and not report.is_ready:
             others = any(other.is_ready and not other.advertised for other in reports)
             severity = Severity.WARNING if others else Severity.ERROR
-            text = f"still in {report.phase.value} when the limit of the whole round (--api-timeout) passed"
-            yield ProbeFinding("unfinished", severity, str(report.target), text, "give it a longer --api-timeout")
+            text = f"still in {report.phase.value} when the timeout of the whole round (--api-timeout) passed"
+            yield ProbeFinding("unfinished", severity, str(report.target), text, "use a longer --api-timeout")
 
 
 def _untried(count: int) -> Iterable[ProbeFinding]:
     if count:
-        text = f"{count} advertised brokers were not tried: the limit of the round, or of a probe's addresses, passed"
-        yield ProbeFinding("untried", Severity.WARNING, "", text, "give it a longer --api-timeout")
+        text = f"{count} advertised brokers were not tried: the round timed out, or a probe has too many addresses"
+        yield ProbeFinding("untried", Severity.WARNING, "", text, "use a longer --api-timeout")
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:
@@ -282,10 +280,12 @@ def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: 
         for certificate in report.tls.chain:
             left_ms = certificate.not_after_ms - wall_ms
             if left_ms < 0 and not isinstance(report.error, CertificateExpired):
-                text = f"certificate of {certificate.subject} ended {certificate.not_after}"
+                text = f"certificate of {certificate.subject} expired {certificate.not_after}"
                 yield ProbeFinding("certificate-ended", Severity.ERROR, where, text, "renew it")
             elif 0 <= left_ms < cert_warn_ms:
-                text = f"certificate of {certificate.subject} ends {certificate.not_after}, in {left_ms // DAY_MS} days"
+                text = (
+                    f"certificate of {certificate.subject} expires {certificate.not_after}, in {left_ms // DAY_MS} days"
+                )
                 yield ProbeFinding("certificate-ends", Severity.WARNING, where, text, "renew it")
         yield from _certificate_name(report, report.tls, where)
 
@@ -323,7 +323,7 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
             parts = [f"{offered} at {_list(places)}" for offered, places in ranges.items()]
             differing.append(f"{api_name(key)}: {'; '.join(parts)}")
     if differing:
-        hint = "brokers of different versions: an upgrade under way, or one that was left behind"
+        hint = "brokers have different versions: an upgrade is under way, or a broker was not upgraded"
         yield ProbeFinding("version-skew", Severity.NOTE, "", _list(differing, separator=" | "), hint)
 
 

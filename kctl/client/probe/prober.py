@@ -2,7 +2,7 @@
 
 The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
 without the races: all at once. Each address continues alone, from its look-up to its last response (`conversation.py`).
-It emits events while it runs and fills in reports; `idle.py` has what follows where idleness is tested.
+It emits events while it runs and fills in reports; `attempts.py` has what follows where idleness is tested.
 Shown by tests/sim/probe.
 """
 
@@ -33,14 +33,13 @@ from kctl.client.network.connection_factory import ConnectionFactory, socket_opt
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.races import interleave
-from kctl.client.probe.attempts import NameLookup, ProbeAttempt
+from kctl.client.probe.attempts import IdleHold, NameLookup, ProbeAttempt
 from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
-from kctl.client.probe.idle import IdleHold
-from kctl.client.probe.other_protocol import other_protocol
-from kctl.client.probe.redials import Redials
+from kctl.client.probe.logins import Logins
+from kctl.client.probe.redials import Redials, other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
 from kctl.client.protocol.schema import Response
-from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Runtime
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, Runtime
 
 _NEVER_IDLE = -1
 MOST_NODES = 10_000
@@ -108,6 +107,7 @@ class Prober:
         self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
         backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.rng)
         self._redials = Redials(backoff)
+        self._logins = Logins(self._factory, runtime.resolver, self._selector.wakeup)
         self._last_number = 0
         self._names: list[NameLookup] = []
         self._attempts: dict[int, ProbeAttempt] = {}
@@ -164,9 +164,12 @@ class Prober:
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)
+        for received in self._logins.released(self._attempts.values()):
+            self._on_io(received, now_ms)
         self._expire(now_ms)
         self._advance_names(now_ms)
         for report in self._redials.due(now_ms):
+            self._logins.begin(report.target.host)
             self._dial(report, _dialled(report), self.clock.start_ms() + self._limit_ms, now_ms)
 
     def wakeup(self) -> None:
@@ -204,6 +207,7 @@ class Prober:
         self.reports.append(report)
         self._events(Started(now_ms, target, Phase.DNS, self._limit_ms))
         deadline_at_ms = self.clock.start_ms() + self._limit_ms
+        self._logins.begin(node.host)
         lookup = None
         if place not in self._options.resolve:
             lookup = self._runtime.resolver.lookup(node.host, node.port, self._selector.wakeup)
@@ -276,7 +280,7 @@ class Prober:
             self._number(), node, address, attempt=target.attempt, started_at_ms=now_ms, instead=instead
         )
         if instead is None:
-            connection.started_at_ms = report.started_at_ms  # the limit covers the look-up too
+            connection.progress.started_at_ms = report.started_at_ms  # the limit covers the look-up too
         self._attempts[connection.channel] = ProbeAttempt(
             connection, report, deadline_at_ms, is_retry=instead is not None
         )
@@ -290,9 +294,11 @@ class Prober:
             return
         connection = attempt.connection
         if isinstance(event, Disconnected):
-            self._failed(attempt, connection.lost(event.error, now_ms), now_ms)
+            self._failed(attempt, connection.progress.lost(event.error, now_ms), now_ms)
             return
         try:
+            if isinstance(event, Received) and self._logins.holds(attempt, event.data):
+                return
             if isinstance(event, Connected):
                 connection.on_connected(event.local, now_ms)
             else:
@@ -391,8 +397,8 @@ class Prober:
             self._events(Closed(now_ms, connection.target, "second attempt failed"))
             self._done(attempt, now_ms)
             return
-        elapsed_ms = now_ms - connection.started_at_ms
-        phase = Phase.METADATA if connection.is_ready else connection.phase
+        elapsed_ms = now_ms - connection.progress.started_at_ms
+        phase = Phase.METADATA if connection.is_ready else connection.progress.phase
         self._events(Failed(now_ms, connection.target, phase, elapsed_ms, error))
         self._ended_with(attempt, error, now_ms)
 
@@ -429,9 +435,12 @@ class Prober:
         for channel in self._idle_expiry.evict_connecting(now_ms):
             attempt = self._attempts[channel]
             connection = attempt.connection
-            error = connection.expired(self._limit_ms, now_ms)
-            elapsed_ms = now_ms - connection.started_at_ms
-            self._events(Expired(now_ms, connection.target, connection.phase, self._limit_ms, elapsed_ms, error))
+            elapsed_ms = now_ms - connection.progress.started_at_ms
+            error = self._logins.expired(attempt, self._limit_ms, elapsed_ms)
+            error = error or connection.progress.expired(self._limit_ms, now_ms)
+            self._events(
+                Expired(now_ms, connection.target, connection.progress.phase, self._limit_ms, elapsed_ms, error)
+            )
             self._ended_with(attempt, error, now_ms)
         for attempt in list(self._ready.values()):
             if now_ms >= attempt.next_deadline_ms:
@@ -450,7 +459,11 @@ class Prober:
             ask_versions(connection, now_ms, deadline_at_ms)
             self._channels.flush(connection)
             return
-        request = connection.expired_request(now_ms)
+        self._expire_request(attempt, now_ms)
+
+    def _expire_request(self, attempt: ProbeAttempt, now_ms: int) -> None:
+        connection = attempt.connection
+        request = connection.in_flight.expired(now_ms)
         if request is not None:
             limit_ms = self._config.request_timeout_ms
             self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
@@ -465,8 +478,8 @@ class Prober:
             return
         report, connection = attempt.report, attempt.connection
         if attempt.conversation is None:
-            report.phase = connection.phase
-        report.phases_ms.update(connection.phases_ms)
+            report.phase = connection.progress.phase
+        report.phases_ms.update(connection.progress.phases_ms)
         report.tls = tls_report(connection.tls_channel()) or report.tls
         report.sasl_mechanisms = connection.mechanisms_offered
         if connection.versions is not None:

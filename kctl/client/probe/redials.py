@@ -1,12 +1,13 @@
-"""Redials: addresses that failed are dialled again after the client's own back-off, while others are still under way.
+"""Redials: addresses that failed are dialled again, by another protocol or after the client's own back-off.
 
-Each redial fills in a report of its own, so that a failed address keeps its cause meanwhile; one that succeeds takes
-the place of the failed report. No I/O. Shown by tests/sim/probe/test_redials.py.
+Others are still under way meanwhile. Each redial fills in a report of its own, so that a failed address keeps its
+cause; one that succeeds takes the place of the failed report. No I/O. Shown by tests/sim/probe/test_redials.py.
 """
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ConnectionLost, KafkaError, WrongPeerError
+from kctl.client.events import Phase
 from kctl.client.probe.report import AddressReport
 
 
@@ -56,3 +57,22 @@ class Redials:
         if failed is not None:
             report.attempts = failed.attempts + 1
             reports[reports.index(failed)] = report
+
+
+_OTHERS = {"PLAINTEXT": "SSL", "SSL": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_SSL", "SASL_SSL": "SASL_PLAINTEXT"}
+
+
+def other_protocol(configured: str, error: KafkaError | None = None) -> str:
+    """Return the same protocol with TLS and without exchanged; empty when `error` gives no reason to try it."""
+    if error is None or _hints_at_the_other(configured, error):
+        return _OTHERS[configured]
+    return ""
+
+
+def _hints_at_the_other(configured: str, error: KafkaError) -> bool:
+    if configured.endswith("SSL"):
+        # A plaintext broker takes a ClientHello for an absurd frame and hangs up without a word.
+        return isinstance(error, ConnectionLost) and error.phase == Phase.TLS.value
+    # Most TLS listeners answer plaintext with an alert; some hang up without a word.
+    is_hung_up = isinstance(error, ConnectionLost) and error.phase == Phase.APIVERSIONS.value
+    return is_hung_up or (isinstance(error, WrongPeerError) and "TLS" in str(error))

@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Phase, Target
-from kctl.client.probe.idle import IdleReport
 from kctl.client.protocol.schema import Versions
 from kctl.client.security.tls.certificates import PeerCertificate
 
 if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
+
+
+class IdleReport(NamedTuple):
+    """How long a connection was idle, and the result: `error` is None when it still worked."""
+
+    idle_ms: int
+    error: KafkaError | None
 
 
 class TlsReport(NamedTuple):

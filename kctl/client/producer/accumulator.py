@@ -280,7 +280,7 @@ class Accumulator:
     def _fill(self, builder: RecordBatchBuilder, waiting: deque[RecordRun], limit_bytes: int) -> list[RecordRun]:
         """Encode what the batch has room for, except what is a batch of its own."""
         runs: list[RecordRun] = []
-        while waiting and not (runs and self._encoded(waiting[0], limit_bytes)):
+        while waiting and not (runs and (waiting[0].is_compressing or self._encoded(waiting[0], limit_bytes))):
             run = waiting[0]
             run.offset_in_batch = builder.record_count
             fitting = builder.try_append_rows(run.rows, run.first, run.end)

@@ -69,5 +69,5 @@ class BatchExpiry:
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()
         if not self._client.network.is_ready(info.leader_id):
             where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"
-            return where, self._client.network.node_error(info.leader_id)
+            return where, self._client.network.status.node_error(info.leader_id)
         return f"the batch to {name} waited to be sent{times}", None if batch is None else batch.last_error

@@ -105,7 +105,7 @@ class BatchSender:
             return leader_id
         else:
             self._progress.has_data(leader_id, now_ms)
-            if self._client.network.node_error(leader_id) is not None:
+            if self._client.network.status.node_error(leader_id) is not None:
                 self._client.metadata.request_update()  # the partition may have another leader by now
         return NO_NODE
 

@@ -7,28 +7,18 @@ tests/sim/producer.
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import NamedTuple, Protocol, final
+from typing import Protocol, final
 
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, UndeliveredError
-from kctl.client.producer.record import UNKNOWN_OFFSET, Headers, ProducerRecord, RecordMetadata
+from kctl.client.producer.record import ProducerRecord
+from kctl.client.records import Outcome as Outcome
 from kctl.client.records import Rows
+from kctl.client.records import SendFuture as SendFuture
 from kctl.client.runtime import Waiter
 
 NO_PARTITION = -1
-
-
-class Outcome(NamedTuple):
-    """What became of a batch, or of one record of it.
-
-    `is_unknown`: it was sent, and no response reported whether it was written.
-    """
-
-    error: KafkaError | None = None
-    base_offset: int = UNKNOWN_OFFSET
-    log_append_time_ms: int = -1
-    is_unknown: bool = False
 
 
 class FutureWaits(Protocol):
@@ -41,104 +31,6 @@ class FutureWaits(Protocol):
     def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None:
         """Wait until the future is done, or raise."""
         ...
-
-
-@final
-class SendFuture:
-    """What `send` returns: a promise that the record is delivered, or has failed with a cause, by its deadline."""
-
-    __slots__ = (
-        "_mailbox",
-        "callback",
-        "created_at_ms",
-        "headers",
-        "holds_memory",
-        "key",
-        "offset_in_batch",
-        "outcome",
-        "partition",
-        "size_bytes",
-        "timestamp_ms",
-        "topic",
-        "value",
-        "waiters",
-    )
-
-    def __init__(
-        self,
-        mailbox: FutureWaits,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-        timestamp_ms: int,
-        created_at_ms: int,
-        size_bytes: int,
-        callback: "Callback | None",
-    ) -> None:
-        self._mailbox = mailbox
-        self.topic = topic
-        self.partition = partition
-        self.key = key
-        self.value = value
-        self.headers = headers
-        self.timestamp_ms = timestamp_ms
-        self.created_at_ms = created_at_ms
-        self.size_bytes = size_bytes
-        self.holds_memory = False
-        """Whether its sender has taken buffer.memory for it and not posted it yet."""
-        self.callback = callback
-        self.offset_in_batch = 0
-        self.waiters: list[Waiter] | None = None
-        self.outcome: Outcome | None = None
-
-    def done(self) -> bool:
-        """Return whether the record's fate is known."""
-        if self.outcome is None:
-            self._mailbox.check_process()
-        return self.outcome is not None
-
-    def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
-        """Return where the record is, once it is acknowledged.
-
-        Args: timeout: seconds; None waits for the record's own deadline (delivery.timeout.ms after send).
-        Raises:
-            ResultTimeout: its result is not known yet; its delivery continues.
-            KafkaError: why it was not delivered, such as DeliveryTimeout.
-            IllegalStateError: called inside a callback for a record that is not done: it would wait for itself.
-        """
-        error = self.exception(timeout)
-        if error is not None:
-            raise error
-        assert self.outcome is not None
-        return self._metadata(self.outcome)
-
-    def exception(self, timeout: float | timedelta | None = None) -> KafkaError | None:
-        """Return why the record was not delivered, or None when it was; waits and raises as `result` does."""
-        if self.outcome is None:
-            self._mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
-        assert self.outcome is not None
-        return self.outcome.error
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        """Where the record goes; partition NO_PARTITION until it is done, unless the caller has chosen one."""
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def waited_for(self) -> str:
-        """What a wait for this future waits for."""
-        return f"the record to {self.topic} is being delivered"
-
-    def _metadata(self, outcome: Outcome) -> RecordMetadata:
-        offset = UNKNOWN_OFFSET if outcome.base_offset < 0 else outcome.base_offset + self.offset_in_batch
-        timestamp_ms = outcome.log_append_time_ms if outcome.log_append_time_ms >= 0 else self.timestamp_ms
-        return RecordMetadata(self.topic, self.partition, offset, timestamp_ms)
-
-    def __repr__(self) -> str:
-        state = "pending" if self.outcome is None else "delivered" if self.outcome.error is None else "failed"
-        return f"SendFuture({self.topic}-{self.partition}, {state})"
 
 
 Callback = Callable[[SendFuture], None]

@@ -11,6 +11,7 @@ from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxB
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.records import is_neighbour
 from kctl.client.runtime import Driver, Waiter
 
 if TYPE_CHECKING:
@@ -136,23 +137,16 @@ class ProducerMailbox(Mailbox[Posted]):
     def pop_some(self, most: int) -> list[Event]:
         """Return the next events in order, at most `most`; records of one topic, partition and instant as runs."""
         events = self._events
-        taken: list[Event] = []
+        taken: list[Event | list[SendFuture]] = []
         row: list[SendFuture] = []
-        topic, partition, created_at_ms = "", 0, 0
         for _ in range(min(most, len(events))):
             event = events.popleft()
             if type(event) is not SendFuture:
-                if row:
-                    taken.append(RecordRun.of_futures(row))
-                    row = []
+                row = []
                 taken.append(event)
-            elif row and event.created_at_ms == created_at_ms and event.partition == partition and event.topic == topic:
+            elif row and is_neighbour(event, row[0]):
                 row.append(event)
             else:
-                if row:
-                    taken.append(RecordRun.of_futures(row))
                 row = [event]
-                topic, partition, created_at_ms = event.topic, event.partition, event.created_at_ms
-        if row:
-            taken.append(RecordRun.of_futures(row))
-        return taken
+                taken.append(row)
+        return [RecordRun.of_futures(each) if isinstance(each, list) else each for each in taken]

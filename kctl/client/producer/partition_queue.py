@@ -203,6 +203,8 @@ class PartitionQueue:
                 return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
         if not self.runs:
             return FOREVER_MS
+        if self.runs[0].is_compressing:
+            return FOREVER_MS
         if is_linger_over or self.runs[0].encoded is not None:
             return 0
         if self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:

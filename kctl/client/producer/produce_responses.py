@@ -144,7 +144,7 @@ def _batch_response(
         return BatchResponse(Outcome(None, answer.base_offset, answer.log_append_time_ms))
     what = f"Produce to {entry.queue.topic_partition} on node {node_id}"
     if answer is None:
-        error = RemoteProtocolError(f"{what}: the response leaves out it", api="Produce")
+        error = RemoteProtocolError(f"{what}: the response leaves it out", api="Produce")
         return no_response(error, was_sent=True)
     code = answer.error_code
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:

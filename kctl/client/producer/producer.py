@@ -20,13 +20,14 @@ from kctl.client.lifetime import follow_forks, warn_unclosed
 from kctl.client.loop.close import TEARDOWN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.producer.batch_compressor import BatchCompressor
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.record_router import is_usable
-from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
+from kctl.client.producer.record_run import RecordRun, given_rows
 from kctl.client.producer.run_encoder import RunEncoder
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
@@ -72,7 +73,9 @@ class Producer:
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
-        self._encoder = RunEncoder(self.config, self._sender.expected_ratio)
+        self._compressor = BatchCompressor(runtime.driver, self._client.wakeup)
+        self._encoder = RunEncoder(self.config, self._sender.expected_ratio, self._compressor)
+        self._sender.on_end = self._compressor.stop
         self._transactions = self._sender.transactions
         self._transaction_client = TransactionClient(
             self.config.transactional_id, self._clock, self._driver, self._mailbox
@@ -134,7 +137,7 @@ class Producer:
         if self._is_closing:
             raise self._mailbox.closed_error()
         if self._transactions is not None:
-            self._transactions.check_send()
+            self._transactions.status.check_send()
         if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
             size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
             headers = ()  # None, or an empty list that the caller may fill later
@@ -171,8 +174,8 @@ class Producer:
                     future.timestamp_ms = clock.wall_ms()
                 future.created_at_ms = clock.start_ms()
             self._mailbox.post_record(future)
-        except BaseException:  # Ctrl-C too, at any point
-            self._memory.withdraw(future)
+        except BaseException as error:  # Ctrl-C too, at any point
+            self._withdraw(future, error)
             raise
         if self._mailbox.is_finished:
             self._refuse_at_end(future)
@@ -195,7 +198,7 @@ class Producer:
         row has delivery.timeout.ms. The columns are copied.
 
         Args:
-            values, keys, headers: an entry a row; None: no row has one.
+            values, keys, headers: an entry a row; None: no row has one. Values as Lines are encoded as they lie there.
             partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
             timestamps_ms: an entry a row, or one number for all; None is now.
             callback: called on the network loop with some of the rows at a time, as their fate becomes known.
@@ -209,11 +212,10 @@ class Producer:
         if self._is_closing:
             raise self._mailbox.closed_error()
         if self._transactions is not None:
-            self._transactions.check_send()
+            self._transactions.status.check_send()
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
-        limits = RowLimits(self._encoder.batch_bytes(topic), self.config.buffer_memory)
-        wall_ms = self._clock.wall_ms()
-        given = GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
+        limits, wall_ms = self._encoder.limits(topic, partition), self._clock.wall_ms()
+        given = given_rows(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
             row = given.first_larger_than(self._max_record_bytes)
             raise self._refused(self._too_large(topic, given.memory_bytes(row), row))
@@ -246,6 +248,12 @@ class Producer:
         except KafkaError as error:
             self._refused(error)
             raise
+
+    def _withdraw(self, future: SendFuture, error: BaseException) -> None:
+        """Undo what was done for a record that is not accepted."""
+        self._memory.withdraw(future)
+        if isinstance(error, KafkaError):  # it was not posted
+            future.callback = None  # it may lead to whatever keeps the error, whose traceback leads to the future
 
     def _refuse_at_end(self, record: SendFuture | RecordRun) -> None:
         """Raise if the loop has ended without taking the record."""
@@ -284,7 +292,7 @@ class Producer:
         timer.update()
         raise MaxBlockTimeout(
             f"{record.size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
-            f"{self._memory.total_bytes} wait to be acknowledged, {self._memory.waiting} calls to send wait for some)",
+            f"{self._memory.total_bytes} are unacknowledged, {self._memory.waiting} calls to send() wait for memory)",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=self._client.metadata.last_error,
@@ -297,10 +305,10 @@ class Producer:
         Raises:
             FlushTimeout: `undelivered` is how many records are outstanding or have failed.
             UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
-            IllegalStateError: called in a callback, where the wait would hold up its own end; or after close.
+            IllegalStateError: called in a callback, where the wait would never end; or after close.
         """
         if self._mailbox.is_on_loop():
-            raise IllegalStateError("a callback must not flush: the wait would hold up its own end")
+            raise IllegalStateError("a callback must not flush: the wait would never end")
         if self._is_closing:
             raise self._mailbox.closed_error()
         mark = FlushMark(Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS)), self._driver.waiter())
@@ -439,6 +447,8 @@ class Producer:
             return self._sender.close_now()
         self._mailbox.post_close(CloseRequest.within(timer))
         self._join_loop(timer)
+        timer.update()
+        self._compressor.join(timer)
         timer.update()
         if self._sender.was_forced and timer.remaining_ms <= TEARDOWN_MS:
             self._driver.wait(self._driver.waiter(), timer.deadline_at_ms)  # what failed, failed at the deadline

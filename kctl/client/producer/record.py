@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kctl.client.records import TIMESTAMP_END_MS
+from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
+from kctl.client.records import RecordMetadata as RecordMetadata
 
 Headers = Sequence[tuple[str, bytes | None]]
-
-UNKNOWN_OFFSET = -1
-"""The offset of a record whose offset was not reported: acks=0, or a repeat that the broker recognised."""
 
 MEMORY_OVERHEAD_BYTES = 61 + 21
 """What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes
@@ -31,15 +30,6 @@ class ProducerRecord(NamedTuple):
     partition: int | None = None
     headers: Headers | None = ()
     timestamp_ms: int | None = None
-
-
-class RecordMetadata(NamedTuple):
-    """Where a delivered record is."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
 
 
 def checked_size_bytes(
@@ -82,7 +72,7 @@ def check_topic(topic: str) -> None:
 def check_partition(partition: int) -> None:
     """Raise ValueError for what cannot be a partition's number."""
     if not isinstance(partition, int) or partition < 0:
-        raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
+        raise ValueError(f"partition must be a number of at least 0, not {partition!r}")
 
 
 def check_timestamp(timestamp_ms: int) -> None:

@@ -179,7 +179,7 @@ class RecordRouter:
         metadata.add_topic(wait.topic)
         if topic is not None:
             metadata.request_update()
-        self._client.network.clear_refusals()
+        self._client.network.status.clear_refusals()
         self._asked.append(_Asked(wait, metadata.version, self._client.time_mark()))
 
     def _answer(self) -> None:

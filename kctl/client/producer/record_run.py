@@ -7,7 +7,7 @@ which encodes them (kctl.client.records.Rows).
 Shown by tests/unit/producer/test_record_run.py and tests/sim/producer/test_columns.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Self, TypeVar, final
 
 from kctl.client.cluster import TopicPartition
@@ -24,10 +24,13 @@ from kctl.client.producer.record import (
 from kctl.client.records import (
     BATCH_OVERHEAD_BYTES,
     BatchReader,
+    Lines,
     RecordBatchBuilder,
     Rows,
     check_contents,
     checked_timestamps,
+    complete_records,
+    rows_of,
 )
 
 T = TypeVar("T")
@@ -51,6 +54,7 @@ class RecordRun:
     """Rows `first` to before `end` of columns, for one topic and, once it is chosen, one partition.
 
     Args:
+        rows: as columns, or encoded as the records of a batch of their own.
         result: the future of each row, or the one of all rows of a call.
         created_at_ms: when the rows were accepted: their delivery.timeout.ms begins.
         size_bytes: what the rows take of buffer.memory.
@@ -65,6 +69,7 @@ class RecordRun:
         "first",
         "group",
         "holds_memory",
+        "is_compressing",
         "offset_in_batch",
         "outcome",
         "partition",
@@ -77,46 +82,38 @@ class RecordRun:
         self,
         topic: str,
         partition: int,
-        rows: Rows,
+        rows: Rows | RecordBatchBuilder,
         result: list[SendFuture] | ColumnsFuture,
         created_at_ms: int,
         size_bytes: int,
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self._rows: Rows | None = rows
+        self._rows: Rows | None = rows if isinstance(rows, Rows) else None
         self.result = result
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
         self.holds_memory = False
         self.first = 0
-        self.end = len(rows.values)
+        self.end = len(rows.values) if isinstance(rows, Rows) else rows.record_count
         self.offset_in_batch = 0
         """Of the first row."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
-        self.encoded: RecordBatchBuilder | None = None
+        self.encoded: RecordBatchBuilder | None = None if isinstance(rows, Rows) else rows
         """The rows as the records of a batch of their own, where the caller has encoded them; see `drop_rows`."""
+        self.is_compressing = False
+        """A helper thread compresses `encoded` (batch_compressor.py): the batch is not due before that is done."""
         self.divided: tuple[int, list[Self]] | None = None
         """The number of partitions, and the runs of those that keys choose, where the caller has divided the rows."""
 
     @classmethod
     def of_futures(cls, futures: list[SendFuture]) -> Self:
         """Return the run of records for one topic and partition that were accepted at one instant."""
-        values = [future.value for future in futures]
-        keys = [future.key for future in futures]
-        headers = [future.headers for future in futures]
-        has_keys = keys.count(None) < len(keys)
-        has_headers = headers.count(()) < len(headers)
-        rows = Rows(
-            values,
-            keys if has_keys else None,
-            headers if has_headers else None,
-            [checked_headers_bytes(each) for each in headers] if has_headers else None,
-            [future.timestamp_ms for future in futures],
-        )
+        rows, size_bytes = rows_of(futures)
+        if rows.headers is not None:
+            rows.headers_bytes = [checked_headers_bytes(each) for each in rows.headers]
         first = futures[0]
-        size_bytes = sum([future.size_bytes for future in futures])
         return cls(first.topic, first.partition, rows, futures, first.created_at_ms, size_bytes)
 
     @property
@@ -220,16 +217,7 @@ class RecordRun:
             if result.waiters is not None and result.outcome is not None:
                 waiting.append(result)
             return waiting
-        watched = []
-        partition, offset = self.partition, self.offset_in_batch
-        for future in result[self.first : self.end]:
-            future.partition = partition
-            future.offset_in_batch = offset
-            future.outcome = outcome
-            offset += 1
-            if future.callback is not None or future.waiters is not None:
-                watched.append(future)
-        return watched
+        return complete_records(result, self.first, self.end, self.partition, self.offset_in_batch, outcome)
 
     def __repr__(self) -> str:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"
@@ -239,10 +227,82 @@ class RecordRun:
 
 
 class RowLimits(NamedTuple):
-    """How large a run should be: a batch, but at most half of `buffer_memory_bytes`."""
+    """How large a run should be: a batch, but at most half of `buffer_memory_bytes`.
+
+    Attributes: new_builder: makes the batch of lines that are encoded here; None: they are rows as others.
+    """
 
     batch_size_bytes: int
     buffer_memory_bytes: int
+    new_builder: Callable[[], RecordBatchBuilder] | None = None
+
+
+def given_rows(
+    topic: str,
+    values: Sequence[bytes | None],
+    keys: Sequence[bytes | None] | None,
+    partition: int | None,
+    headers: Sequence[Headers | None] | None,
+    timestamps_ms: Sequence[int | None] | int | None,
+    limits: RowLimits,
+    now_ms: int,
+) -> "GivenColumns | GivenLines":
+    """Return what a call of send_columns was given; raises as GivenColumns."""
+    is_plain = keys is None and headers is None and timestamps_ms is None
+    if is_plain and isinstance(values, Lines) and limits.new_builder is not None:
+        return GivenLines(topic, values, partition, limits.new_builder, limits, now_ms)
+    return GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, now_ms)
+
+
+class GivenLines:
+    """Lines as the values of one call of send_columns, in the place of GivenColumns.
+
+    A run that fills at least half a batch is encoded when it is its turn, without an object for each line.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        lines: Lines,
+        partition: int | None,
+        new_builder: Callable[[], RecordBatchBuilder],
+        limits: RowLimits,
+        now_ms: int,
+    ) -> None:
+        check_topic(topic)
+        if partition is not None:
+            check_partition(partition)
+        self.count = len(lines)
+        self.largest_bytes = lines.longest_bytes + MEMORY_OVERHEAD_BYTES if lines else -1
+        self._lines = lines
+        self._new_builder = new_builder
+        self._now_ms = now_ms
+        quarter_bytes = limits.buffer_memory_bytes // 4
+        self._room_bytes = min(limits.batch_size_bytes - BATCH_OVERHEAD_BYTES, quarter_bytes)
+        self._most_rows = max(1, quarter_bytes // MEMORY_OVERHEAD_BYTES)
+
+    def memory_bytes(self, row: int) -> int:
+        """Return what a row takes of buffer.memory."""
+        return len(self._lines[row]) + MEMORY_OVERHEAD_BYTES
+
+    def first_larger_than(self, limit_bytes: int) -> int:
+        """Return the first row that takes more memory, where there is one."""
+        return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
+
+    def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
+        """Return the runs, as GivenColumns.runs does."""
+        lines, at = self._lines, 0
+        while at < lines.behind:
+            records, count, end = lines.encoded_from(at, self._room_bytes, self._most_rows)
+            size_bytes = lines.content_bytes(at, end, count) + MEMORY_OVERHEAD_BYTES * count
+            rows: Rows | RecordBatchBuilder
+            if 2 * len(records) < self._room_bytes:
+                rows = Rows([*lines.between(at, end)], timestamp_ms=self._now_ms)
+            else:
+                rows = self._new_builder()
+                rows.set_records(records, count, self._now_ms)
+            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)
+            at = end
 
 
 class GivenColumns:

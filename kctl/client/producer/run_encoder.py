@@ -12,26 +12,38 @@ from collections.abc import Callable
 
 from kctl.client.cluster import TopicInfo
 from kctl.client.config import ProducerConfig
+from kctl.client.producer.batch_compressor import BatchCompressor
 from kctl.client.producer.future import NO_PARTITION
 from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.record_run import RecordRun, RowLimits
 from kctl.client.records import RecordBatchBuilder
 
 _PIECE_BYTES = 32 * 1024
 """What is worth a batch of its own where rows are divided among partitions: their batches share a request."""
 _LZ4_FAST = 9
+LEAST_HELPED_BYTES = 64 * 1024
+"""Smaller batches are compressed in less time than it takes to hand them to another thread."""
 
 
 class RunEncoder:
     """The encoder of one producer; any thread.
 
-    Args: expected_ratio: compressed size over plain size that is expected of a topic's records.
+    Args:
+        expected_ratio: compressed size over plain size that is expected of a topic's records.
+        compressor: a helper thread for it; None: the caller compresses.
     """
 
-    def __init__(self, config: ProducerConfig, expected_ratio: Callable[[str], float]) -> None:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        expected_ratio: Callable[[str], float],
+        compressor: BatchCompressor | None = None,
+    ) -> None:
         self._compression = config.compression_type
+        self._compressor = None if config.compression_type == "none" else compressor
         self._level = compression_level(config)
         self._batch_size_bytes = config.batch_size
+        self._buffer_memory_bytes = config.buffer_memory
         self._takes_turns = config.partitioner_class == "round_robin"
         self._ignores_keys = config.partitioner_ignore_keys
         self._expected_ratio = expected_ratio
@@ -40,9 +52,21 @@ class RunEncoder:
         """Return about how many bytes of records fill a batch before compression."""
         return int(self._batch_size_bytes / self._expected_ratio(topic))
 
+    def limits(self, topic: str, partition: int | None) -> RowLimits:
+        """Return how the rows of a call are divided into runs."""
+        is_each_placed = partition is None and self._takes_turns
+        return RowLimits(
+            self.batch_bytes(topic), self._buffer_memory_bytes, None if is_each_placed else self._new_builder
+        )
+
+    def _new_builder(self) -> RecordBatchBuilder:
+        return RecordBatchBuilder(self._compression, self._level, _NO_LIMIT)
+
     def encode(self, run: RecordRun, topic: TopicInfo | None) -> None:
         """Divide the rows by their keys where they have any, and encode what fills a batch of its own."""
-        if run.partition != NO_PARTITION:
+        if run.encoded is not None:
+            self._compress(run, run.encoded)
+        elif run.partition != NO_PARTITION:
             self._encode(run, self.batch_bytes(run.topic) // 2)
         elif self._takes_turns:
             return  # each row by itself
@@ -59,11 +83,17 @@ class RunEncoder:
     def _encode(self, run: RecordRun, least_bytes: int) -> None:
         if run.size_bytes - UNENCODED_BYTES * run.count < least_bytes or not run.rows.is_plain:
             return
-        builder = RecordBatchBuilder(self._compression, self._level, _NO_LIMIT)
+        builder = self._new_builder()
         builder.try_append_rows(run.rows, run.first, run.end)
-        builder.compress()
         run.encoded = builder
+        self._compress(run, builder)
         run.drop_rows()
+
+    def _compress(self, run: RecordRun, builder: RecordBatchBuilder) -> None:
+        if self._compressor is None or builder.plain_bytes < LEAST_HELPED_BYTES:
+            builder.compress()
+        else:
+            self._compressor.compress(run)
 
 
 _NO_LIMIT = (1 << 31) - 1

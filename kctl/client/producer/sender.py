@@ -4,7 +4,7 @@ Owns the order of these steps; queues, deliveries, router and identity each own 
 and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from kctl.client.clock import FOREVER_MS
@@ -82,11 +82,13 @@ class Sender(ClientLoop[Posted]):
         partitioner = Partitioner(
             config, runtime.rng, Load(self._accumulator.state, progress.waited_ms, self._accumulator.ratios.expected)
         )
-        refusal = None if self.transactions is None else self.transactions.record_refusal
+        refusal = None if self.transactions is None else self.transactions.status.record_refusal
         self._router = RecordRouter(config, client, partitioner, self._accumulator, self._deliveries, refusal)
         self._expiry = BatchExpiry(config, client, self._accumulator, identity)
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
+        self.on_end: Callable[[], None] | None = None
+        """Called when the loop takes nothing more."""
         self._end_cause: KafkaError | None = None
         self._expired_in: str | None = None
         """Why the records that are left at the end are not delivered."""
@@ -115,7 +117,7 @@ class Sender(ClientLoop[Posted]):
             self.close_request is not None
             or self._deliveries.is_flushing
             or self._memory.is_awaited
-            or (self.transactions is not None and self.transactions.is_linger_over)
+            or (self.transactions is not None and self.transactions.status.is_ending)
         )
         self._client.send_due_requests(now_ms)
         until_ms = min(
@@ -170,7 +172,7 @@ class Sender(ClientLoop[Posted]):
 
     def _fail_if_hopeless(self) -> None:
         """Fail everything at once when no wait can help: refused credentials, no right to produce."""
-        error = self._client.network.fatal_error()
+        error = self._client.network.status.fatal_error()
         if error is None and self._identity is not None:
             error = self._identity.error
         is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
@@ -180,7 +182,7 @@ class Sender(ClientLoop[Posted]):
         self._router.fail_waits(error)
         if self.transactions is not None:
             self.transactions.fail_calls(error)
-        self._client.network.clear_refusals()
+        self._client.network.status.clear_refusals()
         if self._identity is not None:
             self._identity.error = None
 
@@ -219,7 +221,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def _is_all_done(self) -> bool:
-        is_ending = self.transactions is not None and self.transactions.is_ending
+        is_ending = self.transactions is not None and self.transactions.status.is_ending
         return not self._deliveries.outstanding and self._mailbox.is_empty and not is_ending
 
     def _close_error(self, close: CloseRequest, waiting_for: str) -> KafkaError:
@@ -243,6 +245,8 @@ class Sender(ClientLoop[Posted]):
         if self.transactions is not None:
             self.transactions.fail_calls(over)
         self._memory.wake_all()
+        if self.on_end is not None:
+            self.on_end()
 
     @property
     def was_forced(self) -> bool:
@@ -276,8 +280,9 @@ class Sender(ClientLoop[Posted]):
             queued = outstanding.get(key, (0, 0))
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)
         request, ended_at_ms = self.close_request, self.ended_at_ms
+        elapsed_ms = 0 if request is None or ended_at_ms is None else ended_at_ms - request.at_ms
         return self._deliveries.result(outstanding)._replace(
             transaction=None if self.transactions is None else self.transactions.close_outcome(),
             expired_in=self._expired_in,
-            elapsed_ms=0 if request is None or ended_at_ms is None else ended_at_ms - request.at_ms,
+            elapsed_ms=max(0, elapsed_ms),  # it began within a millisecond, which was rounded up
         )

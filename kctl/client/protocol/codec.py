@@ -3,13 +3,15 @@
 The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and
 offset. So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError.
 Owns the cache of compiled functions; knows no header and no socket. Shown by tests/unit/protocol/test_codec.py,
-tests/fuzz/protocol and tests/conformance/protocol; timed by benchmarks/bench_codec.py.
+tests/unit/consumer/assignors/test_protocol.py (member data), tests/fuzz/protocol and tests/conformance/protocol; timed
+by benchmarks/bench_codec.py.
 """
 
 import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import walker
 from kctl.client.protocol.decoder import compile_decoder
 from kctl.client.protocol.encoder import compile_encoder
@@ -17,6 +19,7 @@ from kctl.client.protocol.primitives import Malformed
 from kctl.client.protocol.schema import Message, Struct
 
 M = TypeVar("M", bound=Message)
+_MEMBER_DATA_VERSION = struct.Struct(">h")
 
 FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """All that compiled code raises on bytes or values that do not fit (ValueError includes Unicode errors)."""
@@ -130,6 +133,30 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
     except FAILURES:
         parts = [walker.encode(message, version)]
     return parts
+
+
+def encode_member_data(message: Message, version: int) -> bytes:
+    """Return what members of a classic group hand each other: an int16 version and then the message.
+
+    Raises: LocalProtocolError: a value does not fit.
+    """
+    return _MEMBER_DATA_VERSION.pack(version) + encode(message, version)
+
+
+def decode_member_data(cls: type[M], data: bytes) -> M:
+    """Return the message behind a version; a newer one is read as our newest, as versions only add fields at the end.
+
+    Raises: RemoteProtocolError: the bytes are no such message.
+    """
+    if len(data) < _MEMBER_DATA_VERSION.size:
+        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes, too short for a version")
+    (version,) = _MEMBER_DATA_VERSION.unpack_from(data)
+    if version < 0:
+        raise RemoteProtocolError(f"{cls.NAME}: version {version}")
+    newest = cls.VALID_VERSIONS[1]
+    if version > newest:
+        return decode_header(cls, data[_MEMBER_DATA_VERSION.size :], newest)[0]
+    return decode(cls, data, version, _MEMBER_DATA_VERSION.size)
 
 
 def _items(message: Struct) -> int:

@@ -60,8 +60,8 @@ def response_header_version(cls: type[Response], version: int) -> int:
     return 1 if version >= cls.FLEXIBLE_FROM and cls.API_KEY != API_VERSIONS_KEY else 0
 
 
-def encode_request(request: Request, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """The whole frame of a request, size included.
+def encode_request_pieces(request: Request, version: int, correlation_id: int, client_id: str | None) -> list[bytes]:
+    """The whole frame of a request, size included, in pieces: large contents are not copied.
 
     Raises: LocalProtocolError: a value does not fit its type or the version; names the field.
     """
@@ -72,7 +72,7 @@ def encode_request(request: Request, version: int, correlation_id: int, client_i
         client_id=client_id,
     )
     parts = codec.encode_parts(header, request_header_version(type(request), version))
-    return _frame(parts + codec.encode_parts(request, version))
+    return _frame_pieces(parts + codec.encode_parts(request, version))
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
@@ -82,7 +82,7 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
     """
     header = ResponseHeader(correlation_id=correlation_id)
     parts = codec.encode_parts(header, response_header_version(type(response), version))
-    return _frame(parts + codec.encode_parts(response, version))
+    return b"".join(_frame_pieces(parts + codec.encode_parts(response, version)))
 
 
 def peek_request(frame: bytes) -> RequestPrefix:
@@ -111,22 +111,10 @@ def decode_request(frame: bytes) -> RequestFrame:
     low, high = cls.VALID_VERSIONS
     if not low <= prefix.version <= high:
         name = api_name(prefix.api_key)
-        text = f"{name} version {prefix.version} is asked for, versions {low} to {high} are spoken here"
+        text = f"{name} version {prefix.version} is not supported: kctl supports versions {low} to {high}"
         raise UnsupportedVersionError(text, api=name)
     header, pos = codec.decode_header(RequestHeader, frame, request_header_version(cls, prefix.version))
     return RequestFrame(*prefix, header.client_id, codec.decode(cls, frame, prefix.version, pos))
-
-
-def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview, version: int) -> tuple[int, R]:
-    """The correlation id and the message of a response frame (without size).
-
-    Raises: RemoteProtocolError: header or body is malformed, or bytes follow.
-    """
-    correlation_id, message, surplus = decode_response_prefix(response_cls, frame, version)
-    if surplus:
-        name = f"{response_cls.__name__} v{version}"
-        raise RemoteProtocolError(f"{name}: {surplus} bytes after the end", api=response_cls.NAME, version=version)
-    return correlation_id, message
 
 
 def decode_response_prefix(
@@ -225,6 +213,16 @@ class FrameReader:
         )
 
 
-def _frame(parts: list[bytes]) -> bytes:
-    size = sum(map(len, parts))
-    return b"".join([size.to_bytes(_SIZE_BYTES, "big"), *parts])
+def _frame_pieces(parts: list[bytes]) -> list[bytes]:
+    """The frame: its size and the parts, joined where they are small."""
+    pieces: list[bytes] = []
+    small = [sum(map(len, parts)).to_bytes(_SIZE_BYTES, "big")]
+    for part in parts:
+        if len(part) < LARGE_FRAME_BYTES:
+            small.append(part)
+        else:
+            pieces += (b"".join(small), part)
+            small = []
+    if small:
+        pieces.append(b"".join(small))
+    return pieces

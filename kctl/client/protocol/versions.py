@@ -1,12 +1,13 @@
-"""Which version of each API to speak with one node: the highest that both sides know.
+"""Which version of each API to speak with one node: the highest that both sides know; and which release has an API.
 
 Owns the answer of a node to ApiVersions; knows nothing of how it was asked.
 Shown by tests/unit/protocol/test_versions.py.
 """
 
+from typing import Final
+
 from kctl.client.errors import UnsupportedVersionError
 from kctl.client.protocol.api.api_versions import ApiVersionsResponse
-from kctl.client.protocol.releases import FIRST_RELEASE
 from kctl.client.protocol.schema import Request, Versions
 
 
@@ -69,3 +70,28 @@ def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:
     if request_cls.LATEST_VERSION_UNSTABLE:
         high -= 1
     return low, high if at_most is None else min(high, at_most)
+
+
+FIRST_RELEASE: Final = {
+    "DescribeQuorum": "3.0",
+    "DescribeTransactions": "3.0",
+    "ListTransactions": "3.0",
+    "GetTelemetrySubscriptions": "3.7",
+    "PushTelemetry": "3.7",
+    "ListConfigResources": "3.7",
+    "ConsumerGroupHeartbeat": "4.0",
+    "ConsumerGroupDescribe": "4.0",
+    "DescribeTopicPartitions": "3.8",
+    "AddRaftVoter": "3.9",
+    "RemoveRaftVoter": "3.9",
+    "ShareGroupHeartbeat": "4.1",
+    "ShareGroupDescribe": "4.1",
+    "ShareFetch": "4.1",
+    "ShareAcknowledge": "4.1",
+    "DescribeShareGroupOffsets": "4.1",
+    "AlterShareGroupOffsets": "4.1",
+    "DeleteShareGroupOffsets": "4.1",
+    "StreamsGroupHeartbeat": "4.1",
+    "StreamsGroupDescribe": "4.1",
+}
+"""By Kafka's name of the API: the release from which on clients can rely on it."""

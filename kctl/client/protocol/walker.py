@@ -188,7 +188,7 @@ class _Encode:
     def field(self, entry: Field, value: Any) -> None:
         self.path.append(entry.name)
         if value is None and not entry.is_nullable_in(self.version):
-            raise Malformed("None, where this version wants a value")
+            raise Malformed("None, where this version requires a value")
         if entry.is_array:
             self.array(entry, value)
         elif isinstance(entry.kind, type) and entry.is_nullable_in(self.version):
@@ -204,7 +204,7 @@ class _Encode:
         for index, item in enumerate(items or ()):
             self.path.append(index)
             if item is None:
-                raise Malformed("None, where this version wants a value")
+                raise Malformed("None, where this version requires a value")
             self.value(entry, item)
             self.path.pop()
 

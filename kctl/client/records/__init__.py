@@ -2,11 +2,10 @@
 
 Reading one partition of a fetch response::
 
-    reader = decode_batches(data, topic="t", partition=0, fetch_offset=7, aborted=None)
+    reader = BatchReader(data, topic="t", partition=0, fetch_offset=7, aborted=None)
     while chunk := reader.records(500):          # list[Record]; or: while not reader.exhausted: reader.output(plan)
         ...
     reader.next_offset                           # where the next fetch starts
-    if reader.whole_batches == 0 and reader.cut_batch_bytes: ...   # the fetch must be at least this large
 
 `aborted` is None for read_uncommitted, and for read_committed the fetch response's list of AbortedTransaction (an empty
 list when it has none). Records at or after `stop_offset`, or before `fetch_offset`, are not given. Control batches are
@@ -41,17 +40,23 @@ from kctl.client.records._hot.rows import (
     Rows,
     check_contents,
     checked_timestamps,
-    sizes_of,
     split_all,
     split_at,
 )
+from kctl.client.records._hot.send_future import (
+    UNKNOWN_OFFSET,
+    Outcome,
+    RecordMetadata,
+    SendFuture,
+    complete_records,
+    is_neighbour,
+    rows_of,
+)
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.compression import CODEC_IDS
+from kctl.client.records.lines import Lines
 from kctl.client.records.reader import BatchReader, split_batches
 from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
-
-decode_batches = BatchReader
-"""A reader of the records bytes of one partition; see BatchReader for its arguments and what they mean."""
 
 __all__ = [
     "BATCH_OVERHEAD_BYTES",
@@ -59,6 +64,7 @@ __all__ = [
     "FIELD_NAMES",
     "SUBJECT_NAMES",
     "TIMESTAMP_END_MS",
+    "UNKNOWN_OFFSET",
     "AbortedTransaction",
     "BatchInfo",
     "BatchReader",
@@ -66,21 +72,26 @@ __all__ = [
     "Condition",
     "ControlMarker",
     "Header",
+    "Lines",
+    "Outcome",
     "OutputField",
     "OutputPlan",
     "QuotedText",
     "Record",
     "RecordBatchBuilder",
+    "RecordMetadata",
     "Rows",
+    "SendFuture",
     "check_contents",
     "checked_timestamps",
+    "complete_records",
     "control_batch",
-    "decode_batches",
     "is_compiled",
+    "is_neighbour",
     "partition_of_key",
     "partitions_of_keys",
     "renumber_batch",
-    "sizes_of",
+    "rows_of",
     "split_all",
     "split_at",
     "split_batches",

@@ -9,9 +9,33 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
+from kctl.client.records._hot.bulk import part_of
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchInfo
 from kctl.client.records.compression import codec_name
-from kctl.client.records.crc import crc32c, crc32c_between
+
+_PIECE_BYTES: Final = 64 * 1024
+"""google-crc32c takes whole bytes objects, which a part has to be copied into where the hot modules are not compiled. A
+copy of this size stays in the core's caches."""
+
+
+def crc32c(head: bytes, rest: bytes = b"") -> int:
+    """The CRC32C of `head` followed by `rest`, without joining them."""
+    import google_crc32c
+
+    return int(google_crc32c.extend(google_crc32c.value(head), rest))
+
+
+def crc32c_between(data: bytes, start: int, end: int) -> int:
+    """The CRC32C of `data[start:end]`, without a copy of the whole."""
+    from google_crc32c import extend, implementation
+
+    is_lent = implementation == "c"  # its Python looks at each byte itself
+    crc = 0
+    for at in range(start, end, _PIECE_BYTES):
+        piece_end = min(end, at + _PIECE_BYTES)
+        crc = extend(crc, part_of(data, at, piece_end) if is_lent else data[at:piece_end])
+    return int(crc)
+
 
 FRAME: Final = Struct(">qi")
 """Base offset and length: what batches of every version start with."""

@@ -50,6 +50,12 @@ def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
         compressor = cramjam.lz4.Compressor(level=1 if level is None else level, block_linked=False)
         compressor.compress(data)
         return bytes(compressor.finish())
+    return _xerial(data)
+
+
+def _xerial(data: bytes) -> bytes:
+    import cramjam
+
     parts = [_XERIAL_HEADER]
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))

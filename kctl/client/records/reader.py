@@ -42,13 +42,9 @@ class BatchReader:
         next_offset: where to continue: after the last record given; after everything in the bytes once `exhausted`.
         exhausted: True when the wanted records are all given out. An empty chunk alone does not say so.
         count: records given out so far.
-        aborted_records: records left out because their transaction was aborted.
         filtered_records: records passed without output, because a condition of the plan did not hold for them.
         decompressed_bytes: what all batches so far have become that were compressed.
         markers: the control records passed so far.
-        whole_batches: batches seen so far that are whole.
-        cut_batch_bytes: once at the end of the bytes, the size of the batch that was cut there, else 0. A cut batch is
-            normal at the end of a fetch; with `whole_batches == 0` the fetch has to be made larger.
     """
 
     def __init__(
@@ -69,11 +65,8 @@ class BatchReader:
         self.next_offset = fetch_offset
         self.exhausted = False
         self.count = 0
-        self.aborted_records = 0
         self.filtered_records = 0
         self.markers: list[ControlMarker] = []
-        self.whole_batches = 0
-        self.cut_batch_bytes = 0
         self._data = data
         self._at = start
         self._end = len(data) if end is None else end
@@ -115,10 +108,9 @@ class BatchReader:
         is_full = self._decompressed_enough()
         if separator is None:
             self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_full)
-            return b"".join(out)
-        self._read(max_records, lambda cursor, room: read_values(cursor, out, plan.null, room), is_full)
-        out.append(b"")
-        return separator.join(out)
+        else:
+            self._read(max_records, lambda cursor, room: read_values(cursor, out, separator, plan.null, room), is_full)
+        return b"".join(out)
 
     def columns(self, columns: Columns, max_records: int) -> None:
         """Add the next records to the columns, until these are full or hold `max_records` more.
@@ -188,10 +180,8 @@ class BatchReader:
         """A cursor over the next batch; None when it has nothing to give or there is no further batch."""
         frame = next_frame(self._source, self._data, self._at, self._end)
         if frame is None or frame.end > self._end:
-            self.cut_batch_bytes = 0 if frame is None else frame.end - frame.at
-            self.exhausted = True
+            self.exhausted = True  # a batch that is cut here is normal: it comes again with the next fetch
             return None
-        self.whole_batches += 1
         batch, message = self._head(frame)
         self._at = frame.end
         if batch.base_offset <= self._last_offset:
@@ -204,9 +194,7 @@ class BatchReader:
         hidden = self._aborted is not None and self._aborted.hides(batch)
         if batch.is_control:
             self._read_markers(self._open(frame, batch, message))
-        elif hidden:
-            self.aborted_records += batch.record_count
-        elif batch.last_offset >= self.next_offset:
+        elif not hidden and batch.last_offset >= self.next_offset:
             return self._open(frame, batch, message)
         self._pass(batch)
         return None

@@ -99,7 +99,7 @@ class Coordinator:
         if connection is None:
             connection = self._connections[0]
         network = self._client.network
-        error = network.node_error(connection)
+        error = network.status.node_error(connection)
         if network.ready(connection):
             self._connecting_since_ms.pop(connection, None)
             return True
@@ -108,7 +108,7 @@ class Coordinator:
             self._connecting_since_ms[connection] = self._client.clock.now_ms()
             if error is not None:
                 self._connect_errors[connection] = error
-        error = network.node_error(connection)
+        error = network.status.node_error(connection)
         if error is not None and error is not self._connect_errors.get(connection):
             self._connect_errors[connection] = error
             self.lost(error)
@@ -196,6 +196,14 @@ class Coordinator:
         node = "" if self._node is None else f" {self._node}"
         return f"waiting for the coordinator{node} of {self._name}"
 
+    def last_error(self) -> KafkaError | None:
+        """Return `error`, else what keeps a connection to it, or its look-up, from being ready."""
+        if self.error is not None or self._is_in_flight:
+            return self.error
+        if self._node is None:
+            return self._client.last_error()
+        return self._client.network.status.unfinished(self._connections[0])
+
     # --- the look-up ------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
@@ -269,7 +277,7 @@ class Coordinator:
         """Move to another coordinator at once if there is one; else the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
-            text = f"{known} was asked, and node {node.node_id} coordinates now"
+            text = f"{known} is no longer the coordinator, node {node.node_id} is"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of {self._name}", text))
             self._on_found(node)
 

@@ -29,9 +29,9 @@ class Leaders:
             return None
         return info
 
-    def refresh(self) -> None:
-        """Ask for newer metadata: an answer showed that ours is stale."""
-        self._client.metadata.request_update()
+    def refresh(self, *, elsewhere: bool = False) -> None:
+        """Ask for newer metadata: an answer showed that ours is stale; `elsewhere`: after a refresh, too."""
+        self._client.metadata.request_update(elsewhere=elsewhere)
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
         """Return why `find` finds nothing; None while no metadata of the topic has arrived yet."""
@@ -95,19 +95,19 @@ class Leaders:
 
     def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
         """Say why a request to the node has to wait."""
-        state = "is being connected" if error is None else f"cannot be reached: {error}"
-        return f"leader {self.name_of(node_id)} {state}"
+        leader = f"leader {self.name_of(node_id)}"
+        return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
     def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:
         """Return the leader that is not connected, and what its connection waits for so far; None with a connection."""
         info = self._client.metadata.cluster.partition(*topic_partition)
         if info is None or self.is_connected(info.leader_id) or not self.has_node(info.leader_id):
             return None
-        return self.name_of(info.leader_id), self._client.network.unfinished(info.leader_id)
+        return self.name_of(info.leader_id), self._client.network.status.unfinished(info.leader_id)
 
     def why_not_ready(self, node_id: int) -> KafkaError | None:
         """Return why the last connection to the node failed, or None."""
-        return self._client.network.node_error(node_id)
+        return self._client.network.status.node_error(node_id)
 
 
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:

@@ -1,4 +1,7 @@
-"""Poll: what a request manager returns when it is polled: requests to send, and when to poll it again. Values only."""
+"""Poll: what a request manager returns when it is polled: requests to send, and when to poll it again. Values only.
+
+Shown by tests/unit/requests/test_coordinator.py and tests/unit/consumer/fetch/test_manager.py.
+"""
 
 from typing import NamedTuple, Protocol
 
@@ -14,7 +17,7 @@ class Poll(NamedTuple):
     next_deadline_at_ms: int = FOREVER_MS
 
 
-class Progress(NamedTuple):
+class CallProgress(NamedTuple):
     """What an unfinished call waits for, and its last error so far."""
 
     waiting_for: str
@@ -36,6 +39,6 @@ class CallManager(RequestManager, Protocol):
         """Forget a call whose caller has stopped waiting; unknown ids are ignored."""
         ...
 
-    def progress(self, call_id: int) -> Progress | None:
+    def progress(self, call_id: int) -> CallProgress | None:
         """Return what that call waits for, or None when it is not this manager's."""
         ...

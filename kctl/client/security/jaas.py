@@ -57,7 +57,7 @@ def read_jaas(text: str) -> JaasEntry:
     if len(tokens) < 2 or tokens[0].is_mark or tokens[1].is_mark:
         raise _error('must be: LoginModuleClass required option="value" ... ;')
     if tokens[1].text.lower() not in _CONTROL_FLAGS:
-        raise _error(f"after the login module must stand one of {', '.join(_CONTROL_FLAGS)}", tokens[1].at)
+        raise _error(f"the login module must be followed by one of {', '.join(_CONTROL_FLAGS)}", tokens[1].at)
     options: dict[str, str] = {}
     index = 2
     while index < len(tokens) and not _is(tokens, index, ";"):
@@ -70,7 +70,7 @@ def read_jaas(text: str) -> JaasEntry:
     if index >= len(tokens):
         raise _error("must end with a semicolon")
     if index + 1 < len(tokens):
-        raise _error("must hold one login module only", tokens[index + 1].at)
+        raise _error("must have exactly one login module", tokens[index + 1].at)
     return JaasEntry(tokens[0].text.rpartition(".")[2], options)
 
 

@@ -21,7 +21,7 @@ from kctl.serdes.avro_schema import (
     is_decimal,
     others_than_null,
 )
-from kctl.serdes.avro_shape import Convert, Leaf, Shape, any_branches
+from kctl.serdes.avro_shape import Convert, Leaf, Shape, must_name_branches
 from kctl.serdes.errors import SchemaError
 from kctl.serdes.json_text import show_json
 from kctl.serdes.schema_store import Resolved
@@ -135,7 +135,7 @@ class _Leaves:
         if self._schema.names[name]["fields"] and (is_top or name not in self._recursive):
             return None
         part = self._schema._replace(schema=name)
-        to_json = Shape(part, TO_JSON, copies=True, is_part=any_branches(self._schema)).convert
+        to_json = Shape(part, TO_JSON, copies=True, is_part=must_name_branches(self._schema)).convert
         return lambda value: show_json(value if to_json is None else to_json(value))
 
 

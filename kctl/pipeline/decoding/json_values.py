@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kctl.pipeline.decoding.value_reader import Read, TypeBudget, list_of
 from kctl.serdes.errors import DecodeError, SchemaError
-from kctl.serdes.json_text import show_json
+from kctl.serdes.json_text import parse_json, show_json
 from kctl.serdes.schema_store import Resolved
 
 Convert = Callable[[Any, str], Any]
@@ -54,7 +54,7 @@ class JsonValues:
 
     def _read(self, data: bytes) -> Any:
         try:
-            value = json.loads(data)
+            value = parse_json(data)
             return None if value is None else self._convert(value, "")
         except RecursionError:
             raise DecodeError("the value is nested too deeply") from None
@@ -77,34 +77,41 @@ class JsonValues:
             return _scalar(kind)
         self._open.append(referred)
         try:
-            if kind == "object":
-                return self._object(schema, root, level)
-            items = schema.get("items")
-            if kind == "array" and isinstance(items, Mapping) and "prefixItems" not in schema:
-                return self._array(items, root, level)
+            return self._container(kind, schema, root, level)
         finally:
             self._open.pop()
+
+    def _container(self, kind: Any, schema: Mapping[str, Any], root: Any, level: int) -> tuple[pa.DataType, Convert]:
+        if kind == "object":
+            return self._object(schema, root, level)
+        items = schema.get("items")
+        if kind == "array" and isinstance(items, Mapping) and "prefixItems" not in schema:
+            return self._array(items, root, level)
         return pa.string(), _json_text
 
     def _object(self, schema: Mapping[str, Any], root: Any, level: int) -> tuple[pa.DataType, Convert]:
         properties, others = schema.get("properties"), schema.get("additionalProperties")
         if isinstance(properties, Mapping) and properties:
-            made = {name: self._of(each, root, level + 1) for name, each in properties.items()}
-            converts = [(name, convert) for name, (_, convert) in made.items()]
+            return self._struct(properties, root, level)
+        return self._map(others, root, level) if isinstance(others, Mapping) else (pa.string(), _json_text)
 
-            def read(value: Any, place: str) -> Any:
-                if not isinstance(value, dict):
-                    raise _misfit(value, "an object", place)
-                return {
-                    name: convert(value[name], f"{place}/{name}")
-                    for name, convert in converts
-                    if value.get(name) is not None
-                }
+    def _struct(self, properties: Mapping[str, Any], root: Any, level: int) -> tuple[pa.DataType, Convert]:
+        made = {name: self._of(each, root, level + 1) for name, each in properties.items()}
+        converts = [(name, convert) for name, (_, convert) in made.items()]
 
-            return pa.struct([pa.field(name, type_) for name, (type_, _) in made.items()]), read
-        if not isinstance(others, Mapping):
-            return pa.string(), _json_text
-        of_values, convert = self._of(others, root, level + 1)
+        def read(value: Any, place: str) -> Any:
+            if not isinstance(value, dict):
+                raise _misfit(value, "an object", place)
+            return {
+                name: convert(value[name], f"{place}/{name}")
+                for name, convert in converts
+                if value.get(name) is not None
+            }
+
+        return pa.struct([pa.field(name, type_) for name, (type_, _) in made.items()]), read
+
+    def _map(self, values: Mapping[str, Any], root: Any, level: int) -> tuple[pa.DataType, Convert]:
+        of_values, convert = self._of(values, root, level + 1)
 
         def read_map(value: Any, place: str) -> Any:
             if not isinstance(value, dict):

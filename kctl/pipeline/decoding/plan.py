@@ -96,7 +96,7 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
     except ValueError as e:
         raise ConfigError(f"the {side} schema {str(schema)[:80]!r}: {e}", key="decodeSchema") from None
     if target.is_of_record:
-        raise ConfigError(f"the {side} schema to read by is one, not each record's", key="decodeSchema")
+        raise ConfigError(f"the {side} schema to read by must be a single one, not each record's", key="decodeSchema")
     return SideRequest(form, target, message)
 
 

@@ -19,7 +19,6 @@ from kctl.serdes.errors import DecodeError
 from kctl.serdes.json_text import show_json
 from kctl.serdes.protobuf import ProtobufCodec, file_of
 from kctl.serdes.schema_store import Resolved
-from kctl.serdes.wire import read_indexes
 
 Get = Callable[[Any], Any]
 _SCALARS = {  # by FieldDescriptor.cpp_type
@@ -69,13 +68,10 @@ class ProtobufValues:
         """Return what reads the payloads of a writer's schema, message indexes first. Raises: SchemaError."""
         codec = _codec_of(writer)
         wanted, get, parse = self._descriptor.full_name, self._get, self._codec.parser(self._descriptor)
-        names: dict[tuple[int, ...], str] = {}
 
         def read(data: bytes) -> Any:
-            indexes, payload = read_indexes(data)
-            name = names.get(indexes)
-            if name is None:
-                name = names[indexes] = codec.indexed(indexes).full_name
+            descriptor, payload = codec.split(data)
+            name = descriptor.full_name
             if name != wanted:
                 raise DecodeError(f"it is message {name}, not {wanted}")
             try:
@@ -101,9 +97,12 @@ class ProtobufValues:
             return _Part(inner.type, lambda value: value.value if convert is None else convert(value.value))
         if name in _AS_JSON or name in self._open or not descriptor.fields:
             return _Part(pa.string(), self._json_text)
-        self._open.add(name)
+        return self._struct(descriptor, level)
+
+    def _struct(self, descriptor: Any, level: int) -> _Part:
+        self._open.add(descriptor.full_name)
         parts = [(field.name, self._field(field, level + 1)) for field in descriptor.fields]
-        self._open.discard(name)
+        self._open.discard(descriptor.full_name)
         gets = [(name, part.get) for name, part in parts]
 
         def get(value: Any) -> dict[str, Any]:

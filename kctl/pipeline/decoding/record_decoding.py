@@ -134,6 +134,12 @@ class _Side:
         self.type = self._reader.type if pruned is None else pruned
         self._reads: dict[int | UUID, Read | SerdesError] = {}
 
+    def _decode(self, data: bytes, headers: Sequence[Header]) -> object:
+        framed = read_frame(data, headers, self._header)
+        if framed is None:
+            raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+        return self._read(framed.schema)(framed.payload)
+
     def column(
         self, values: Sequence[bytes | None], headers: Sequence[Sequence[Header]] | None, reasons: dict[int, str]
     ) -> pa.Array:
@@ -144,10 +150,7 @@ class _Side:
                 found.append(None)
                 continue
             try:
-                framed = read_frame(data, () if headers is None else headers[row], self._header)
-                if framed is None:
-                    raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
-                found.append(self._read(framed.schema)(framed.payload))
+                found.append(self._decode(data, () if headers is None else headers[row]))
             except _OF_RECORDS as e:
                 found.append(None)
                 self._note(reasons, row, e)
@@ -171,18 +174,21 @@ class _Side:
         text = f"{self.name}: {error}"
         reasons[row] = f"{reasons[row]}; {text}" if row in reasons else text
 
+    def _reader_of(self, schema: int | UUID) -> Read | SerdesError:
+        writer = self._store.resolve(schema)
+        try:
+            if writer.schema.type != self._kind:
+                raise SchemaError(f"schema {schema} is {writer.schema.type[:40]}, not {self._kind}")
+            return self._reader.of_writer(writer)
+        except LibraryMissingError:
+            raise
+        except SerdesError as e:
+            return e
+
     def _read(self, schema: int | UUID) -> Read:
         read = self._reads.get(schema)
         if read is None:
-            writer = self._store.resolve(schema)
-            try:
-                if writer.schema.type != self._kind:
-                    raise SchemaError(f"schema {schema} is {writer.schema.type[:40]}, not {self._kind}")
-                read = self._reader.of_writer(writer)
-            except LibraryMissingError:
-                raise
-            except SerdesError as e:
-                read = e
+            read = self._reader_of(schema)
             if len(self._reads) >= MOST_READS:
                 self._reads.clear()
             self._reads[schema] = read

@@ -26,8 +26,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
     ExportedRange,
@@ -49,6 +51,8 @@ from kctl.pipeline.resume_point import ResumePoint
 
 TEMPORARY = "_tmp"
 LAYOUTS = ("topic", "date", "hour")
+COLUMN_LAYOUT = "column:"
+"""What a layout by the values of a column begins with, which tables have alone."""
 FORMATS = {"parquet": ".parquet", "json": ".jsonl.zst"}
 ERRORS = "_errors"
 """The folder of the topics' records that do not decode; readers of the whole export leave it out."""
@@ -133,16 +137,24 @@ class ExportFolder:
             raise failed(self.path, e) from e
         self._check_settings(self.read(), settings)
 
-    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
+    def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
         """Become the owner: end what an earlier run may still do, read the manifests, remove what is in none.
 
-        Args: settings: format and layout, which all rounds of an export share.
+        Args:
+            settings: format and layout, which all rounds of an export share.
+            takes_over: False: nothing is to be written, and a run that is under way keeps the folder; only the files of
+                its last manifest get their names.
         Raises: FolderError, ExportDataError.
         """
         temporary = self.path / TEMPORARY
         try:
             self._check_is_ours()
             (self.path / MANIFESTS).mkdir(parents=True, exist_ok=True)
+            if not takes_over:
+                manifests = self.read()
+                self._check_settings(manifests, settings)
+                self._show_finished(manifests)
+                return
             temporary.mkdir(exist_ok=True)
             for other in sorted(temporary.iterdir()):
                 gone = temporary / f".gone-{run_id}-{other.name}"[:200]
@@ -208,7 +220,11 @@ class ExportFolder:
         return path
 
     def commit_round(
-        self, round_folder: Path, settings: Mapping[str, str], ranges: Sequence[ExportedRange]
+        self,
+        round_folder: Path,
+        settings: Mapping[str, str],
+        ranges: Sequence[ExportedRange],
+        facts: ClusterFacts = NO_FACTS,
     ) -> Manifest:
         """Make ranges part of the export, all or none.
 
@@ -221,7 +237,7 @@ class ExportFolder:
             shutil.rmtree(gone)
             self._check_files(ranges)
             number = self.last_number + 1
-            manifest = Manifest(number, dict(settings), tuple(ranges), number)
+            manifest = Manifest(number, dict(settings), tuple(ranges), number, facts)
             self._files.append(self._written(manifest))
             self._show(ranges)
         except FileNotFoundError:
@@ -255,14 +271,31 @@ class ExportFolder:
         """Refuse a folder of something else: what is in no manifest is removed."""
         if (self.path / MANIFESTS).is_dir() or not self.path.exists() or not any(self.path.iterdir()):
             return
-        raise FolderError(f"{self.path} is not empty, and no export", "take a folder that is empty or not there yet")
+        raise FolderError(
+            f"{self.path} is not empty and is not an export", "choose a folder that is empty or does not exist yet"
+        )
 
-    def _show(self, ranges: Sequence[ExportedRange]) -> None:
-        """Give the files of a manifest that is written their names."""
-        paths = [self.path / file.path for each in ranges for file in each.files]
-        for path in paths:
-            hidden(path).rename(path)
-        for folder in sorted({path.parent for path in paths}):
+    def _show_finished(self, manifests: Iterable[Manifest]) -> None:
+        """Give files of manifests their names where a run was killed before it did, or is about to."""
+        known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
+        for path in _data_files(self.path):
+            shown = path.with_name(path.name.removeprefix("."))
+            if shown != path and str(shown.relative_to(self.path)) in known:
+                with suppress(FileNotFoundError):  # that run was faster
+                    path.rename(shown)
+
+    def _show(self, ranges: Iterable[ExportedRange]) -> None:
+        """Give the files of a manifest that is written their names; another run may have done that."""
+        renamed = set()
+        for path in [self.path / file.path for each in ranges for file in each.files]:
+            try:
+                hidden(path).rename(path)
+            except FileNotFoundError:
+                if not path.exists():
+                    raise
+                continue
+            renamed.add(path.parent)
+        for folder in sorted(renamed):
             sync(folder)
 
     def _check_files(self, ranges: Sequence[ExportedRange]) -> None:
@@ -290,7 +323,9 @@ class ExportFolder:
             raise self._taken() from None
 
     def _taken(self) -> FolderError:
-        return FolderError(f"another export has taken {self.path} over", "one at a time writes to a folder")
+        return FolderError(
+            f"another export has taken over {self.path}", "only one export at a time can write to a folder"
+        )
 
 
 def _check_makeable(path: Path) -> None:

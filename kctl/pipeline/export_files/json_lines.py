@@ -21,24 +21,26 @@ SCHEMA = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
 """What `read_json_lines` gives: the columns of an export in Parquet but `timestampType`, which JSON lines lack."""
 
 
-def json_lines(batch: pa.RecordBatch) -> bytes:
-    """Return the records of a batch of the data source's columns, an object a line."""
+def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
     columns = {name: batch.column(name) for name in batch.schema.names}
-    timestamps = columns["timestamp"].cast(pa.int64()).to_pylist()
     headers = columns["headers"].to_pylist() if "headers" in columns else [None] * batch.num_rows
-    names: dict[str, str] = {}
-    lines = []
-    rows = zip(
+    return zip(
         columns["topic"].to_pylist(),
         columns["partition"].to_pylist(),
         columns["offset"].to_pylist(),
-        timestamps,
+        columns["timestamp"].cast(pa.int64()).to_pylist(),
         columns["key"].to_pylist(),
         columns["value"].to_pylist(),
         headers,
         strict=True,
     )
-    for topic, partition, offset, timestamp_us, key, value, fields in rows:
+
+
+def json_lines(batch: pa.RecordBatch) -> bytes:
+    """Return the records of a batch of the data source's columns, an object a line."""
+    names: dict[str, str] = {}
+    lines = []
+    for topic, partition, offset, timestamp_us, key, value, fields in _rows(batch):
         name = names.get(topic) or names.setdefault(topic, encode_basestring(topic))
         lines.append(
             f'{{"topic":{name},"partition":{partition},"offset":{offset},"timestamp":{timestamp_us // 1000},'

@@ -20,8 +20,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from kctl.client.config import open_regular
 from kctl.client.topic_names import is_topic_name, shown_topic_name
-from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.export_files.cluster_facts import (
+    LARGEST_OFFSET,
+    MOST_PARTITIONS,
+    NO_FACTS,
+    ClusterFacts,
+    facts_from,
+    newest_facts,
+)
+from kctl.pipeline.job_errors import ExportDataError, FolderError, reason_of
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
@@ -29,7 +38,7 @@ _SETTINGS = ("format", "layout", "decode")
 """What all rounds of an export share; decode is there only where it decodes."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
-LARGEST_PARTITION, LARGEST_OFFSET = 2**31 - 1, 2**63 - 1
+LARGEST_PARTITION = MOST_PARTITIONS - 1
 FANOUT = 16
 MERGED_BYTES = 8 * 1024 * 1024
 """What manifests have together that are merged, at most: reading and writing it takes a fraction of a second."""
@@ -73,6 +82,7 @@ class Manifest(NamedTuple):
     settings: Mapping[str, str]
     ranges: tuple[ExportedRange, ...]
     first: int
+    facts: ClusterFacts = NO_FACTS
 
 
 class ManifestFile(NamedTuple):
@@ -174,7 +184,7 @@ def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
             found.append(file)
             expected = file.number + 1
         else:
-            raise _HoleError(f"{where}: {file.path.name} stands where {expected:08}.json should")
+            raise _HoleError(f"{where}: found {file.path.name}, expected {expected:08}.json")
     return Listing(found, superfluous)
 
 
@@ -184,7 +194,7 @@ def read_manifest(file: ManifestFile) -> Manifest:
     Raises: FileNotFoundError: it has gone. FolderError: it cannot be read. ExportDataError: it is damaged.
     """
     try:
-        with file.path.open("rb") as opened:
+        with open_regular(file.path) as opened:
             content = opened.read(LARGEST_MANIFEST_BYTES + 1)
     except FileNotFoundError:
         raise
@@ -202,10 +212,10 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
     except RecursionError:
         raise ExportDataError(f"{file.path} is not a manifest of an export: its JSON is nested too deeply") from None
     except (ValueError, OverflowError, TypeError, KeyError, AttributeError) as e:
-        raise ExportDataError(f"{file.path} is not a manifest of an export: {type(e).__name__}: {e}") from None
+        raise ExportDataError(f"{file.path} is not a manifest of an export: {reason_of(e)}") from None
     if (manifest.first, manifest.number) != (file.first, file.number):
         stated = manifest_name(manifest.first, manifest.number)
-        raise ExportDataError(f"{file.path.parent}: {stated} stands where {file.path.name} should")
+        raise ExportDataError(f"{file.path.parent}: found {stated}, expected {file.path.name}")
     return manifest
 
 
@@ -236,27 +246,34 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
     )
 
 
+def checked(given: ExportedRange) -> ExportedRange:
+    """Return a range. Raises: ValueError: no export can have it."""
+    for file in given.files:
+        if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
+            raise ValueError(f"the path {file.path!r} leads out of the folder")
+    topic, partition, start, end, records = given[:5]
+    if not is_topic_name(topic):
+        raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")
+    is_range = 0 <= partition <= LARGEST_PARTITION and 0 <= start <= end <= LARGEST_OFFSET
+    if not is_range or not 0 <= records <= end - start:
+        raise ValueError(f"{topic}-{partition}: there is no range from {start} to {end} with {records} records")
+    return given
+
+
 def _of_json(given: dict[str, Any]) -> Manifest:
     if given["v"] not in (VERSION, MERGED_VERSION):
         raise ValueError(f"version {given['v']!r}, and {VERSION} and {MERGED_VERSION} are known")
     ranges = []
     for each in given["ranges"]:
         files = tuple(ExportedFile(str(f["path"]), int(f["records"]), int(f["size_bytes"])) for f in each["files"])
-        for file in files:
-            if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
-                raise ValueError(f"the path {file.path!r} leads out of the folder")
         topic = str(each["topic"])
-        if not is_topic_name(topic):
-            raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")
         partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
-        if not (0 <= partition <= LARGEST_PARTITION and 0 <= start <= end <= LARGEST_OFFSET and records >= 0):
-            raise ValueError(f"{topic}-{partition}: there is no range from {start} to {end} with {records} records")
         topic_id, log_end = str(each.get("topic_id", "")), int(each.get("log_end", NO_LOG_END))
-        ranges.append(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end))
+        ranges.append(checked(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end)))
     settings = {str(name): str(value) for name, value in given["settings"].items()}
     number = int(given["number"])
     first = int(given["first"]) if given["v"] == MERGED_VERSION else number
-    return Manifest(number, settings, tuple(ranges), first)
+    return Manifest(number, settings, tuple(ranges), first, facts_from(given.get("cluster", {})))
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -303,7 +320,8 @@ def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> Manifest
 def merged_manifest(parts: Sequence[ManifestFile], contents: Sequence[Manifest]) -> Manifest:
     """Return neighbours as one manifest."""
     ranges = tuple(each for content in contents for each in content.ranges)
-    return Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first)
+    facts = newest_facts(content.facts for content in contents)
+    return Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first, facts)
 
 
 def _level(rounds: int) -> int:
@@ -325,7 +343,8 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
         for each in manifest.ranges
     ]
     head = {"v": VERSION} if manifest.first == manifest.number else {"v": MERGED_VERSION, "first": manifest.first}
-    return {**head, "number": manifest.number, "settings": dict(manifest.settings), "ranges": ranges}
+    cluster = {"cluster": facts} if (facts := manifest.facts.to_json()) else {}
+    return {**head, "number": manifest.number, "settings": dict(manifest.settings), "ranges": ranges, **cluster}
 
 
 def sync(folder: Path) -> None:

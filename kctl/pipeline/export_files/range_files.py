@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kctl.pipeline.export_files.column_layout import column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile
@@ -30,6 +31,8 @@ MOST_OPEN = 16
 """Files that a range has open at once; with more days or hours in it, the one not written to for longest is closed."""
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
 """Columns of few different values; of the others a dictionary saves nothing."""
+COUNTED_COLUMNS = ("partition", "offset", "timestamp")
+"""Columns whose least and largest values are in a file."""
 ROW_GROUP_ROWS = 512 * 1024
 ROW_GROUP_BYTES = 32 * 1024 * 1024
 """What a row group holds before it is written: this bounds the memory of a task."""
@@ -51,6 +54,7 @@ class FilePlace(NamedTuple):
     format: str
     compression_level: int
     attempt: int
+    file_bytes: int = 0
 
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file into its folder, and return its path there."""
@@ -63,9 +67,9 @@ class FilePlace(NamedTuple):
         """Return what is said of a file system's error."""
         if not self.round_folder.exists():
             return FolderError(
-                f"{self.round_folder} is not there: another export has taken the folder over, or it is not the "
+                f"{self.round_folder} is not there: another export has taken over the folder, or it is not the "
                 "same folder on this machine",
-                "one at a time writes to a folder; on a cluster it lies in a file system that all workers share",
+                "only one export at a time can write to a folder; on a cluster all workers must share its file system",
             )
         return FolderError(f"{error.filename or self.folder}: {error.strerror or error}")
 
@@ -81,7 +85,8 @@ class FolderPlace(NamedTuple):
         """Return what writes one range."""
         kind = self.kind
         place = FilePlace(
-            Path(self.folder), Path(self.round_folder), kind.layout, kind.format, kind.compression_level, attempt
+            *(Path(self.folder), Path(self.round_folder), kind.layout, kind.format, kind.compression_level),
+            *(attempt, kind.file_bytes),
         )
         return RangeFiles(place, name)
 
@@ -104,6 +109,9 @@ class Files(Protocol):
     @property
     def attempt(self) -> int: ...
 
+    @property
+    def file_bytes(self) -> int: ...
+
     def put(self, draft: Path, path: str) -> str: ...
 
     def failed(self, error: OSError) -> FolderError: ...
@@ -119,6 +127,9 @@ class RangeName(NamedTuple):
 
 
 class _Writer(Protocol):
+    @property
+    def size_bytes(self) -> int: ...
+
     def write(self, batch: pa.RecordBatch) -> None: ...
 
     def close(self) -> None: ...
@@ -159,7 +170,9 @@ class RangeFiles:
         """
         try:
             for folder, piece in self._split(batch):
-                self._writer(folder, batch.schema).write(piece)
+                self._writer(folder, piece.schema).write(piece)
+                if 0 < self._place.file_bytes <= self._open[folder][0].size_bytes:
+                    self._close(folder)
         except OSError as e:
             raise self._place.failed(e) from e
         self._rows += batch.num_rows
@@ -183,8 +196,13 @@ class RangeFiles:
         base = topic_folder(self._name.topic)
         if REASON in batch.schema.names:
             base = f"{ERRORS}/{base}"
-        if self._place.layout == "topic":
+        column = column_of(self._place.layout)
+        if self._place.layout == "topic" or (column is not None and REASON in batch.schema.names):
             yield base, batch
+            return
+        if column is not None:
+            for value, piece in divided(column, batch):
+                yield f"{base}/{value}", piece
             return
         instants = pc.floor_temporal(batch.column("timestamp"), unit=_UNITS[self._place.layout])
         for instant in pc.unique(instants).sort():
@@ -240,42 +258,70 @@ class _Counted:
 def _writer(place: Files, path: Path, schema: pa.Schema, name: RangeName) -> _Writer:
     facts = {"kctl.version": VERSION, "kctl.range": json.dumps(name._asdict())}
     if place.format == "parquet":
-        return _ParquetFile(path, schema, place.compression_level, facts)
+        column = column_of(place.layout)
+        counted = [*COUNTED_COLUMNS] if column is None else [*{*COUNTED_COLUMNS, name_of(column)} & set(schema.names)]
+        return _ParquetFile(path, schema, place.compression_level, facts, counted, place.file_bytes)
     return _JsonFile(path)
 
 
 class _ParquetFile:
-    """Parquet with zstd; only what every reader knows: plain and dictionary encoding, version 2.6 types."""
+    """Parquet with zstd; only what every reader knows: plain and dictionary encoding, version 2.6 types.
 
-    def __init__(self, path: Path, schema: pa.Schema, level: int, facts: Mapping[str, str]) -> None:
+    Args: enough_bytes: a row group is written when it makes the file this large; 0: whatever the file has.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        schema: pa.Schema,
+        level: int,
+        facts: Mapping[str, str],
+        counted: list[str],
+        enough_bytes: int,
+    ) -> None:
         self._schema = schema.with_metadata({**(schema.metadata or {}), **{k: v.encode() for k, v in facts.items()}})
+        self._file: Any = pa.OSFile(str(path), "wb")
         self._writer = pq.ParquetWriter(
-            path,
+            self._file,
             self._schema,
             compression="zstd",
             compression_level=level,
             use_dictionary=DICTIONARY_COLUMNS,
-            write_statistics=["partition", "offset", "timestamp"],
+            write_statistics=counted,
         )
         self._held: list[pa.RecordBatch] = []
         self._held_rows = self._held_bytes = 0
+        self._enough_bytes = enough_bytes
+        self._written_bytes = 0
+        """What was held of the row groups that are written."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the file would be now: what is held counts as what was written before has compressed."""
+        written = 0 if self._file.closed else int(self._file.tell())
+        if not self._written_bytes:
+            return written + self._held_bytes
+        return written + self._held_bytes * written // self._written_bytes
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Hold the batch; a row group is written when it is big enough."""
         self._held.append(batch)
         self._held_rows += batch.num_rows
         self._held_bytes += batch.nbytes
-        if self._held_rows >= ROW_GROUP_ROWS or self._held_bytes >= ROW_GROUP_BYTES:
+        is_enough = 0 < self._enough_bytes <= self.size_bytes
+        if self._held_rows >= ROW_GROUP_ROWS or self._held_bytes >= ROW_GROUP_BYTES or is_enough:
             self._write_group()
 
     def close(self) -> None:
         self._write_group()
         self._writer.close()
+        self._file.close()
 
     def _write_group(self) -> None:
         if self._held:
             table = pa.Table.from_batches(self._held)
             self._held.clear()
+            self._written_bytes += self._held_bytes
             self._held_rows = self._held_bytes = 0
             self._writer.write_table(
                 table.replace_schema_metadata(self._schema.metadata), row_group_size=ROW_GROUP_ROWS
@@ -286,7 +332,13 @@ class _JsonFile:
     """JSON lines with zstd, as `kctl consume --output jsonl` writes them."""
 
     def __init__(self, path: Path) -> None:
-        self._file: Any = pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd")
+        self._sink: Any = pa.OSFile(str(path), "wb")
+        self._file: Any = pa.CompressedOutputStream(self._sink, "zstd")
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the file is as far as it is written."""
+        return 0 if self._sink.closed else int(self._sink.tell())
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._file.write(json_lines(batch))

@@ -7,16 +7,13 @@ kept: of each partition the ranges from its beginning without a hole.
 Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
 """
 
-import os
-import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import RegistryConfig
@@ -24,36 +21,42 @@ from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
-from kctl.pipeline.export_files.folder import ERRORS, FORMATS, LAYOUTS
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS, FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.locations import Location, StoreUrl
+from kctl.pipeline.range_order import interleaved, without_holes
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
     Cut,
     OffsetRange,
-    Place,
+    Offsets,
     Planner,
+    RangeBound,
     Selection,
     cut_ranges,
 )
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
+    JobProgress,
     OnProgress,
-    Progress,
     TaskCounts,
     ignore_progress,
     open_session,
     run_tasks,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
-from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import FileKind, RoundPlace, Target, open_target
+from kctl.pipeline.sizing import bytes_per_offset, tasks_at_once
+from kctl.pipeline.targets import FileKind, RoundPlace, Target, facts_in, open_target
 
 if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest
+    from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
 
 RANGE_BYTES = 64 * 1024 * 1024
 ROUND_TASKS = 32
@@ -61,8 +64,6 @@ ROUND_TASKS = 32
 then a small part of it."""
 INTERVAL_MS = 10_000
 LEVELS = (1, 22)
-CLUSTER_TASKS = 8
-"""The least number of ranges while it is unknown how many tasks a cluster runs at once."""
 
 
 class ExportRequest(NamedTuple):
@@ -73,15 +74,17 @@ class ExportRequest(NamedTuple):
         folder: where the export is: a folder, which on a cluster the driver and all workers see under this path, or
             another location (`kctl.pipeline.locations`).
         properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
-        format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a topic's.
+        format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a
+            topic's; tables also have `column:PATH`, by the values of a column or a decoded field.
         start: where partitions begin that have not been exported before.
         range_bytes: about how many bytes, as they lie in the log, one task reads.
         min_tasks: the least number of ranges; 0 for as many as run at once.
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
         allow_loss: continue where records were deleted before they were exported; otherwise that is an error.
-        compression_level: of zstd.
+        compression_level: of zstd. file_bytes: about how many bytes a file has; 0: the table's own, or one a range.
         events: takes the events of the client that plans.
         decode: keys or values to be decoded into columns; None: they stay bytes.
+        groups: consumer groups whose committed offsets the export carries, beside the configs of its topics.
     """
 
     selection: Selection
@@ -89,20 +92,26 @@ class ExportRequest(NamedTuple):
     properties: Mapping[str, object]
     format: str = "parquet"
     layout: str = "topic"
-    start: Place = FROM_EARLIEST
+    start: RangeBound = FROM_EARLIEST
     range_bytes: int = RANGE_BYTES
     min_tasks: int = 0
     interval_ms: int | None = None
     allow_loss: bool = False
     compression_level: int = 1
+    file_bytes: int = 0
     events: EventSink = ignore_events
     decode: "DecodeRequest | None" = None
+    groups: GroupSelection = GroupSelection()
 
     @property
     def settings(self) -> dict[str, str]:
         """What all rounds of an export share."""
         decoding = {} if self.decode is None else {"decode": self.decode.text}
         return {"format": self.format, "layout": self.layout, **decoding}
+
+    @property
+    def kind(self) -> FileKind:
+        return FileKind(self.layout, self.format, self.compression_level, self.file_bytes)
 
     def separated(self) -> "ExportRequest":
         """Return it with the properties of a schema registry taken out of those of Kafka."""
@@ -186,29 +195,53 @@ def export(
     settings = request.settings
     if session is None:
         check_installed()
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(resolve(request.properties), events=request.events))
         target.read()
+        facts = facts_for(request, planner)  # before the ends are asked: no group is further than what is exported
         plan = make_plan(request, planner, target, tasks_at_once(session, options))
         planned_after = target.last_number
-        target.claim(system_runtime().entropy.token_bytes(8).hex(), settings)
+        decoding = TopicDecoding(request.decode, request.properties)
+        decoding.fit(plan.ranges, target)
+        has_moved = _have_groups_moved(request, facts)
+        is_done = not plan.ranges and request.interval_ms is None and not has_moved
+        target.claim(system_runtime().entropy.token_bytes(8).hex(), settings, takes_over=not is_done)
         stack.callback(target.leave)
         if target.last_number != planned_after:  # another run has added to it meanwhile
             plan = make_plan(request, planner, target, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
+            if has_moved:  # a round without records
+                target.begin(1, request.kind)
+                target.commit((), request.settings, facts)
             return ExportResult()
-        decoding = TopicDecoding(request.decode, request.properties)
-        decoding.add(plan.ranges)
         running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
-        job = _Export(request, target, decoding, running, on_progress)
-        job.run(plan)
+        job = ExportRounds(request, target, decoding, running, on_progress)
+        job.run(plan, facts)
         while request.interval_ms is not None:
-            on_progress(Progress("waiting for records", records=job.done, lag=0))
+            on_progress(JobProgress("waiting for records", records=job.done, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
             planner.restart()
-            job.run(make_plan(request, planner, target, running.parallelism))
+            facts = facts_for(request, planner) if request.groups else NO_FACTS
+            job.run(make_plan(request, planner, target, running.parallelism), facts)
         return job.result
+
+
+def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
+    """Return what the export is to carry beside records."""
+    topics = {tp.topic for tp in planner.partitions(request.selection)}
+    from kctl.pipeline.jobs.cluster_facts import read_facts
+
+    with Admin(resolve(request.properties), events=request.events) as admin:
+        return read_facts(admin, topics, request.groups)
+
+
+def _have_groups_moved(request: ExportRequest, facts: ClusterFacts) -> bool:
+    """Whether groups have committed other offsets than those that the export has."""
+    if not request.groups:
+        return False
+    known = facts_in(request.folder, request.properties)
+    return any(known.groups.get(group) != offsets for group, offsets in facts.groups.items())
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
@@ -219,7 +252,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     target.read()
     with Planner(resolve(request.properties), events=request.events) as planner:
         plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
-    TopicDecoding(request.decode, request.properties).add(plan.ranges)
+    TopicDecoding(request.decode, request.properties).fit(plan.ranges, target)
     target.check(request.settings)
     return plan
 
@@ -230,38 +263,52 @@ def check(request: ExportRequest) -> None:
         ("format", request.format, tuple(FORMATS)),
         ("layout", request.layout, LAYOUTS),
     ):
+        if name == "layout" and value.startswith(COLUMN_LAYOUT) and not isinstance(request.folder, Path | StoreUrl):
+            continue
         if value not in words:
             raise ConfigError(f"{name} {value!r}: there are {', '.join(words)}", key=name)
     low, high = LEVELS
     if not low <= request.compression_level <= high:
         raise ConfigError(f"the level of zstd is {low} to {high}, not {request.compression_level}")
-    if request.range_bytes <= 0:
-        raise ConfigError("a range has at least a byte")
+    if request.range_bytes <= 0 or request.file_bytes < 0:
+        raise ConfigError("the size of a range must be at least 1 byte, and that of a file not negative")
     refuse_plain_secrets(request.properties)
     if request.decode is not None:
-        if request.format != "parquet":
-            raise ConfigError(f"decoded columns are written to Parquet, not {request.format}", key="format")
-        if not isinstance(request.folder, Path | StoreUrl):
-            raise ConfigError("decoded columns are written to files, not yet to lake tables", key="decode")
-        from kctl.pipeline.decoding.plan import check_registry
-
-        check_registry(dict(request.decode.registry))
-        refuse_plain_secrets(dict(request.decode.registry))
+        _check_decoding(request.format, dict(request.decode.registry))
 
 
-def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
-    """Return how many tasks run at once, as far as that is known."""
-    if session is not None:
-        return session.parallelism
-    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", options.master)
-    if local is None:
-        return CLUSTER_TASKS
-    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+def _check_decoding(format_: str, registry: Mapping[str, object]) -> None:
+    from kctl.pipeline.decoding.plan import check_registry
+
+    if format_ != "parquet":
+        raise ConfigError(f"decoded columns are written to Parquet, not {format_}", key="format")
+    check_registry(registry)
+    refuse_plain_secrets(registry)
 
 
-def make_plan(request: ExportRequest, planner: Planner, target: Target, at_once: int) -> ExportPlan:
-    """Return the ranges between what is exported and what there is, in the order in which to run them."""
+class Batch(NamedTuple):
+    """What a batch of a stream may export.
+
+    Attributes:
+        ends: up to where; partitions that are not named have no part in it.
+        starts: where partitions begin that the target does not have; those that are not named begin with their first
+            record.
+    """
+
+    ends: Offsets
+    starts: Offsets
+
+
+def make_plan(
+    request: ExportRequest, planner: Planner, target: Target, at_once: int, batch: Batch | None = None
+) -> ExportPlan:
+    """Return the ranges between what is exported and what there is, in the order in which to run them.
+
+    Args: batch: ends before what there is; None: all of it.
+    """
     partitions = planner.partitions(request.selection)
+    if batch is not None:
+        partitions = [tp for tp in partitions if tp in batch.ends]
     for topic in {tp.topic for tp in partitions}:
         if not is_topic_name(topic):
             raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot name a folder")
@@ -272,22 +319,30 @@ def make_plan(request: ExportRequest, planner: Planner, target: Target, at_once:
     points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
     fresh = [tp for tp in partitions if tp not in points]
-    starts = planner.resolve(fresh, request.start, latest)
+    ends = latest
+    if batch is None:
+        starts = planner.resolve(fresh, request.start, latest)
+    else:
+        ends = {tp: min(batch.ends[tp], latest[tp]) for tp in partitions}
+        starts = {tp: batch.starts.get(tp, earliest[tp]) for tp in fresh}
+        for tp in fresh:
+            resumed_start(tp, starts[tp], earliest[tp], allow_loss=request.allow_loss)
     resumed = [tp for tp in partitions if tp in points]
     for tp in resumed:
         if problem := points[tp].problem(*tp, topic_ids[tp.topic], latest[tp]):
             raise ExportDataError(problem, "export it to another folder")
         starts[tp] = resumed_start(tp, points[tp].offset, earliest[tp], allow_loss=request.allow_loss)
     whole = [
-        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp], topic_ids[tp.topic], latest[tp])
+        OffsetRange(*tp, max(starts[tp], earliest[tp]), ends[tp], topic_ids[tp.topic], latest[tp])
         for tp in partitions
-        if starts[tp] < latest[tp]
+        if max(starts[tp], earliest[tp]) < ends[tp]
     ]
+    range_bytes = max(request.range_bytes, request.file_bytes)
     per_offset = bytes_per_offset(resolve(request.properties), whole)
     ranges = [
         piece
         for each in whole
-        for piece in cut_ranges([each], Cut(max_records=_records(request.range_bytes, per_offset[each.topic])))
+        for piece in cut_ranges([each], Cut(max_records=_records(range_bytes, per_offset[each.topic])))
     ]
     ranges = cut_ranges(ranges, Cut(min_partitions=request.min_tasks or at_once))
     sizes: dict[str, int] = {}
@@ -310,66 +365,26 @@ def _records(range_bytes: int, bytes_each: float) -> int:
     return max(1, int(range_bytes / bytes_each)) if bytes_each > 0 else 0
 
 
-def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
-    """Yield the ranges so that neighbours are of different partitions, which other brokers may lead."""
-    by_partition: dict[TopicPartition, list[OffsetRange]] = {}
-    for each in ranges:
-        by_partition.setdefault(each.topic_partition, []).append(each)
-    turns = chain.from_iterable(zip_longest(*by_partition.values()))
-    return (each for each in turns if each is not None)
+class ExportRounds:
+    """The rounds of one run, which the target commits one by one.
 
-
-def without_holes(ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> list[ExportedRange]:
-    """Return what is done of each partition before the first of its ranges that is not: the next run begins there.
-
-    Args: done: by position in `ranges`, whose order within a partition is that of their offsets.
+    Args: name: of the job. phase: what progress reports.
     """
-    kept: list[ExportedRange] = []
-    broken: set[TopicPartition] = set()
-    for position, each in enumerate(ranges):
-        if position not in done:
-            broken.add(each.topic_partition)
-        elif each.topic_partition not in broken:
-            kept.append(done[position])
-    return kept
-
-
-class TopicDecoding:
-    """How the records of each topic are decoded: by schemas that are looked up once a topic, before its first range.
-
-    Attributes: plans: by topic; none of an export that does not decode.
-    """
-
-    def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object]) -> None:
-        self._request = request
-        self._properties = properties
-        self.plans: dict[str, DecodePlan] = {}
-
-    def add(self, ranges: Sequence[OffsetRange]) -> None:
-        """Look up the schemas of topics. Raises: SchemaError, LibraryMissingError; KafkaError: the registry's."""
-        if self._request is None:
-            return
-        from kctl.pipeline.decoding.plan import plan_decoding
-        from kctl.pipeline.decoding.record_decoding import types_of
-
-        for topic in sorted({each.topic for each in ranges} - set(self.plans)):
-            plan = plan_decoding(self._request, topic, self._properties)
-            types_of(plan)  # a schema that no columns can be made of fails before Spark starts
-            self.plans[topic] = plan
-
-
-class _Export:
-    """The rounds of one run."""
 
     def __init__(
         self,
         request: ExportRequest,
         target: Target,
-        decoding: "TopicDecoding",
+        decoding: TopicDecoding,
         session: Session,
         on_progress: OnProgress,
+        *,
+        name: str = "kctl export",
+        phase: str = "exporting",
     ) -> None:
         self._request = request
+        self._name = name
+        self._phase = phase
         self._target = target
         self._decoding = decoding
         self._session = session
@@ -377,12 +392,13 @@ class _Export:
         self._rounds = 0
         self._lag = 0
         self._lost = 0
+        self._facts = NO_FACTS
         self.done = 0
         self.result = ExportResult()
 
-    def run(self, plan: ExportPlan) -> None:
-        """Run a plan in rounds."""
-        self._lag = plan.offsets
+    def run(self, plan: ExportPlan, facts: ClusterFacts = NO_FACTS) -> None:
+        """Run a plan in rounds, the first of which keeps the facts."""
+        self._lag, self._facts = plan.offsets, facts
         size = ROUND_TASKS * self._session.parallelism
         for at in range(0, len(plan.ranges), size):
             self._round(plan.ranges[at : at + size])
@@ -390,12 +406,12 @@ class _Export:
     def _round(self, ranges: Sequence[OffsetRange]) -> None:
         self._rounds += 1
         request = self._request
-        kind = FileKind(request.layout, request.format, request.compression_level)
-        place = self._target.begin(self._rounds, kind)
-        self._decoding.add(ranges)
-        plans = self._decoding.plans
+        if request.decode is not None and any(each.topic not in self._decoding.plans for each in ranges):
+            self._decoding.fit(ranges, self._target)
+        place = self._target.begin(self._rounds, request.kind)
+        plans, types = self._decoding.plans, self._decoding.types
         tasks = [
-            _ExportTask(each, place, request.allow_loss, dict(request.properties), plans.get(each.topic))
+            _ExportTask(each, place, request.allow_loss, dict(request.properties), plans.get(each.topic), types)
             for each in ranges
         ]
         done: dict[int, ExportedRange] = {}
@@ -408,7 +424,7 @@ class _Export:
         try:
             found = run_tasks(
                 self._session,
-                f"kctl export, round {self._rounds}",
+                f"{self._name}, round {self._rounds}",
                 tasks,
                 export_range,
                 on_done=take,
@@ -424,13 +440,14 @@ class _Export:
         """Make what is done part of the export."""
         kept = without_holes(ranges, done)
         if kept:
-            self._target.commit(kept, self._request.settings)
+            self._target.commit(kept, self._request.settings, self._facts)
+            self._facts = NO_FACTS
             self.result = self.result.plus(kept)
 
     def _report(self, counts: TaskCounts) -> None:
         self._lost = max(self._lost, counts.failed)
         self._on_progress(
-            Progress("exporting", counts.done, counts.active, counts.total, self._lost, self.done, self._lag)
+            JobProgress(self._phase, counts.done, counts.active, counts.total, self._lost, self.done, self._lag)
         )
 
 
@@ -445,6 +462,17 @@ class _ExportTask(NamedTuple):
     allow_loss: bool
     properties: dict[str, object]
     decoding: "DecodePlan | None" = None
+    types: "DecodedTypes | None" = None
+
+
+def _decode_of(task: _ExportTask) -> "RecordDecoding | None":
+    from kctl.pipeline.record_columns import COLUMN_NAMES
+
+    if task.decoding is None:
+        return None
+    from kctl.pipeline.decoding.record_decoding import task_decoding
+
+    return task_decoding(task.decoding, COLUMN_NAMES, task.types)
 
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
@@ -454,17 +482,9 @@ def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
 
     offsets = task.offsets
     name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-    batches = read_range(
-        resolve(task.properties),
-        offsets,
-        COLUMN_NAMES,
-        fail_on_data_loss=not task.allow_loss,
-    )
-    decode = None
-    if task.decoding is not None:
-        from kctl.pipeline.decoding.record_decoding import task_decoding
-
-        decode = task_decoding(task.decoding, COLUMN_NAMES)
+    properties = resolve(task.properties)
+    batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss)
+    decode = _decode_of(task)
     with task.place.open(name, attempt.task_id) as files:
         for batch in batches:
             for part in (batch,) if decode is None else decode.split(batch):

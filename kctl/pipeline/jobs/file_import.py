@@ -6,56 +6,67 @@ by which the next run passes it over: what was under way when a run ended is pro
 Shown by tests/pipeline/test_import.py and, on a cluster, test_cluster.py.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import ConfigError
+from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.events import EventSink, ignore_events
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, TopicFacts, newest_facts
 from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange
-from kctl.pipeline.locations import StoreUrl, absolute
+from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.locations import Location, StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
+    JobProgress,
     OnProgress,
-    Progress,
     TaskCounts,
     ignore_progress,
     open_session,
     run_tasks,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
-from kctl.pipeline.targets import read_raw_export
+from kctl.pipeline.targets import files_of, read_raw_export
+
+if TYPE_CHECKING:
+    from kctl.pipeline.jobs.cluster_facts import RefusedConfig
+    from kctl.pipeline.jobs.mirror_groups import GroupOffset
 
 PROGRESS_FOLDER = "_import"
 LOOK_EVERY_MS = 1000
 _COLUMNS = ["key", "value", "headers"]
+_NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class ImportRequest(NamedTuple):
     """What is to be imported, and how.
 
     Attributes:
-        folder: an export: a folder, which the driver and all workers see under this path, or a prefix in an object
-            store.
+        folder: an export: a folder, which the driver and all workers see under this path, a prefix in an object store,
+            or a table.
         properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
         topics: which of the exported topics; empty for all.
         topic: where all of it goes; None for topics of the names that it was exported from.
         keep_partitions: records go to the partition they came from; else the producer chooses by key.
         keep_timestamps: records keep their timestamps; else they get the time of the import.
         is_ordered: the records of an exported partition are produced in their order.
-        progress: folder or prefix for what is done; None for one in the export, of this cluster and these settings.
+        create: make topics that the target lacks, with the partitions and configs that the export carries.
+        groups: consumer groups of the export that are to continue in the target; partitions and order have to be kept.
+        progress: folder or prefix for what is done; None for one in the export, of this cluster and these settings,
+            which a table has not.
         events: takes the events of the client that plans.
     """
 
-    folder: Path | StoreUrl
+    folder: Location
     properties: Mapping[str, object]
     topics: tuple[str, ...] = ()
     topic: str | None = None
@@ -63,6 +74,8 @@ class ImportRequest(NamedTuple):
     keep_timestamps: bool = False
     is_ordered: bool = True
     progress: Path | StoreUrl | None = None
+    create: bool = False
+    groups: GroupSelection = GroupSelection()
     events: EventSink = ignore_events
 
 
@@ -71,12 +84,18 @@ class ImportPlan(NamedTuple):
 
     Attributes:
         tasks: the ranges of each, in their order. done: ranges that earlier runs have imported.
+        missing: topics that are to be created. ranges: all that are wanted, imported or not. groups: those to restore.
+        facts: what the export carries beside records.
         progress: where the marks of what is done are.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
     done: int
     progress: Path | StoreUrl
+    missing: Mapping[str, TopicFacts] = MappingProxyType({})
+    ranges: tuple[ExportedRange, ...] = ()
+    groups: tuple[str, ...] = ()
+    facts: ClusterFacts = NO_FACTS
 
     @property
     def records(self) -> int:
@@ -88,11 +107,19 @@ class ImportPlan(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """What was imported by this run; `skipped` ranges were imported by earlier ones."""
+    """What was imported by this run; `skipped` ranges were imported by earlier ones.
+
+    Attributes:
+        created: topics, with what the export has of them. refused_configs: of these, what the target does not accept.
+        group_offsets: what became of the offsets of groups.
+    """
 
     records: int = 0
     ranges: int = 0
     skipped: int = 0
+    created: Mapping[str, TopicFacts] = MappingProxyType({})
+    refused_configs: "tuple[RefusedConfig, ...]" = ()
+    group_offsets: "tuple[GroupOffset, ...]" = ()
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -115,15 +142,22 @@ def import_files(
     """
     if session is None:
         check_installed()
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     plan = plan_import(request)
-    if not plan.tasks:
-        return ImportResult(skipped=plan.done)
+    result = ImportResult(skipped=plan.done, created=plan.missing)
+    if plan.missing:
+        from kctl.pipeline.jobs.cluster_facts import create_topics
+
+        with Admin(resolve(request.properties), events=request.events) as admin:
+            result = result._replace(refused_configs=tuple(create_topics(admin, plan.missing)))
+    if not plan.tasks and not plan.groups:
+        return result
     marks_in(plan.progress, request.properties).prepare()
+    files = files_of(request.folder, request.properties)
     tasks = [
         _ImportTask(
             ranges,
-            absolute(request.folder),
+            files,
             plan.progress,
             request.topic,
             request.keep_partitions,
@@ -135,52 +169,94 @@ def import_files(
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl import", on_progress))
         watch = _Watch(request, plan, on_progress)
-        found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tell)
-    found.raise_first()
-    counts = [count for _, count in sorted(found.results.items())]
-    return ImportResult(sum(counts), sum(map(len, plan.tasks)), plan.done)
+        if tasks:
+            found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tell)
+            found.raise_first()
+            result = result._replace(records=sum(found.results.values()), ranges=sum(map(len, plan.tasks)))
+        if plan.groups:
+            from kctl.pipeline.jobs.cluster_facts import GroupImport, restore_groups
+
+            targets = {each.topic: request.topic or each.topic for each in plan.ranges}
+            given = GroupImport(files, plan.ranges, targets, dict(request.properties))
+            offsets = restore_groups(given, plan.facts, plan.groups, running, on_progress)
+            result = result._replace(group_offsets=tuple(offsets))
+    return result
 
 
 def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
+    if request.progress is None and not isinstance(folder, Path | StoreUrl):
+        raise ConfigError(
+            "an import from a table needs --progress LOCATION, which keeps its progress: a folder, or a URL such as "
+            "s3://BUCKET/PREFIX",
+            key="--progress",
+        )
     manifests = read_raw_export(folder, request.properties)
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
     exported = sorted({each.topic for each in ranges})
-    missing = [topic for topic in request.topics if topic not in exported]
-    if missing:
-        raise ConfigError(f"topic {missing[0]} is not in {folder}, which has {', '.join(exported)}")
+    unknown = [topic for topic in request.topics if topic not in exported]
+    if unknown:
+        raise ConfigError(f"topic {unknown[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
-    cluster_id = _check_targets(request, wanted)
-    progress = absolute(request.progress or _own_progress(folder, _progress_name(request, cluster_id)))
+    facts = newest_facts(manifest.facts for manifest in manifests)
+    groups: tuple[str, ...] = ()
+    if request.groups:
+        from kctl.pipeline.jobs.cluster_facts import chosen_groups
+
+        groups = tuple(chosen_groups(facts, request.groups, str(folder)))
+    if groups and not (request.keep_partitions and request.is_ordered):
+        raise ConfigError("groups continue where partitions and their order are kept", key="--keep-partitions")
+    cluster_id, missing = _check_targets(request, wanted, facts, groups)
+    progress = request.progress
+    if progress is None:
+        assert isinstance(folder, Path | StoreUrl)
+        progress = _own_progress(folder, _progress_name(request, cluster_id))
+    progress = absolute(progress)
     done = marks_in(progress, request.properties).names()
     left = [each for each in wanted if _mark(each) not in done]
-    groups: dict[object, list[ExportedRange]] = {}
+    tasks: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):
-        groups.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
-    return ImportPlan(tuple(map(tuple, groups.values())), len(wanted) - len(left), progress)
+        tasks.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
+    done_ranges = len(wanted) - len(left)
+    return ImportPlan(tuple(map(tuple, tasks.values())), done_ranges, progress, missing, tuple(wanted), groups, facts)
 
 
-def _check_targets(request: ImportRequest, ranges: Sequence[ExportedRange]) -> str:
-    """Return the id of the cluster, whose topics are there with all partitions that are wanted."""
+def _check_targets(
+    request: ImportRequest, ranges: Sequence[ExportedRange], facts: ClusterFacts, groups: Iterable[str]
+) -> tuple[str, dict[str, TopicFacts]]:
+    """Return the id of the cluster, whose topics have all partitions that are wanted, and the topics to be created."""
     most: dict[str, int] = {}
+    sources: dict[str, set[str]] = {}
     for each in ranges:
         topic = request.topic or each.topic
         most[topic] = max(most.get(topic, 0), each.partition)
+        sources.setdefault(topic, set()).add(each.topic)
+    for topic, names in sources.items():  # where groups have offsets they continue, also without records
+        most[topic] = max(
+            [most[topic], *(n for group in groups for name in names for n in facts.groups[group].get(name, ()))]
+        )
     properties = resolve(request.properties)
     ProducerConfig.parse(properties)
     with Admin(properties, events=request.events) as admin:
         described = admin.describe_topics(sorted(most))
-        described.raise_first()
+        missing = {}
+        for topic, error in described.failed.items():
+            if not (request.create and isinstance(error, BrokerError) and error.code == _NO_TOPIC):
+                raise error
+            known = [facts.topics[name] for name in sorted(sources[topic]) if name in facts.topics]
+            configs = known[0].configs if len(sources[topic]) == len(known) == 1 else None
+            count = max([most[topic] + 1, *(each.partitions for each in known)])
+            missing[topic] = TopicFacts(count, configs)
         for topic, partition in most.items():
-            if request.keep_partitions and partition not in described[topic].partitions:
+            if topic not in missing and request.keep_partitions and partition not in described[topic].partitions:
                 raise broker_error(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                     f"Import to {topic}",
                     f"it has {len(described[topic].partitions)} partitions, and partition {partition} was exported",
                 )
-        return admin.describe_cluster().cluster_id
+        return admin.describe_cluster().cluster_id, missing
 
 
 def _progress_name(request: ImportRequest, cluster_id: str) -> str:
@@ -224,7 +300,7 @@ class _Watch:
             self._records = sum(each.records for each in ranges if _mark(each) in done)
         lag = self._plan.records - self._records
         self._on_progress(
-            Progress("importing", counts.done, counts.active, counts.total, counts.failed, self._records, lag)
+            JobProgress("importing", counts.done, counts.active, counts.total, counts.failed, self._records, lag)
         )
 
 

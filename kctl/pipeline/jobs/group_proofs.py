@@ -12,7 +12,8 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
-from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics, source_offsets, target_offsets
+from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.jobs.mirror_groups import MirroredTopics, source_offsets, target_offsets
 from kctl.pipeline.jobs.offset_translation import Runs, read_side
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Planner
 from kctl.pipeline.references import resolve
@@ -85,6 +86,59 @@ def prove_groups(
         GroupProof(group, *tp, offset, there.get((group, tp)), *found.get((group, tp), (MISSING, 0)))
         for (group, tp), offset in sorted(offsets.items())
     ]
+
+
+class _CountTask(NamedTuple):
+    """Offsets of a topic between two places of a group; secrets are references."""
+
+    offsets: OffsetRange
+    properties: dict[str, object]
+
+
+def prove_exported_groups(
+    exported: Mapping[str, Mapping[int, int]],
+    offsets: Mapping[tuple[str, TopicPartition], int],
+    properties: Mapping[str, object],
+    session: Session,
+    on_progress: OnProgress,
+) -> list[GroupProof]:
+    """Return how groups would continue from the offsets that an export has, where records have the topic's offsets.
+
+    Args: exported: by group, the offset of each partition of the topic. offsets: committed in the cluster now.
+    """
+    keys, tasks = [], []
+    for (group, tp), offset in sorted(offsets.items()):
+        kept = exported.get(group, {}).get(tp.partition)
+        if kept is not None:
+            keys.append((group, tp))
+            tasks.append(_CountTask(OffsetRange(*tp, min(kept, offset), max(kept, offset)), dict(properties)))
+    counts = run_counted(
+        session, "kctl verify: groups", "comparing groups", tasks, count_between, lambda _task: 1, on_progress
+    )
+    between = dict(zip(keys, counts, strict=True))
+    found = []
+    for (group, tp), offset in sorted(offsets.items()):
+        kept = exported.get(group, {}).get(tp.partition)
+        if kept is None:
+            found.append(GroupProof(group, *tp, offset, None, MISSING))
+            continue
+        records = between[group, tp]
+        continues = SAME if records == 0 else REPEATS if kept < offset else SKIPS
+        found.append(GroupProof(group, *tp, offset, kept, continues, records))
+    return found
+
+
+def count_between(task: _CountTask, _attempt: Attempt) -> int:
+    """Return how many records there are in a range of offsets, as far as they are left; runs on a worker."""
+    with Planner({**resolve(task.properties), **READ_COMMITTED}) as planner:
+        tp = task.offsets.topic_partition
+        start, end = planner.ends([tp], EARLIEST)[tp], planner.ends([tp], LATEST)[tp]
+    left = task.offsets._replace(
+        start_offset=min(max(task.offsets.start_offset, start), end), end_offset=min(task.offsets.end_offset, end)
+    )
+    if left.start_offset >= left.end_offset:
+        return 0
+    return Runs.of(read_side(task.properties, left, ("offset",))).count
 
 
 def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:

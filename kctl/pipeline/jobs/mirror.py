@@ -16,12 +16,13 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription, NewTopic
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
-from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.protocol.primitives import uuid_text
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import MirrorPositionError
-from kctl.pipeline.jobs.mirror_groups import GroupOffset, GroupSelection, MirroredTopics, carry_group_offsets
+from kctl.pipeline.jobs.mirror_groups import GroupOffset, MirroredTopics, carry_group_offsets
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorPosition,
     MirrorTarget,
@@ -30,9 +31,9 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
 )
 from kctl.pipeline.jobs.mirror_task import MirrorTask, choose_positions, mirror_range
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Offsets, Place, Planner, Selection
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
@@ -69,7 +70,7 @@ class MirrorRequest(NamedTuple):
     create: bool = False
     interval_ms: int | None = None
     allow_loss: bool = False
-    start: Place | None = None
+    start: RangeBound | None = None
     groups: GroupSelection = GroupSelection()
     events: EventSink = ignore_events
 
@@ -134,7 +135,7 @@ def mirror(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
         KafkaError: a cluster; what was committed before it stays.
     """
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     plan = plan_mirror(request)
     if request.create and plan.missing:
         _create(request, plan.missing)
@@ -149,7 +150,7 @@ def mirror(
         request = request._replace(start=None)
         result = _round(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
         while request.interval_ms is not None:
-            on_progress(Progress("waiting for records", records=result.records, lag=0))
+            on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
             result = _round(request, plan_mirror(request), result, running, on_progress)
         return result
@@ -233,7 +234,7 @@ def _first(
         )
     offset = position.source.offset
     if offset < earliest and not request.allow_loss:
-        text = f"{tp}: offset {offset} was to be mirrored next and is gone, the first is {earliest}"
+        text = f"{tp}: offset {offset} was to be mirrored next but was deleted; the first offset is {earliest}"
         raise InvalidOffsetError(f"{text}; --allow-loss continues with the records that are left", partitions=(tp,))
     return offset
 
@@ -259,7 +260,7 @@ def _check(request: MirrorRequest) -> None:
     refuse_plain_secrets(request.target_properties)
     if request.target_topic is not None and len(request.topics) != 1:
         raise ConfigError(
-            f"{len(request.topics)} topics into one would mix their partitions: mirror one, or keep names"
+            f"{len(request.topics)} topics mirrored into one would mix their partitions: mirror one, or keep the names"
         )
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
         raise ConfigError(f"the name of a mirror has 1 to {LONGEST_NAME} characters")
@@ -268,6 +269,14 @@ def _check(request: MirrorRequest) -> None:
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
     """Return the group, and the beginning of the transactional ids, of one topic of this mirror."""
     return f"kctl-mirror.{request.name or source_id}.{topic}"
+
+
+def _existing(target: MirrorTarget, info: TopicInfo, topic: str, count: int) -> MirrorTarget:
+    """Return the target with its topic id. Raises: ConfigError: it has fewer partitions than the source."""
+    if len(info.partitions) < count:
+        text = f"target topic {target.topic} has {len(info.partitions)} partitions, and {topic} has {count}"
+        raise ConfigError(f"{text}: records keep their partitions")
+    return target if info.topic_id == NO_TOPIC_ID else target._replace(topic_id=uuid_text(info.topic_id))
 
 
 def _targets(
@@ -284,12 +293,7 @@ def _targets(
         elif error is not None:
             raise error
         else:
-            info = found[target.topic]
-            if len(info.partitions) < count:
-                text = f"target topic {target.topic} has {len(info.partitions)} partitions, and {topic} has {count}"
-                raise ConfigError(f"{text}: records keep their partitions")
-            if info.topic_id != NO_TOPIC_ID:
-                target = target._replace(topic_id=uuid_text(info.topic_id))
+            target = _existing(target, found[target.topic], topic, count)
         targets[topic] = target
     return targets, missing
 
@@ -367,7 +371,7 @@ class _Watch:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
             self._done = self._look()
         self._on_progress(
-            Progress(
+            JobProgress(
                 "mirroring",
                 counts.done,
                 counts.active,

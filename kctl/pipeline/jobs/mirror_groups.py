@@ -7,14 +7,16 @@ Shown by tests/pipeline/test_mirrored_groups.py and tests/loopback/test_mirror_g
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.admin import EARLIEST, LATEST, Admin, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import Clock, SystemClock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.events import EventSink
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorTarget,
     committed_offsets,
@@ -22,25 +24,17 @@ from kctl.pipeline.jobs.mirror_positions import (
     kept_positions,
     position_key,
 )
-from kctl.pipeline.jobs.offset_translation import TranslationTask, translate_offsets
+from kctl.pipeline.jobs.offset_translation import Translated, TranslationTask, translate_offsets
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import OnProgress, run_counted
 from kctl.pipeline.session import Session
 
-ALREADY_THERE = "is there already"
+ALREADY_THERE = "exists already"
+LEAST_SHARE_MS = 1000
+"""Of the timeout, for the commit of one of many groups, unless less than this is left."""
 LOOKS = 3
 """How often the end of a mirror is looked at, where it moves meanwhile."""
-
-
-class GroupSelection(NamedTuple):
-    """Which groups. Attributes: names: these. pattern: those whose whole name matches; empty for none."""
-
-    names: tuple[str, ...] = ()
-    pattern: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.names or self.pattern)
 
 
 class GroupOffset(NamedTuple):
@@ -81,18 +75,37 @@ def carry_group_offsets(
 ) -> list[GroupOffset]:
     """Commit the translated offsets of the groups in the target, and return what became of each. Raises: KafkaError."""
     found = translate_groups(mirrored, groups, session, on_progress)
+    with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
+        return commit_offsets(admin, found, {topic: target.topic for topic, target in mirrored.targets.items()})
+
+
+def commit_offsets(
+    admin: Admin, found: Sequence[GroupOffset], targets: Mapping[str, str], clock: Clock | None = None
+) -> list[GroupOffset]:
+    """Commit what has no problem, all groups within one timeout, and return what became of each.
+
+    Args: targets: by topic of the source.
+    """
     wanted: dict[str, list[GroupOffset]] = {}
     for each in found:
         if not each.problem:
             wanted.setdefault(each.group, []).append(each)
     problems: dict[tuple[str, TopicPartition], str] = {}
-    with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
-        for group, some in wanted.items():
-            offsets = {_target_of(mirrored, each): each.target_offset or 0 for each in some}
-            for tp, error in admin.alter_group_offsets(group, offsets).failed.items():
-                problems[group, tp] = _refusal(error)
+    timer = Timer(clock or SystemClock(), admin.config.default_api_timeout_ms)
+    for left, (group, some) in zip(range(len(wanted), 0, -1), wanted.items(), strict=True):
+        timer.update()
+        share_ms = min(timer.remaining_ms, max(timer.remaining_ms // left, LEAST_SHARE_MS))
+        offsets = {TopicPartition(targets[each.topic], each.partition): each.target_offset or 0 for each in some}
+        try:
+            failed = admin.alter_group_offsets(group, offsets, timeout=share_ms / 1000).failed
+        except ApiTimeout as e:  # of this group's coordinator; those of others may respond
+            failed = dict.fromkeys(offsets, e)
+        for tp, error in failed.items():
+            problems[group, tp] = _refusal(error)
     return [
-        each if each.problem else each._replace(problem=problems.get((each.group, _target_of(mirrored, each)), ""))
+        each
+        if each.problem
+        else each._replace(problem=problems.get((each.group, TopicPartition(targets[each.topic], each.partition)), ""))
         for each in found
     ]
 
@@ -102,57 +115,82 @@ def translate_groups(
 ) -> list[GroupOffset]:
     """Return where the groups continue in the target, without writing anything; `problem` says why not, or no need."""
     offsets = source_offsets(mirrored, groups)
-    asked: dict[TopicPartition, list[int]] = {}
-    for (_, tp), offset in offsets.items():
-        asked.setdefault(tp, []).append(offset)
-    if not asked:
+    if not offsets:
         return []
-    tasks, problems = _tasks(mirrored, asked)
-    translated = run_counted(
-        session,
-        "kctl mirror: groups",
-        "translating offsets of groups",
-        tasks,
-        translate_offsets,
-        lambda _task: 1,
-        on_progress,
-    )
-    places = {
-        (task.source.topic_partition, each.offset): each
-        for task, result in zip(tasks, translated, strict=True)
-        for each in result
-    }
+    tasks, problems = _tasks(mirrored, offsets_by_partition(offsets))
+    places = find_places(session, "kctl mirror: groups", tasks, on_progress)
     committed = target_offsets(mirrored, offsets)
     found = []
     for (group, tp), offset in sorted(offsets.items()):
         there = committed.get((group, tp))
-        place = places.get((tp, offset))
-        target_offset = None if place is None else place.target_offset
-        problem = problems.get(tp, "") if place is None else place.problem
-        if target_offset is not None and there is not None and there >= target_offset:
-            problem = ALREADY_THERE if there == target_offset else f"the group is further there, at {there}"
-        found.append(GroupOffset(group, *tp, offset, target_offset, there, problem))
+        place = places.get((tp, offset)) or Translated(offset, None, problems.get(tp, ""))
+        found.append(group_offset(group, tp, place, there))
     return found
+
+
+def offsets_by_partition(offsets: Mapping[tuple[str, TopicPartition], int]) -> dict[TopicPartition, list[int]]:
+    """Return the committed offsets of all groups, by partition."""
+    found: dict[TopicPartition, list[int]] = {}
+    for (_, tp), offset in offsets.items():
+        found.setdefault(tp, []).append(offset)
+    return found
+
+
+def find_places(
+    session: Session, job: str, tasks: Sequence[TranslationTask], on_progress: OnProgress
+) -> dict[tuple[TopicPartition, int], Translated]:
+    """Run the tasks, and return each of their offsets in the target. Args: job: its description in Spark's pages."""
+    translated = run_counted(
+        session, job, "translating offsets of groups", tasks, translate_offsets, lambda _task: 1, on_progress
+    )
+    return {
+        (task.source.topic_partition, each.offset): each
+        for task, result in zip(tasks, translated, strict=True)
+        for each in result
+    }
+
+
+def group_offset(group: str, tp: TopicPartition, place: Translated, there: int | None) -> GroupOffset:
+    """Return the offset of a group, which need not be written where the group is as far or further."""
+    problem = place.problem
+    if place.target_offset is not None and there is not None and there >= place.target_offset:
+        problem = (
+            ALREADY_THERE if there == place.target_offset else f"the group is further ahead in the target, at {there}"
+        )
+    return GroupOffset(group, *tp, place.offset, place.target_offset, there, problem)
 
 
 def source_offsets(mirrored: MirroredTopics, groups: GroupSelection) -> dict[tuple[str, TopicPartition], int]:
     """Return what the groups have committed for the topics; positions of mirrors left out."""
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
-        names = list(groups.names)
-        if groups.pattern:
-            pattern = re.compile(groups.pattern)
-            listed = admin.list_groups()
-            for error in listed.failed.values():
-                raise error
-            names += sorted(name for name in listed.groups if pattern.fullmatch(name))
-        found: dict[tuple[str, TopicPartition], int] = {}
-        for group in dict.fromkeys(names):
-            committed = admin.list_group_offsets(group)
-            committed.raise_first()
-            for tp, offset in committed.done.items():
-                if tp.topic in mirrored.targets and offset is not None and not is_position(offset):
-                    found[group, tp] = offset.offset
-        return found
+        return offsets_of(admin, groups, mirrored.targets)
+
+
+def offsets_of(admin: Admin, groups: GroupSelection, topics: Container[str]) -> dict[tuple[str, TopicPartition], int]:
+    """Return what groups have committed for topics; positions of mirrors left out."""
+    names = list(groups.names)
+    if groups.pattern:
+        pattern = re.compile(groups.pattern)
+        listed = admin.list_groups()
+        for error in listed.failed.values():
+            raise error
+        names += sorted(name for name in listed.groups if pattern.fullmatch(name))
+    found: dict[tuple[str, TopicPartition], int] = {}
+    for group, committed in _committed(admin, dict.fromkeys(names)).items():
+        committed.raise_first()
+        for tp, offset in committed.done.items():
+            if tp.topic in topics and not is_position(offset):
+                found[group, tp] = offset.offset
+    return found
+
+
+def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPartition, OffsetAndMetadata]]:
+    """Return what each group has committed, all within one timeout."""
+    if not (names := list(groups)):
+        return {}
+    committed = admin.list_offsets_of_groups(names)
+    committed.raise_first()
+    return committed.done
 
 
 def _tasks(
@@ -215,11 +253,15 @@ def _positions(
         for number, offset in committed_offsets(admin, mirrored.targets[topic], some, require_stable=True).items():
             if offset is not None:
                 found[TopicPartition(topic, number)] = offset.offset
-    missing = [
-        tp for topic, some in numbers.items() for number in some if (tp := TopicPartition(topic, number)) not in found
-    ]
-    kept = kept_positions(resolve(mirrored.target_properties)) if missing else {}
-    for tp in missing:
+    everything = (TopicPartition(topic, number) for topic, some in numbers.items() for number in some)
+    return found | _kept(mirrored, [tp for tp in everything if tp not in found])
+
+
+def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """Return how far partitions are mirrored by the positions topic."""
+    found: dict[TopicPartition, int] = {}
+    kept = kept_positions(resolve(mirrored.target_properties)) if partitions else {}
+    for tp in partitions:
         position = kept.get(position_key(mirrored.targets[tp.topic], tp.partition))
         if position is not None and position.is_of(mirrored.targets[tp.topic]):
             found[tp] = position.source.offset
@@ -230,23 +272,24 @@ def target_offsets(
     mirrored: MirroredTopics, offsets: Mapping[tuple[str, TopicPartition], int]
 ) -> dict[tuple[str, TopicPartition], int]:
     """Return what the groups have committed in the target, by partition of the source."""
-    found: dict[tuple[str, TopicPartition], int] = {}
-    by_group: dict[str, list[TopicPartition]] = {}
-    for group, tp in offsets:
-        by_group.setdefault(group, []).append(tp)
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
-        for group, partitions in by_group.items():
-            named = {TopicPartition(mirrored.targets[tp.topic].topic, tp.partition): tp for tp in partitions}
-            committed = admin.list_group_offsets(group, list(named))
-            committed.raise_first()
-            for target, offset in committed.done.items():
-                if offset is not None:
-                    found[group, named[target]] = offset.offset
+        return committed_in(admin, offsets, {topic: target.topic for topic, target in mirrored.targets.items()})
+
+
+def committed_in(
+    admin: Admin, offsets: Iterable[tuple[str, TopicPartition]], targets: Mapping[str, str]
+) -> dict[tuple[str, TopicPartition], int]:
+    """Return what groups have committed for the targets of topics, by partition of the source."""
+    found: dict[tuple[str, TopicPartition], int] = {}
+    wanted = list(offsets)
+    by_group = _committed(admin, dict.fromkeys(group for group, _ in wanted))
+    for group, tp in wanted:
+        target = TopicPartition(targets[tp.topic], tp.partition)
+        if (error := by_group[group].failed.get(target)) is not None:
+            raise error
+        if (offset := by_group[group].done.get(target)) is not None:
+            found[group, tp] = offset.offset
     return found
-
-
-def _target_of(mirrored: MirroredTopics, offset: GroupOffset) -> TopicPartition:
-    return TopicPartition(mirrored.targets[offset.topic].topic, offset.partition)
 
 
 def _refusal(error: KafkaError) -> str:

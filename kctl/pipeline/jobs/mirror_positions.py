@@ -90,15 +90,26 @@ def find_positions(
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
     unknown = _with_committed_data(admin, targets, [tp for tp in partitions if tp not in found])
-    kept = kept_positions(properties, runtime) if unknown else {}
-    for source in unknown:
+    found |= _kept_of(targets, unknown, kept_positions(properties, runtime) if unknown else {})
+    unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
+    found |= _group_positions(admin, targets, unknown, require_stable=True)
+    lost = [tp for tp in unknown if tp not in found]
+    if lost:  # a transaction of another mirror may hide them
+        found |= _kept_of(targets, lost, kept_positions(properties, runtime, require_stable=True))
+    return Positions(found, [tp for tp in lost if tp not in found])
+
+
+def _kept_of(
+    targets: Mapping[str, MirrorTarget], sources: Iterable[TopicPartition], kept: Mapping[bytes, MirrorPosition]
+) -> dict[TopicPartition, MirrorPosition]:
+    """Return the kept positions of partitions of the source, those of deleted targets left out."""
+    found = {}
+    for source in sources:
         target = targets[source.topic]
         position = kept.get(position_key(target, source.partition))
         if position is not None and position.is_of(target):
             found[source] = position
-    unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
-    found |= _group_positions(admin, targets, unknown, require_stable=True)
-    return Positions(found, [tp for tp in unknown if tp not in found])
+    return found
 
 
 def committed_offsets(
@@ -191,21 +202,26 @@ def kept_positions(
     from kctl.pipeline.range_reader import read_range
 
     reading = {**properties, **READ_COMMITTED}
-    try:
-        planning = {**properties, **READ_UNCOMMITTED} if require_stable else reading
-        ranges = plan_ranges(planning, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
-    except BrokerError as error:
-        if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise
-        return {}
     found: dict[bytes, MirrorPosition] = {}
-    for each in ranges:
+    for each in _kept_ranges(properties, runtime, require_stable=require_stable):
         for batch in read_range(reading, each, ("key", "value"), runtime=runtime):
             for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
                 position = _position_in(value)
                 if key is not None and position is not None:
                     found[key] = position
     return found
+
+
+def _kept_ranges(
+    properties: Mapping[str, object], runtime: Runtime | None, *, require_stable: bool
+) -> list[OffsetRange]:
+    try:
+        planning = {**properties, **(READ_UNCOMMITTED if require_stable else READ_COMMITTED)}
+        return plan_ranges(planning, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
+    except BrokerError as error:
+        if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        return []
 
 
 def position_key(target: MirrorTarget, partition: int) -> bytes:

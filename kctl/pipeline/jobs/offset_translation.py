@@ -8,7 +8,8 @@ Shown by tests/pipeline/test_mirrored_groups.py and tests/unit/pipeline/jobs/tes
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
@@ -18,6 +19,9 @@ from kctl.pipeline.running import Attempt
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kctl.pipeline.export_files.manifests import ExportedRange
+    from kctl.pipeline.locations import StoreUrl
 
 _COMPARED = Compared(timestamps=False)  # the target's broker may set them
 _MARGIN_OFFSETS = 1_000
@@ -31,6 +35,7 @@ class TranslationTask(NamedTuple):
         source: from the first offset of the topic to what was mirrored last.
         target: the whole of the target's partition, up to the same record.
         offsets: of groups, committed in the source.
+        exported: where the records of the source are, in an export; empty for a topic. folder: of the export.
     """
 
     source: OffsetRange
@@ -38,6 +43,20 @@ class TranslationTask(NamedTuple):
     offsets: tuple[int, ...]
     properties: dict[str, object]
     target_properties: dict[str, object]
+    exported: "tuple[ExportedRange, ...]" = ()
+    folder: "Path | StoreUrl | None" = None
+
+    def source_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """Yield the records of the source from an offset on; no empty batch."""
+        start = max(self.source.start_offset, offset)
+        if self.folder is None:
+            return read_side(self.properties, self.source._replace(start_offset=start), columns)
+        return exported_from(self.folder, self.exported, start, self.target_properties)
+
+    def target_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """Yield the records of the target from an offset on."""
+        start = max(self.target.start_offset, offset)
+        return read_side(self.target_properties, self.target._replace(start_offset=start), columns)
 
 
 class Translated(NamedTuple):
@@ -53,7 +72,11 @@ def translate_offsets(task: TranslationTask, _attempt: Attempt) -> list[Translat
     asked = sorted(set(task.offsets))
     reachable = [offset for offset in asked if offset <= task.source.end_offset]
     ahead = [
-        Translated(offset, None, f"what is before offset {offset} is not mirrored yet")
+        Translated(
+            offset,
+            None,
+            f"the records before offset {offset} are not {'mirrored' if task.folder is None else 'exported'} yet",
+        )
         for offset in asked[len(reachable) :]
     ]
     if not reachable:
@@ -70,8 +93,8 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
         text = f"the target has only {places.count} of the {following} records from offset {offset} on"
         return Translated(offset, None, text)
     found = places.offset_of(places.count - following)
-    ours = _first_fingerprint(task.properties, task.source, offset)
-    if ours != _first_fingerprint(task.target_properties, task.target, found):
+    ours = _first_fingerprint(task.source_from(offset, COLUMNS))
+    if ours != _first_fingerprint(task.target_from(found, COLUMNS)):
         text = (
             f"the record at offset {offset} is not the one at offset {found} of the target: the source was compacted "
             "meanwhile, or something else writes into the target"
@@ -82,8 +105,7 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
 
 def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
     """Return how many records of the source are mirrored from each offset on."""
-    first = max(task.source.start_offset, offsets[0])
-    runs = Runs.of(read_side(task.properties, task.source._replace(start_offset=first), ("offset",)))
+    runs = Runs.of(task.source_from(offsets[0], ("offset",)))
     return {offset: runs.count - runs.before(offset) for offset in offsets}
 
 
@@ -92,19 +114,34 @@ def _places(task: TranslationTask, wanted: int) -> "Runs":
     size = wanted + wanted // 1000 + _MARGIN_OFFSETS
     while True:
         start = max(task.target.start_offset, task.target.end_offset - size)
-        runs = Runs.of(read_side(task.target_properties, task.target._replace(start_offset=start), ("offset",)))
+        runs = Runs.of(task.target_from(start, ("offset",)))
         if runs.count >= wanted or start == task.target.start_offset:
             return runs
         size *= 2
 
 
-def _first_fingerprint(properties: dict[str, object], side: OffsetRange, offset: int) -> int | None:
-    """Return the fingerprint of the first record from an offset on, without its timestamp; None without any."""
-    start = max(offset, side.start_offset)
-    for batch in read_side(properties, side._replace(start_offset=start), COLUMNS):
+def _first_fingerprint(batches: "Iterator[pa.RecordBatch]") -> int | None:
+    """Return the fingerprint of the first record, without its timestamp; None without any."""
+    for batch in batches:
         for _, fingerprint in fingerprints(batch.slice(0, 1), _COMPARED):
             return fingerprint
     return None
+
+
+def exported_from(
+    folder: "Path | StoreUrl", exported: "Sequence[ExportedRange]", start: int, properties: Mapping[str, object]
+) -> "Iterator[pa.RecordBatch]":
+    """Yield the records of exported ranges from an offset on; no empty batch."""
+    import pyarrow.compute as pc
+
+    from kctl.pipeline.export_files.exported_records import read_exported
+
+    for each in exported:
+        if each.end > start:
+            for batch in read_exported(folder, each, properties):
+                kept = batch.filter(pc.greater_equal(batch.column("offset"), start))
+                if kept.num_rows:
+                    yield kept
 
 
 def read_side(properties: dict[str, object], side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":

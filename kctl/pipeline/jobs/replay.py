@@ -23,13 +23,13 @@ from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.mirror_task import wait_for_markers
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
-from kctl.pipeline.locations import StoreUrl, absolute
+from kctl.pipeline.locations import Location
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import OnProgress, Progress, ignore_progress, open_session, run_counted
+from kctl.pipeline.running import JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.targets import read_raw_export
+from kctl.pipeline.targets import files_of, read_raw_export
 
 MAX_ATTEMPTS = 3
 
@@ -48,7 +48,7 @@ class ReplayRequest(NamedTuple):
     Attributes:
         topic, properties: what is read, and Kafka properties of its cluster; secrets as references.
         target_properties: of the cluster that is written to.
-        folder: of an export that has the topic, or its prefix in an object store; None: the topic itself.
+        folder: the location of an export or a table that has the topic; None: the topic itself.
         to_topic: where records go, or where those go that do not name a topic in `topic_header`.
         topic_header: a header whose value names the topic.
         wanted: which records. offsets: which offsets; none for all.
@@ -62,7 +62,7 @@ class ReplayRequest(NamedTuple):
     topic: str
     properties: Mapping[str, object]
     target_properties: Mapping[str, object]
-    folder: Path | StoreUrl | None = None
+    folder: Location | None = None
     to_topic: str | None = None
     topic_header: str | None = None
     wanted: RecordFilter = RecordFilter()
@@ -91,7 +91,7 @@ def replay(
         RecordDataError: the jq program failed on a record. MirrorPositionError: the topic was recreated.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     _check(request)
     tasks = _tasks(request)
     if not tasks:
@@ -120,7 +120,9 @@ def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
 
     A topic that was just created may not be known everywhere yet, and has none: what fails here is left to the tasks.
     """
-    positions = {TopicPartition(POSITIONS_TOPIC, 0): LATEST}
+    described = admin.describe_topics([POSITIONS_TOPIC]).done
+    numbers = [number for topic in described.values() for number in topic.partitions]  # one, where kctl created it
+    positions = {TopicPartition(POSITIONS_TOPIC, number): LATEST for number in numbers}
     stable_ends = admin.list_offsets(positions, isolation_level="read_committed").done
     ends = admin.list_offsets(positions).done
     if any(stable_ends[tp].offset < ends[tp].offset for tp in stable_ends if tp in ends):
@@ -148,15 +150,16 @@ def _check(request: ReplayRequest) -> None:
 
 def _tasks(request: ReplayRequest) -> list[ReplayTask]:
     """Return a task for each partition that has records to be read."""
-    source, origin = None, ""
+    source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
         properties = {**READ_COMMITTED, **resolve(request.properties)}
         whole = plan_ranges(properties, Selection(topics=(request.topic,)))
         source, origin = _source(request, properties)
     else:
-        origin = str(absolute(request.folder))
-        exported = _exported(absolute(request.folder), request)
+        exported = _exported(request.folder, request)  # before `files_of`, which needs a table
+        folder = files_of(request.folder, request.properties)
+        origin = str(folder if isinstance(request.folder, Path) else request.folder)
         whole = [
             OffsetRange(request.topic, number, each[0].start, each[-1].end, each[-1].topic_id, each[-1].end)
             for number, each in sorted(exported.items())
@@ -177,7 +180,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
         ReplayTask(
             each,
             tuple(exported.get(each.partition, ())),
-            None if request.folder is None else absolute(request.folder),
+            folder,
             target,
             request.wanted,
             destination,
@@ -206,7 +209,7 @@ def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[s
     return request.topic, source.cluster_id
 
 
-def _exported(folder: Path | StoreUrl, request: ReplayRequest) -> dict[int, list[ExportedRange]]:
+def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[ExportedRange]]:
     topic, manifests = request.topic, read_raw_export(folder, request.properties)
     found: dict[int, list[ExportedRange]] = {}
     for each in sorted(each for manifest in manifests for each in manifest.ranges):

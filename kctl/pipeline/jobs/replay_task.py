@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.topic_names import is_topic_name
 from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror_positions import (
     POSITIONS_TOPIC,
@@ -28,6 +29,7 @@ from kctl.pipeline.jobs.mirror_positions import (
 )
 from kctl.pipeline.jobs.mirror_task import transactional_properties, wait_for_markers
 from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
 from kctl.pipeline.record_columns import HEADERS
 from kctl.pipeline.record_filter import COLUMNS, RecordFilter
@@ -136,19 +138,21 @@ def replay_range(task: ReplayTask, _attempt: Attempt) -> Replayed:
     from kctl.client.producer import Producer
 
     properties = resolve(task.target_properties)
+    timeout_ms = StoreTimeouts.of(task.properties).api_ms
     if not task.writes:
         start = _start(task, properties)
         found = Replayed(resumed=start > task.offsets.start_offset)
-        for batch in _batches(task, start):
-            found = found.plus(_placed(task, batch)[1])
+        with FilterProcess(task.wanted, timeout_ms) as chosen:
+            for batch in _batches(task, start):
+                found = found.plus(_placed(task, batch, chosen)[1])
         return found
     config = task.producer_properties()
-    with Producer(config) as producer:
+    with Producer(config) as producer, FilterProcess(task.wanted, timeout_ms) as chosen:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
         start = _start(task, properties)
         if start >= task.offsets.end_offset:
             return Replayed(resumed=True)
-        found = _Copy(task, producer).run(start)
+        found = _Copy(task, producer, chosen).run(start)
     wait_for_markers(config)
     return found._replace(resumed=start > task.offsets.start_offset)
 
@@ -172,11 +176,13 @@ class _Copy:
         self,
         task: ReplayTask,
         producer: "Producer",
+        chosen: FilterProcess,
         clock: Clock | None = None,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         self._task = task
         self._producer = producer
+        self._chosen = chosen
         self._clock = clock or SystemClock()
         self._sleep = sleep or threading.Event().wait
         self._pace = Pace(self._clock, task.rate_per_s)
@@ -187,7 +193,7 @@ class _Copy:
     def run(self, start: int) -> Replayed:
         found = Replayed()
         for batch in _batches(self._task, start):
-            wanted, counts = _placed(self._task, batch)
+            wanted, counts = _placed(self._task, batch, self._chosen)
             found = found.plus(counts)
             self._begin()
             self._read += batch.num_rows
@@ -262,18 +268,21 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
 
         yield from read_range({**READ_COMMITTED, **resolve(task.properties)}, offsets, COLUMNS)
         return
+    for batch in _exported(task, offsets):
+        at = batch.column("offset")
+        kept = batch.filter(pc.and_(pc.greater_equal(at, start), pc.less(at, offsets.end_offset)))
+        if kept.num_rows:
+            yield _with_source(kept, task.offsets)
+
+
+def _exported(task: ReplayTask, offsets: OffsetRange) -> Iterator[pa.RecordBatch]:
+    """Yield the exported batches in which the offsets are."""
     from kctl.pipeline.export_files.exported_records import read_exported
 
     assert task.folder is not None
     for each in task.exported:
-        if each.end <= start or each.start >= offsets.end_offset:
-            continue
-        for batch in read_exported(task.folder, each, task.properties):
-            at = batch.column("offset")
-            inside = pc.and_(pc.greater_equal(at, start), pc.less(at, offsets.end_offset))
-            kept = batch.filter(inside)
-            if kept.num_rows:
-                yield _with_source(kept, task.offsets)
+        if each.start < offsets.end_offset and offsets.start_offset < each.end:
+            yield from read_exported(task.folder, each, task.properties)
 
 
 def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
@@ -285,10 +294,10 @@ def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([same[name] if name in same else batch.column(name) for name in COLUMNS], COLUMNS)
 
 
-def _placed(task: ReplayTask, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Replayed]:
+def _placed(task: ReplayTask, batch: pa.RecordBatch, chosen: FilterProcess) -> tuple[pa.RecordBatch, Replayed]:
     """Return the records that are to be produced, with their topics and attempts, and what became of the others."""
     goal = task.destination
-    wanted = task.wanted.wanted(batch)
+    wanted = chosen.wanted(batch)
     headers = wanted.column("headers").to_pylist()
     attempts = [_attempts(row or ()) for row in headers]
     fresh = [count < goal.max_attempts for count in attempts]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OnProgress, Progress, ignore_progress, open_session, run_counted
+from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
@@ -97,7 +97,7 @@ def stats(
         ConfigError: something about the request.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     plan = plan_stats(request)
     with ExitStack() as stack:
         if plan.ranges:

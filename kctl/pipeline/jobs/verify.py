@@ -7,27 +7,28 @@ window of records. Ends are fixed at the start, the target's first: what comes m
 Shown by tests/pipeline/test_mirror.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
-from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_groups
-from kctl.pipeline.jobs.mirror_groups import GroupSelection, MirroredTopics
+from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_exported_groups, prove_groups
+from kctl.pipeline.jobs.mirror_groups import MirroredTopics, offsets_of
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
 from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OnProgress, Progress, ignore_progress, open_session, run_counted
+from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import files_of, read_raw_export
+from kctl.pipeline.targets import facts_in, files_of, read_raw_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ class VerifyRequest(NamedTuple):
         folder: of an export, or its prefix in an object store, instead of a target topic; then offsets count, too.
         compared: what of a record counts, beside key, value and headers.
         range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
-        groups: consumer groups that are to continue in the target with the same record; not with `folder`.
+        groups: consumer groups that are to continue in the target with the same record.
         events: takes the events of the clients that plan.
     """
 
@@ -85,6 +86,14 @@ class VerifyPlan(NamedTuple):
     pieces: tuple[Piece, ...]
     partitions: tuple[int, ...]
     size_bytes: int
+
+    def pieces_of(self, partition: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """Return the pieces of a partition, of the source and of the target."""
+        of_partition = [piece for piece in self.pieces if piece.partition == partition]
+        return (
+            tuple(piece for piece in of_partition if not piece.is_target),
+            tuple(piece for piece in of_partition if piece.is_target),
+        )
 
     @property
     def offsets(self) -> int:
@@ -137,7 +146,7 @@ def verify(
         ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
-    on_progress(Progress("planning"))
+    on_progress(JobProgress("planning"))
     plan = plan_verify(request)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl verify", on_progress))
@@ -224,6 +233,15 @@ def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -
     return made, round(sum(each.size for each in ranges) * bytes_each)
 
 
+def _pairs(plan: VerifyPlan, tallied: Sequence[Tally]) -> dict[int, tuple[Tally, Tally]]:
+    """Return the tallies of source and target by partition."""
+    totals: dict[tuple[bool, int], Tally] = {}
+    for piece, tally_of_piece in zip(plan.pieces, tallied, strict=True):
+        key = piece.is_target, piece.partition
+        totals[key] = totals.get(key, Tally()).then(tally_of_piece)
+    return {p: (totals.get((False, p), Tally()), totals.get((True, p), Tally())) for p in plan.partitions}
+
+
 def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
     sides = _Sides(
         {False: dict(request.properties), True: dict(request.target_properties)},
@@ -234,24 +252,26 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
     tallied = run_counted(
         session, "kctl verify: tally", "comparing", tasks, tally_piece, lambda task: task.piece.size, on_progress
     )
-    totals: dict[tuple[bool, int], Tally] = {}
-    for piece, tally_of_piece in zip(plan.pieces, tallied, strict=True):
-        key = piece.is_target, piece.partition
-        totals[key] = totals.get(key, Tally()).then(tally_of_piece)
-    pairs = {p: (totals.get((False, p), Tally()), totals.get((True, p), Tally())) for p in plan.partitions}
+    pairs = _pairs(plan, tallied)
     unequal = [partition for partition, (ours, theirs) in pairs.items() if not ours.is_same(theirs)]
     found = _differences(plan, sides, unequal, session, on_progress)
-    return VerifyResult(
-        tuple(
-            PartitionResult(partition, ours.records, theirs.records, found.get(partition, Differences()))
-            for partition, (ours, theirs) in sorted(pairs.items())
-        )
+    results = (
+        PartitionResult(partition, ours.records, theirs.records, found.get(partition, Differences()))
+        for partition, (ours, theirs) in sorted(pairs.items())
     )
+    return VerifyResult(tuple(results))
 
 
 def _with_groups(
     request: VerifyRequest, result: VerifyResult, session: Session, on_progress: OnProgress
 ) -> VerifyResult:
+    if request.folder is not None:
+        with Admin(resolve(request.properties), events=request.events) as admin:
+            offsets = offsets_of(admin, request.groups, [request.topic])
+        facts = facts_in(request.folder, request.properties)
+        exported = {group: of_topics.get(request.topic, {}) for group, of_topics in facts.groups.items()}
+        proofs = prove_exported_groups(exported, offsets, request.properties, session, on_progress)
+        return result._replace(groups=tuple(proofs))
     targets = {request.topic: MirrorTarget(request.target_topic, "")}
     mirrored = MirroredTopics(request.properties, request.target_properties, targets, request.events)
     behind = {each.partition: each.differences.behind for each in result.partitions}
@@ -262,14 +282,7 @@ def _with_groups(
 def _differences(
     plan: VerifyPlan, sides: "_Sides", unequal: list[int], session: Session, on_progress: OnProgress
 ) -> dict[int, Differences]:
-    tasks = [
-        _DiffTask(
-            sides,
-            tuple(piece for piece in plan.pieces if piece.partition == partition and not piece.is_target),
-            tuple(piece for piece in plan.pieces if piece.partition == partition and piece.is_target),
-        )
-        for partition in unequal
-    ]
+    tasks = [_DiffTask(sides, *plan.pieces_of(partition)) for partition in unequal]
     found = run_counted(
         session,
         "kctl verify: differences",

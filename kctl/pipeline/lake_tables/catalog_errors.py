@@ -6,7 +6,7 @@ Shown by tests/unit/pipeline/lake_tables/test_catalog_errors.py.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from kctl.client.clock import Clock, SystemClock, Timer, duration_text
@@ -24,6 +24,12 @@ from kctl.pipeline.running import watch
 
 T = TypeVar("T")
 LONGEST_REASON = 300
+LEAST_SECRET = 3
+"""Shorter ones are parts of many words."""
+_SECRET = re.compile(
+    r"token|credential|secret|password|(?:access|account|api)[.-]key|^header\.|authorization|connection-string",
+    re.IGNORECASE,
+)
 
 
 def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
@@ -42,10 +48,14 @@ def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | N
 
 
 class Named:
-    """A context whose errors, of pyiceberg, its catalog or its file system, become errors of ours."""
+    """A context whose errors, of pyiceberg, its catalog or its file system, become errors of ours.
 
-    def __init__(self, name: str) -> None:
+    Args: secrets: shown as `***`, also where a catalog repeats them.
+    """
+
+    def __init__(self, name: str, secrets: Iterable[str] = ()) -> None:
         self._name = name
+        self._secrets = tuple(secrets)
 
     def __enter__(self) -> None:
         return
@@ -56,7 +66,10 @@ class Named:
         passed = KafkaError | CommitFailedException | CommitStateUnknownException
         if error is None or isinstance(error, passed) or not isinstance(error, Exception):
             return
-        raise _problem(self._name, error) from None
+        text = without_credentials(str(error).strip())
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        raise _problem(self._name, error, text) from None
 
 
 def without_credentials(text: str) -> str:
@@ -64,12 +77,29 @@ def without_credentials(text: str) -> str:
     return re.sub(r"://\S*@", "://", text)
 
 
-def _problem(name: str, error: Exception) -> KafkaError:
+def secrets_in(properties: Mapping[str, object]) -> list[str]:
+    """Return the secrets among the properties of a catalog, which may have groups of further ones.
+
+    They are whole, and as what is behind the colon of `id:secret` and the space of `Bearer secret`.
+    """
+    found = list(_secrets_of(properties, ""))
+    parts = [each.partition(mark)[2] for each in found for mark in ": "]
+    return sorted({each for each in [*found, *parts] if len(each) >= LEAST_SECRET}, key=len, reverse=True)
+
+
+def _secrets_of(properties: Mapping[str, object], group: str) -> Iterator[str]:
+    for name, value in properties.items():
+        if isinstance(value, Mapping):
+            yield from _secrets_of(value, f"{group}{name}.")
+        elif _SECRET.search(f"{group}{name}"):
+            yield str(value)
+
+
+def _problem(name: str, error: Exception, text: str) -> KafkaError:
     from pydantic import ValidationError
     from pyiceberg import exceptions
     from requests import exceptions as requests
 
-    text = without_credentials(str(error).strip())
     reason = (text.splitlines() or [""])[0][:LONGEST_REASON]
     if isinstance(error, exceptions.NotInstalledError):
         return LakesMissingError(f"{name}: {reason}", INSTALL)
@@ -78,7 +108,7 @@ def _problem(name: str, error: Exception) -> KafkaError:
     if isinstance(error, exceptions.ForbiddenError):
         return StoreDeniedError(f"{name}: access denied: {reason}")
     if isinstance(error, exceptions.ServerError | exceptions.ServiceUnavailableError):
-        return StoreUnreachableError(f"{name}: the catalog fails: {reason}")
+        return StoreUnreachableError(f"{name}: the catalog failed: {reason}")
     if isinstance(error, requests.Timeout):
         return StoreTimeoutError(f"{name}: the catalog did not respond in time")
     if isinstance(error, requests.ConnectionError):

@@ -10,17 +10,19 @@ Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipelin
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from kctl.client.clock import SystemClock
-from kctl.pipeline.export_files.manifests import ExportedRange, Manifest
-from kctl.pipeline.job_errors import FolderError, StoreError
-from kctl.pipeline.lake_tables.table_files import base_of, manifest_of, partition_values
-from kctl.pipeline.lake_tables.table_target import Points, TableTarget
+from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
+from kctl.pipeline.export_files.manifests import Manifest
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError
+from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of
+from kctl.pipeline.lake_tables.table_schema import evolved
+from kctl.pipeline.lake_tables.table_target import CARRIED, RUN, CommitConflictError, Points, Round, TableTarget
 from kctl.pipeline.locations import DeltaTable, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, store_problem
 from kctl.pipeline.resume_point import ResumePoint
@@ -29,7 +31,15 @@ if TYPE_CHECKING:
     import deltalake
     import pyarrow as pa
 
-ROUND, TOPIC_ID = "kctl:round", "kctl.topic-id."
+APPLICATION, TOPIC_ID = "kctl:round", "kctl.topic-id."
+_DAMAGE = re.compile(
+    r"(Kernel error: )?(Json error|Arrow error|Parquet error|Invalid Checkpoint|Invalid JSON|Invalid log|"
+    r"No table metadata|No protocol|Missing|Malformed|Unable to)",
+    re.IGNORECASE,
+)
+"""How delta-rs reports a log that it cannot read, in the only class that it has for most errors."""
+MOST_COMMITS = 1000
+"""Commits of others among which the newest of ours is looked for."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 """Columns by which a layout partitions the table; they are in the names of folders alone."""
 
@@ -37,11 +47,12 @@ COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 class DeltaTarget(TableTarget):
     """A table by its URL or path."""
 
+    target_property = "delta.targetFileSize"
+
     def __init__(self, table: DeltaTable, timeouts: StoreTimeouts) -> None:
         check_lakes("deltalake")
         super().__init__(f"delta:{table}", timeouts)
         self._url = str(table)
-        self._clock = SystemClock()
         self._seen: deltalake.DeltaTable | None = None
 
     def positions(self) -> tuple[int, Points]:
@@ -53,7 +64,7 @@ class DeltaTarget(TableTarget):
         """Return where each partition continues, of those that are wanted and have been exported."""
         if self._seen is not None:
             ids = self._topic_ids(self._seen)
-            for topic, partition in wanted:
+            for topic, partition in set(wanted) - set(self._points):  # what this run has committed is newer
                 offset = self._seen.transaction_version(application_of(topic, partition))
                 if offset is not None:
                     self._points[topic, partition] = ResumePoint(offset, ids.get(topic, ""))
@@ -61,7 +72,7 @@ class DeltaTarget(TableTarget):
 
     def check_layout(self, layout: str) -> None:
         """Raise FolderError where the table is partitioned otherwise."""
-        if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != COLUMNS[layout]:
+        if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
             words = ", ".join(found) or "nothing"
             raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
@@ -72,9 +83,9 @@ class DeltaTarget(TableTarget):
         with self._named():
             deltalake.DeltaTable.create(
                 self._url,
-                schema_with(COLUMNS[layout]),
+                schema_with(self.schema, layout),
                 mode="ignore",
-                partition_by=COLUMNS[layout],
+                partition_by=columns_of(layout),
                 storage_options=self._options(),
             )
 
@@ -82,33 +93,70 @@ class DeltaTarget(TableTarget):
         """Return the table's own URL or path."""
         return base_of(self._url)
 
-    def append(self, number: int, ranges: Sequence[ExportedRange], points: Points) -> None:
-        """Commit the files with the round's number and the positions of its partitions."""
-        from deltalake import CommitProperties, Transaction
-        from deltalake.exceptions import CommitFailedError
+    def columns(self) -> "pa.Schema | None":
+        """Return the columns of the table but those of COLUMNS."""
+        import pyarrow as pa
 
-        self._keep_topic_ids(ranges)
+        from kctl.pipeline.record_columns import TYPES
+
+        table = self._loaded()
+        if table is None:
+            return None
+        own = set(table.metadata().partition_columns) - set(TYPES)
+        return pa.schema([field for field in pa.schema(table.schema().to_arrow()) if field.name not in own])
+
+    def newest_facts(self) -> Mapping[str, str]:
+        """Return what the newest commit of ours says of itself."""
+        table = self._loaded()
+        with self._named():
+            commits = [] if table is None else table.history(MOST_COMMITS)
+        return next(({name: str(text) for name, text in each.items()} for each in commits if RUN in each), {})
+
+    def properties(self) -> Mapping[str, str]:
+        """Return the properties of the table."""
+        table = self._loaded()
+        return {} if table is None else dict(table.metadata().configuration)
+
+    def sibling(self, suffix: str) -> "DeltaTarget":
+        """Return the table whose URL has a suffix."""
+        return DeltaTarget(DeltaTable(f"{self._url}{suffix}"), self._timeouts)
+
+    def append(self, added: Round) -> None:
+        """Commit the files with the round's number and the positions of its partitions."""
+        self.until_committed(lambda: self._append_once(added), added.number)
+
+    def _append_once(self, added: Round) -> None:
+        try:
+            self._keep_properties(added)
+            self._add_columns()
+            self._write(added)
+        except CommitConflictError:
+            if self._round_of(self._loaded()) != self.last_number:
+                raise self.taken() from None
+            raise
+
+    def _write(self, added: Round) -> None:
+        from deltalake import CommitProperties, Transaction
+
         table = self._loaded()
         if table is None or self._round_of(table) != self.last_number:
             raise self.taken()
         now_ms = self._clock.wall_ms()
-        advanced = sorted({(each.topic, each.partition) for each in ranges})
-        versions = [Transaction(application_of(*key), points[key].offset, now_ms) for key in advanced]
-        properties = CommitProperties(app_transactions=[Transaction(ROUND, number, now_ms), *versions])
+        advanced = sorted({(each.topic, each.partition) for each in added.ranges})
+        versions = [Transaction(application_of(*key), added.points[key].offset, now_ms) for key in advanced]
+        properties = CommitProperties(
+            custom_metadata=dict(added.facts),
+            app_transactions=[Transaction(APPLICATION, added.number, now_ms), *versions],
+        )
         columns = list(table.metadata().partition_columns)
         with self._named():
-            try:
-                table.create_write_transaction(
-                    [_add(file, columns, now_ms) for each in ranges for file in each.files],
-                    "append",
-                    schema_with(columns),
-                    partition_by=columns,
-                    commit_properties=properties,
-                )
-            except CommitFailedError:
-                if self._round_of(self._loaded()) == self.last_number:
-                    raise
-                raise self.taken() from None
+            table.create_write_transaction(
+                [_add(file, columns, now_ms) for file in added.files],
+                "append",
+                schema_with(self.schema, self._layout),
+                partition_by=columns,
+                commit_properties=properties,
+            )
 
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
@@ -118,31 +166,46 @@ class DeltaTarget(TableTarget):
         added = table.get_add_actions(flatten=True)
         names, sizes, counts = (added.column(each).to_pylist() for each in ("path", "size_bytes", "num_records"))
         return manifest_of(
-            (
-                (unquote(str(path)), int(count), int(size))
-                for path, count, size in zip(names, counts, sizes, strict=True)
-            ),
-            {},
+            ((unquote(str(path)), count, size) for path, count, size in zip(names, counts, sizes, strict=True)),
+            decoded_in(self.columns()),
+            self.carried_facts(),
         )
 
-    def _keep_topic_ids(self, ranges: Sequence[ExportedRange]) -> None:
+    def _add_columns(self) -> None:
+        """Add what the schema has and the table has not; delta-rs does so in a commit before that of the records."""
+        from deltalake import Schema
+
+        found, table = self.columns(), self._loaded()
+        if table is None or found is None:
+            return
+        if evolved(found, self.schema, self.name, can_widen=False) == evolved(found, found, self.name, can_widen=False):
+            return
+        with self._named():
+            table.alter.add_columns(list(Schema.from_arrow(self.schema).fields))
+
+    def _keep_properties(self, added: Round) -> None:
+        """Write ids of topics, and what is carried of the cluster, in a commit before that of the records."""
         table = self._loaded()
         if table is None:
             return
         known = self._topic_ids(table)
-        new = {each.topic: each.topic_id for each in ranges if each.topic_id and each.topic not in known}
+        new = {
+            f"{TOPIC_ID}{each.topic}": each.topic_id
+            for each in added.ranges
+            if each.topic_id and each.topic not in known
+        }
+        if added.carried:
+            new[CARRIED] = added.carried
         if new:
             with self._named():
-                table.alter.set_table_properties(
-                    {f"{TOPIC_ID}{topic}": topic_id for topic, topic_id in new.items()}, raise_if_not_exists=False
-                )
+                table.alter.set_table_properties(new, raise_if_not_exists=False)
 
     def _topic_ids(self, table: "deltalake.DeltaTable") -> dict[str, str]:
         words = table.metadata().configuration
         return {name.removeprefix(TOPIC_ID): str(text) for name, text in words.items() if name.startswith(TOPIC_ID)}
 
     def _round_of(self, table: "deltalake.DeltaTable | None") -> int:
-        return 0 if table is None else table.transaction_version(ROUND) or 0
+        return 0 if table is None else table.transaction_version(APPLICATION) or 0
 
     def _loaded(self) -> "deltalake.DeltaTable | None":
         import deltalake
@@ -167,13 +230,19 @@ class DeltaTarget(TableTarget):
     @contextmanager
     def _named(self) -> Iterator[None]:
         """Raise what delta-rs and its store raise as an error of ours in one line."""
-        from deltalake.exceptions import DeltaError, TableNotFoundError
+        from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
         try:
             yield
         except TableNotFoundError:
             raise
+        except CommitFailedError as e:
+            problem = store_problem(e, self.name)
+            raise (CommitConflictError(str(problem)) if type(problem) is StoreError else problem) from None
         except (DeltaError, OSError) as e:
+            if _DAMAGE.match(str(e)):
+                reason = str(e).splitlines()[0][:300]
+                raise ExportDataError(f"{self.name}: the table's log is damaged: {reason}") from None
             raise store_problem(e, self.name) from None
         except ValueError as e:
             raise StoreError(f"{self.name}: {str(e).splitlines()[0][:300]}") from None
@@ -184,22 +253,25 @@ def application_of(topic: str, partition: int) -> str:
     return f"kctl:{topic}:{partition}"
 
 
-def schema_with(columns: Sequence[str]) -> "pa.Schema":
+def columns_of(layout: str) -> list[str]:
+    """Return the columns by which a layout partitions the table."""
+    column = column_of(layout)
+    return COLUMNS[layout] if column is None else [name_of(column)]
+
+
+def schema_with(schema: "pa.Schema", layout: str) -> "pa.Schema":
     """Return the columns of records, and those that partition the table."""
     import pyarrow as pa
 
-    from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
-
-    schema = schema_of(COLUMN_NAMES)
-    for name in columns:
+    for name in COLUMNS.get(layout, ()):
         schema = schema.append(pa.field(name, pa.string()))
-    return schema
+    return with_column(schema, layout)
 
 
 def _add(file: Any, columns: Sequence[str], now_ms: int) -> Any:
     from deltalake.transaction import AddAction
 
-    values = partition_values(file.path)
+    values = values_in(file.path)
     return AddAction(
         file.path,
         file.size_bytes,

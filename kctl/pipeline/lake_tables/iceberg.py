@@ -10,41 +10,61 @@ Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipelin
 
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kctl.pipeline.export_files.manifests import ExportedRange, Manifest
+from kctl.pipeline.export_files.column_layout import column_of, name_of, with_column
+from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
+from kctl.pipeline.export_files.manifests import Manifest
 from kctl.pipeline.job_errors import (
     ExportDataError,
     FolderError,
     StoreError,
     StoreMissingError,
+    reason_of,
 )
-from kctl.pipeline.lake_tables.catalog_errors import Named, ended, without_credentials
-from kctl.pipeline.lake_tables.table_files import base_of, manifest_of
-from kctl.pipeline.lake_tables.table_target import MOST_ATTEMPTS, Points, TableTarget
+from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in, without_credentials
+from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of
+from kctl.pipeline.lake_tables.table_target import (
+    CARRIED,
+    ROUND,
+    RUN,
+    CommitConflictError,
+    Points,
+    Round,
+    TableTarget,
+)
 from kctl.pipeline.locations import IcebergTable, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyiceberg.catalog import Catalog
+    from pyiceberg.partitioning import PartitionField
     from pyiceberg.table import Table
 
 T = TypeVar("T")
-POSITIONS, ROUND, RUN = "kctl.positions", "kctl.round", "kctl.run"
+POSITIONS = "kctl.positions"
+ANY_REGION = "us-east-1"
+"""Of a server that is not Amazon's: it has to be signed with one, and has none."""
 _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 
 
 class IcebergTarget(TableTarget):
     """A table of a catalog."""
 
+    can_widen = True
+    target_property = "write.target-file-size-bytes"
+
     def __init__(self, table: IcebergTable, timeouts: StoreTimeouts) -> None:
         check_lakes("pyiceberg")
         super().__init__(f"iceberg:{table}", timeouts)
         self._table = table
+        self._secrets = self._configured_secrets()
         self._catalog = self._opened()
 
     def positions(self) -> tuple[int, Points]:
@@ -56,26 +76,36 @@ class IcebergTarget(TableTarget):
         """Raise FolderError where the table is partitioned otherwise."""
         table = self._loaded()
         if table is not None and table.current_snapshot() is not None:
-            found = [str(field.transform) for field in table.spec().fields]
-            if found != _SPECS[layout]:
+            column = column_of(layout)
+            found = [_shown(table, field) for field in table.spec().fields]
+            if found != (_SPECS[layout] if column is None else [f"{COLUMN_LAYOUT}{name_of(column)}"]):
                 words = ", ".join(found) or "nothing"
                 raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
     def create(self, layout: str) -> None:
         """Create namespace and table unless they are there."""
-        from pyiceberg.exceptions import NamespaceAlreadyExistsError, TableAlreadyExistsError
-        from pyiceberg.transforms import DayTransform, HourTransform
+        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform
 
-        from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
+        catalog, identifier = self._catalog, self._table.identifier
+        namespace, column = identifier.rpartition(".")[0], column_of(layout)
 
         def create() -> None:
-            with suppress(NamespaceAlreadyExistsError, TableAlreadyExistsError):
-                self._catalog.create_namespace_if_not_exists(self._table.identifier.rpartition(".")[0])
-                self._catalog.create_table(self._table.identifier, schema_of(COLUMN_NAMES))
-            table = self._catalog.load_table(self._table.identifier)
-            if layout != "topic" and table.current_snapshot() is None and not table.spec().fields:
-                transform: Any = DayTransform() if layout == "date" else HourTransform()
-                with table.update_spec() as update:
+            _create_once(
+                lambda: catalog.create_namespace_if_not_exists(namespace), lambda: catalog.namespace_exists(namespace)
+            )
+            _create_once(
+                lambda: catalog.create_table_if_not_exists(identifier, with_column(self.schema, layout)),
+                lambda: catalog.table_exists(identifier),
+            )
+            table = catalog.load_table(identifier)
+            if layout == "topic" or table.current_snapshot() is not None or table.spec().fields:
+                return
+            with suppress(CommitFailedException), table.update_spec() as update:  # another run has just done it
+                if column is not None:
+                    update.add_field(name_of(column), IdentityTransform(), name_of(column))
+                else:
+                    transform: Any = DayTransform() if layout == "date" else HourTransform()
                     update.add_field("timestamp", transform, "day" if layout == "date" else "hour")
 
         self._asked(create)
@@ -86,27 +116,46 @@ class IcebergTarget(TableTarget):
         assert table is not None
         return base_of(f"{table.location().rstrip('/')}/data")
 
-    def append(self, number: int, ranges: Sequence[ExportedRange], points: Points) -> None:
+    def columns(self) -> "pa.Schema | None":
+        """Return the columns of the table."""
+        table = self._loaded()
+        return None if table is None else table.schema().as_arrow()
+
+    def newest_facts(self) -> Mapping[str, str]:
+        """Return the words of the newest snapshot of ours."""
+        table = self._loaded()
+        return {} if table is None else self._words_of(table)
+
+    def properties(self) -> Mapping[str, str]:
+        """Return the properties of the table."""
+        table = self._loaded()
+        return {} if table is None else {name: str(text) for name, text in table.properties.items()}
+
+    def sibling(self, suffix: str) -> "IcebergTarget":
+        """Return the table whose name has a suffix."""
+        return IcebergTarget(IcebergTable(f"{self._table}{suffix}"), self._timeouts)
+
+    def append(self, added: Round) -> None:
         """Commit a snapshot with the files, on the condition that none came in between."""
+        words = {POSITIONS: _written(added.points), **added.facts}
+        self.until_committed(lambda: self._append_once(added, words), added.number)
+
+    def _append_once(self, added: Round, words: Mapping[str, str]) -> None:
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
-        words = {POSITIONS: _written(points), ROUND: str(number), RUN: self._run_id}
-        paths = [file.path for each in ranges for file in each.files]
-        for _ in range(MOST_ATTEMPTS):
-            table = self._asked(lambda: self._catalog.load_table(self._table.identifier))
-            if self._positions_of(table) != (self.last_number, self._points):
-                raise self.taken()
-            table.metadata.properties["commit.retry.num-retries"] = "0"  # of this object alone
-            try:
-                self._commit(table, paths, words)
-                return
-            except CommitFailedException:
-                continue
-            except CommitStateUnknownException:
-                if self._is_committed(number):
-                    return
-                raise StoreError(f"{self.name}: the catalog did not report what became of round {number}") from None
-        raise StoreError(f"{self.name}: others have committed {MOST_ATTEMPTS} times while round {number} was committed")
+        table = self._asked(lambda: self._catalog.load_table(self._table.identifier))
+        if self._positions_of(table) != (self.last_number, self._points):
+            raise self.taken()
+        table.metadata.properties["commit.retry.num-retries"] = "0"  # of this object alone
+        try:
+            self._commit(table, [file.path for file in added.files], words, added.carried)
+        except CommitFailedException as e:
+            raise CommitConflictError(without_credentials(reason_of(e))) from None
+        except CommitStateUnknownException:
+            if not self._is_committed(words):
+                raise StoreError(
+                    f"{self.name}: the catalog did not report the result of round {added.number}"
+                ) from None
 
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
@@ -121,38 +170,44 @@ class IcebergTarget(TableTarget):
                     raise ExportDataError(f"{self.name} has deleted rows, which kctl does not read")
                 path = task.file.file_path
                 files.append((path.removeprefix(base), task.file.record_count, task.file.file_size_in_bytes))
-        return manifest_of(files, {})
+        return manifest_of(files, decoded_in(self.columns()), self.carried_facts())
 
-    def _commit(self, table: "Table", paths: Sequence[str], words: Mapping[str, str]) -> None:
+    def _commit(self, table: "Table", paths: Sequence[str], words: Mapping[str, str], carried: str) -> None:
         location = f"{table.location().rstrip('/')}/data"
-        with self._named():
-            transaction = table.transaction()
-            transaction.set_properties(dict(words))
+        transaction = table.transaction()
+
+        def stage() -> None:
+            with transaction.update_schema() as update:
+                update.union_by_name(with_column(self.schema, self._layout))
+            transaction.set_properties({**words, **({CARRIED: carried} if carried else {})})
             if paths:
                 files = [f"{location}/{path}" for path in paths]
                 transaction.add_files(files, snapshot_properties=dict(words), check_duplicate_files=False)
             else:  # offsets without a record: the positions alone
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass
+
+        self._asked(stage)
         self._asked(transaction.commit_transaction)
 
-    def _is_committed(self, number: int) -> bool:
+    def _is_committed(self, words: Mapping[str, str]) -> bool:
         table = self._loaded()
-        return table is not None and (table.properties.get(RUN), table.properties.get(ROUND)) == (
-            self._run_id,
-            str(number),
-        )
+        return table is not None and all(table.properties.get(name) == words[name] for name in (RUN, ROUND))
 
     def _positions_of(self, table: "Table") -> tuple[int, Points]:
-        snapshot = table.current_snapshot()
-        while snapshot is not None:
+        words = self._words_of(table)
+        return (self.number_in(words), _read(words[POSITIONS], self.name)) if POSITIONS in words else (0, {})
+
+    def _words_of(self, table: "Table") -> dict[str, str]:
+        snapshot, seen = table.current_snapshot(), set()
+        while snapshot is not None and snapshot.snapshot_id not in seen:
+            seen.add(snapshot.snapshot_id)
             words = dict(snapshot.summary.additional_properties) if snapshot.summary is not None else {}
             if POSITIONS in words:
-                return int(words.get(ROUND, 0)), _read(words[POSITIONS], self.name)
+                return words
             parent = snapshot.parent_snapshot_id
             snapshot = table.snapshot_by_id(parent) if parent is not None else None
-        text = table.properties.get(POSITIONS)
-        return (0, {}) if text is None else (int(table.properties.get(ROUND, 0)), _read(text, self.name))
+        return {name: str(text) for name, text in table.properties.items()}
 
     def _loaded(self) -> "Table | None":
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -173,7 +228,7 @@ class IcebergTarget(TableTarget):
 
         def load() -> "Catalog":
             try:
-                return load_catalog(self._table.catalog)
+                catalog = load_catalog(self._table.catalog)
             except ValueError as e:
                 if type(e) is not ValueError:  # of what a catalog answers
                     raise
@@ -181,8 +236,31 @@ class IcebergTarget(TableTarget):
                     f"catalog {self._table.catalog} is not configured: {without_credentials(str(e))[:200]}",
                     f"PYICEBERG_CATALOG__{self._table.catalog.upper()}__URI, or ~/.pyiceberg.yaml",
                 ) from None
+            catalog.properties = {**self._store_defaults(catalog.properties), **catalog.properties}
+            return catalog
 
         return self._asked(load)
+
+    def _configured_secrets(self) -> list[str]:
+        from pyiceberg.utils.config import Config
+
+        return secrets_in(Config().get_catalog_config(self._table.catalog) or {})
+
+    def _store_defaults(self, given: Mapping[str, str | None]) -> dict[str, str]:
+        """Return properties of the tables' file system that the catalog leaves out.
+
+        Without a region it asks Amazon for the one of the bucket, which takes seconds where there is no Amazon.
+        """
+        found = {
+            "s3.connect-timeout": str(self._timeouts.connect_ms / 1000),
+            "s3.request-timeout": str(self._timeouts.request_ms / 1000),
+        }
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if region is None and "s3.endpoint" in given:
+            region = ANY_REGION
+        if region is not None and not {"s3.region", "client.region"} & set(given):
+            found["s3.region"] = region
+        return found
 
     def _asked(self, request: Callable[[], T]) -> T:
         """Return what the catalog answers; pyiceberg itself waits for it without an end."""
@@ -190,7 +268,24 @@ class IcebergTarget(TableTarget):
             return ended(request, self.name, self._timeouts.api_ms)
 
     def _named(self) -> Named:
-        return Named(self.name)
+        return Named(self.name, self._secrets)
+
+
+def _create_once(create: Callable[[], object], exists: Callable[[], bool]) -> None:
+    """Create something, unless another run does it at the same time: catalogs report that by errors of their own."""
+    try:
+        create()
+    except Exception:
+        if not exists():
+            raise
+
+
+def _shown(table: "Table", field: "PartitionField") -> str:
+    """Return a field of a table's partitions: the layout of a column, or day and hour of the timestamp."""
+    transform = str(field.transform)
+    return (
+        f"{COLUMN_LAYOUT}{table.schema().find_column_name(field.source_id)}" if transform == "identity" else transform
+    )
 
 
 def _written(points: Points) -> str:
@@ -210,5 +305,5 @@ def _read(text: str, name: str) -> Points:
             for topic, of_topic in json.loads(text).items()
             for partition, (offset, log_end) in of_topic["at"].items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError) as e:
-        raise ExportDataError(f"{name}: {POSITIONS} is damaged: {type(e).__name__}: {e}") from None
+    except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise ExportDataError(f"{name}: {POSITIONS} is damaged: {reason_of(e)}") from None

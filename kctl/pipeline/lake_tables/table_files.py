@@ -8,33 +8,43 @@ Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/lake_
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kctl.pipeline.export_files.folder import inside
-from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, sync
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.export_files.folder import ERRORS, inside
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, checked, resume_points, sync
 from kctl.pipeline.export_files.range_files import RangeName
-from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.job_errors import ExportDataError, reason_of
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.object_files import Spill, SpilledFiles
 from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kctl.pipeline.targets import FileKind
 
 _NAME = re.compile(r"(?:(?P<at>@))?.+-(?P<partition>\d+)-(?P<start>\d+)-(?P<end>\d+)(?:\.\d+)?\.[0-9a-f]{32}\.parquet")
-_PARTITION = re.compile(r"(date|hour)=([^/]+)/")
+_DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
+
+LONGEST_PATH = 300
+"""More of one is in no error."""
 
 
 class TablePlace(NamedTuple):
     """Where the tasks of one round write; there is no secret in it.
 
-    Attributes: base: what paths are relative to: a URL of an object store, or a path.
+    Attributes:
+        base: what paths are relative to: a URL of an object store, or a path.
+        errors: what those of records that do not decode are relative to, below ERRORS.
     """
 
     base: Path | StoreUrl
+    errors: Path | StoreUrl | None
     timeouts: StoreTimeouts
     kind: "FileKind"
     run_id: str
@@ -50,19 +60,23 @@ class _TableSpill(Spill):
     def __init__(self, place: TablePlace, attempt: int) -> None:
         super().__init__(place.kind, attempt, f"{place.run_id}-{attempt}")
         self._base = place.base
+        self._errors = place.errors
         self._timeouts = place.timeouts
 
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file below the table's data, and return its path there."""
         key = self.key_of(draft, path)
-        if isinstance(self._base, Path):
-            placed = inside(self._base, key)
+        base, name = self._base, key
+        if self._errors is not None and key.startswith(f"{ERRORS}/"):
+            base, name = self._errors, key.removeprefix(f"{ERRORS}/")
+        if isinstance(base, Path):
+            placed = inside(base, name)
             placed.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(draft, placed)
             sync(placed)
             sync(placed.parent)
         else:
-            ObjectStore(self._base, self._timeouts).upload(key, draft)
+            ObjectStore(base, self._timeouts).upload(name, draft)
         draft.unlink()
         return key
 
@@ -74,29 +88,66 @@ def base_of(location: str) -> Path | StoreUrl:
     return StoreUrl(location.rstrip("/")) if "://" in location else Path(location)
 
 
-def partition_values(path: str) -> dict[str, str]:
-    """Return the values of the columns that a path has in the names of its folders."""
-    return dict(_PARTITION.findall(path))
+def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
+    """Return the settings of an export that a table has by its columns: which of key and value are not bytes.
+
+    Raises: ExportDataError: it has no such columns.
+    """
+    if columns is None:
+        return {}
+    for each in ("key", "value"):
+        if each not in columns.names:
+            raise ExportDataError(f"the table has no column {each}: it was not written by kctl")
+    names = [each for each in ("key", "value") if not _is_bytes(columns.field(each).type)]
+    return {"decode": ",".join(names)} if names else {}
 
 
-def manifest_of(files: Iterable[tuple[str, int, int]], settings: Mapping[str, str]) -> list[Manifest]:
-    """Return the live files of a table as one round of an export, for what compares records.
+def _is_bytes(kind: "pa.DataType") -> bool:
+    return str(kind) in ("binary", "large_binary")
 
-    Args: files: path relative to the table's data, records and bytes of each.
-    Raises: ExportDataError: another program has rewritten a file, so that it has no offsets in its name.
+
+def manifest_of(
+    files: Iterable[tuple[str, Any, Any]], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+) -> list[Manifest]:
+    """Return the live files of a table as one round of an export, for what reads records back.
+
+    Args: files: path relative to the table's data, records and bytes of each, as the table's metadata has them.
+    Raises: ExportDataError: another program has rewritten a file, so that it has no offsets in its name, or the
+        metadata has what no export writes.
     """
     ranges: dict[tuple[str, int, int, int], list[ExportedFile]] = {}
     for path, records, size_bytes in files:
-        found = _NAME.fullmatch(path.rpartition("/")[2])
-        topic = path.partition("/")[0].removeprefix("@")
+        found, shown = _NAME.fullmatch(path.rpartition("/")[2]), repr(path[:LONGEST_PATH])[1:-1]
         if found is None:
             raise ExportDataError(
-                f"{path} was not written by kctl: the table's files were compacted or added to",
+                f"{shown} was not written by kctl: the table's files were compacted or added to",
                 "compare the rows with a query: topic, partition and offset are columns",
             )
-        key = topic, int(found["partition"]), int(found["start"]), int(found["end"])
-        ranges.setdefault(key, []).append(ExportedFile(path, records, size_bytes))
+        topic = path.partition("/")[0].removeprefix("@")
+        try:
+            file = ExportedFile(path, int(records), int(size_bytes))
+            key = topic, int(found["partition"]), int(found["start"]), int(found["end"])
+            checked(ExportedRange(*key, file.records, (file,)))
+        except (ValueError, TypeError) as e:
+            raise ExportDataError(f"{shown} is not a file of an export: {reason_of(e)}") from None
+        ranges.setdefault(key, []).append(file)
     made = [
         ExportedRange(*key, sum(file.records for file in kept), tuple(sorted(kept))) for key, kept in ranges.items()
     ]
-    return [Manifest(1, settings, tuple(sorted(made)), 1)] if made else []
+    try:
+        for each in made:
+            checked(each)
+            _check_once(each)
+    except ValueError as e:
+        raise ExportDataError(f"the table has records twice: {reason_of(e)}") from None
+    manifests = [Manifest(1, settings, tuple(sorted(made)), 1, facts)] if made else []
+    resume_points(manifests)
+    return manifests
+
+
+def _check_once(given: ExportedRange) -> None:
+    """Raise ValueError where two attempts at a range are part of the table: files of one name but for their digests."""
+    names = Counter(_DIGEST.sub("", file.path) for file in given.files)
+    path, count = names.most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"{count} files differ only in the digest of their name, {path[:LONGEST_PATH]!r}")

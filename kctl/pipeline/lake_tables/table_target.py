@@ -3,38 +3,122 @@
 Positions are part of each commit, so that data and position count together or not at all. A run commits only on what it
 has read: where another export has moved a position of the table meanwhile, the run ends with an error; where another
 program has committed something else, the commit is made again by the rules of the format.
+
+With decoded columns, records that do not decode go to a second table, `..._errors`. No format commits to two tables at
+once: so the commit to the first also names the files of the second, and where a run ends between the two commits, the
+next one makes the second commit, by these names.
 Shown by tests/unit/pipeline/lake_tables.
 """
 
+import json
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_files.manifests import ExportedRange, Manifest, continued
-from kctl.pipeline.job_errors import FolderError
+from kctl.grammar.sizes import parse_size_bytes
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
+from kctl.pipeline.export_files.column_layout import column_of, type_of
+from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, continued
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, reason_of
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kctl.pipeline.decoding.record_decoding import DecodedTypes
     from kctl.pipeline.targets import FileKind, RoundPlace
 
 Points = dict[tuple[str, int], ResumePoint]
-MOST_ATTEMPTS = 8
-"""How often a commit is made again because others, which are no exports, have committed meanwhile."""
+RUN, ROUND, ERROR_FILES = "kctl.run", "kctl.round", "kctl.errors"
+"""Facts of a commit: the run and its round, and the files of that round in the table of errors."""
+CARRIED = "kctl.cluster"
+"""The property of a table that has partitions and configs of topics, and offsets of groups."""
+LONGEST_NUMBER = 18
+"""Digits of a round."""
+BACKOFF_MS, MOST_BACKOFF_MS = 20, 1000
+"""Waits between attempts at a commit, spread so that two writers do not meet again and again."""
+
+
+class CommitConflictError(StoreError):
+    """Another writer has changed the table during a commit; by the rules of the format it may be made again."""
+
+
+class Round(NamedTuple):
+    """What one commit adds.
+
+    Attributes:
+        ranges: whose positions it moves. points: the positions of all partitions then. facts: RUN and the like.
+        carried: what the table is to carry of the cluster from then on, as JSON; empty: what it has.
+    """
+
+    number: int
+    files: tuple[ExportedFile, ...]
+    ranges: Sequence[ExportedRange]
+    points: Points
+    facts: Mapping[str, str]
+    carried: str = ""
 
 
 class TableTarget(ABC):
-    """A table as the driver of one run sees it; a Target (`kctl.pipeline.targets`)."""
+    """A table as the driver of one run sees it; a Target (`kctl.pipeline.targets`).
+
+    Attributes:
+        can_widen: whether the format changes the types of columns.
+        target_property: the format's property of a table for the size of its files.
+    """
+
+    can_widen = False
+    target_property = ""
 
     def __init__(self, name: str, timeouts: StoreTimeouts) -> None:
         self.last_number = 0
         self.name = name
         self._timeouts = timeouts
+        self._clock: Clock = SystemClock()
+        self._sleep: Callable[[float], object] = threading.Event().wait
         self._points: Points = {}
-        self._run_id = ""
+        self._run_id = self._layout = ""
+        self._is_made = False
+        self._schema: pa.Schema | None = None
+        self._errors: TableTarget | None = None
+        self._property_bytes: int | None = None
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """The columns of the records that are written."""
+        from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
+
+        return schema_of(COLUMN_NAMES) if self._schema is None else self._schema
+
+    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":
+        """Return the types in which keys and values are written, so that the table can hold those of all topics.
+
+        Raises: FolderError: it cannot, with the names of the columns.
+        """
+        from kctl.pipeline.decoding.record_decoding import DecodedTypes
+        from kctl.pipeline.lake_tables.table_schema import evolved
+        from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
+
+        raw, schema = schema_of(COLUMN_NAMES), self.columns()
+        for types in decoded or [DecodedTypes(None, None)]:
+            wanted = raw
+            for name, kind in types._asdict().items():
+                if kind is not None:
+                    wanted = wanted.set(wanted.get_field_index(name), wanted.field(name).with_type(kind))
+            schema = evolved(wanted if schema is None else schema, wanted, self.name, can_widen=self.can_widen)
+        if not decoded or schema is None:
+            return None
+        self._schema = schema
+        key, value = decoded[0]
+        return DecodedTypes(key and schema.field("key").type, value and schema.field("value").type)
 
     def read(self) -> object:
         """Read the positions of the table; none where there is no table yet."""
@@ -47,13 +131,41 @@ class TableTarget(ABC):
             raise ConfigError(f"the files of a table are parquet, not {settings['format']}", key="format")
         self.read()
         self.check_layout(settings["layout"])
+        column = column_of(settings["layout"])
+        is_known = self._schema is not None or "decode" not in settings
+        if column is not None and is_known and type_of(column, self.schema) is None:
+            problem = f"{self.name} cannot be partitioned by {column[:80]}: it has no such column, or not as text, "
+            raise ConfigError(f"{problem}a whole number, a boolean or a date", key="--partition-by")
 
-    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
-        """Create the table where there is none, and read its positions."""
+    def claim(
+        self,
+        run_id: str,
+        settings: Mapping[str, str],
+        *,
+        takes_over: bool = True,  # noqa: ARG002 - which of two runs commits is decided by the commit
+    ) -> None:
+        """Create the table where there is none, and read its positions.
+
+        One whose columns depend on schemas that no topic has named yet is created with the first round.
+        """
         self.check(settings)
-        self._run_id = run_id
-        self.create(settings["layout"])
+        self._run_id, self._layout = run_id, settings["layout"]
+        if "decode" in settings:
+            from kctl.pipeline.decoding.record_decoding import error_schema
+
+            self._errors = self.sibling("_errors")
+            self._errors._schema = error_schema(self._errors.schema)
+        if self._errors is None or self._schema is not None or self.columns() is not None:
+            self._make()
+
+    def _make(self) -> None:
+        self.create(self._layout)
+        if self._errors is not None:
+            layout = "topic" if self._layout.startswith(COLUMN_LAYOUT) else self._layout  # a field of what is decoded
+            self._errors.claim(self._run_id, {"format": "parquet", "layout": layout})
+            self._finish(self._errors)
         self.read()
+        self._is_made = True
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:  # noqa: ARG002 - all are at hand
         """Return where each (topic, partition) that has been exported continues."""
@@ -63,25 +175,101 @@ class TableTarget(ABC):
         """Return where the tasks of a round write."""
         from kctl.pipeline.lake_tables.table_files import TablePlace
 
-        return TablePlace(self.base(), self._timeouts, kind, self._run_id)
+        if not self._is_made:
+            self._make()
+        errors = None if self._errors is None else self._errors.base()
+        if not kind.file_bytes:
+            kind = kind._replace(file_bytes=self._target_bytes())
+        return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id)
 
-    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> object:  # noqa: ARG002
+    def _target_bytes(self) -> int:
+        """Return the size that the table's own property asks for; 0 where it has none that is a size."""
+        if self._property_bytes is None:
+            text = self.properties().get(self.target_property, "").strip()
+            try:
+                self._property_bytes = int(text) if text.isdecimal() else parse_size_bytes(text)
+            except ValueError:
+                self._property_bytes = 0
+        return self._property_bytes
+
+    def commit(
+        self,
+        ranges: Sequence[ExportedRange],
+        settings: Mapping[str, str],  # noqa: ARG002 - a table has its own
+        facts: ClusterFacts = NO_FACTS,
+    ) -> object:
         """Make ranges part of the table, all or none, together with their positions."""
         points = dict(self._points)
         for each in ranges:
             key = each.topic, each.partition
             points[key] = continued(points.get(key), each)
         number = self.last_number + 1
-        self.append(number, ranges, points)
+        files = [file for each in ranges for file in each.files]
+        wrong = tuple(file for file in files if file.path.startswith(f"{ERRORS}/"))
+        own = {RUN: self._run_id, ROUND: str(number)}
+        if self._errors is not None:
+            own[ERROR_FILES] = json.dumps(wrong)
+        carried = ""
+        if facts != NO_FACTS:
+            known = self.carried_facts()
+            newest = newest_facts([known, facts])
+            carried = json.dumps(newest.to_json(), separators=(",", ":")) if newest != known else ""
+        self.append(Round(number, tuple(file for file in files if file not in wrong), ranges, points, own, carried))
         self.last_number, self._points = number, points
+        if self._errors is not None and wrong:
+            self._errors._append_errors(own, wrong)
         return None
+
+    def _finish(self, errors: "TableTarget") -> None:
+        """Make the commit to the table of errors that a killed run has left out."""
+        facts = self.newest_facts()
+        wrong = files_from(facts.get(ERROR_FILES, "[]"), self.name)
+        done = errors.newest_facts()
+        if wrong and any(facts.get(name) != done.get(name) for name in (RUN, ROUND)):
+            errors._append_errors(facts, wrong)
+
+    def _append_errors(self, facts: Mapping[str, str], wrong: Sequence[ExportedFile]) -> None:
+        files = tuple(file._replace(path=file.path.removeprefix(f"{ERRORS}/")) for file in wrong)
+        number = self.number_in(facts)
+        self.append(Round(number, files, (), {}, {RUN: facts.get(RUN, ""), ROUND: str(number)}))
+        self.last_number = number
 
     def leave(self) -> None:  # noqa: B027 - what no commit names is no part of a table
         """Do nothing: what no commit names is no part of the table."""
 
+    def number_in(self, facts: Mapping[str, str]) -> int:
+        """Return the number of the round that has these facts. Raises: ExportDataError: they are damaged."""
+        text = facts.get(ROUND, "0")
+        if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
+            raise ExportDataError(f"{self.name}: {ROUND} is damaged: {text[:100]!r} is not the number of a round")
+        return int(text)
+
+    def until_committed(self, attempt: Callable[[], None], number: int) -> None:
+        """Make attempts at the commit of a round, while others change the table, until the API timeout.
+
+        Each conflict is a commit of another writer that got through, so of those that are there one always does.
+        Raises: StoreError: there was a conflict each time.
+        """
+        timer, attempts = Timer(self._clock, self._timeouts.api_ms), 0
+        while True:
+            try:
+                return attempt()
+            except CommitConflictError as e:
+                timer.update()
+                if timer.is_expired:
+                    timeout = duration_text(timer.timeout_ms)
+                    raise StoreError(
+                        f"{self.name}: other writers changed the table during each of {attempts + 1} attempts "
+                        f"to commit round {number} within {timeout} (--api-timeout): {e}"
+                    ) from None
+                self._sleep(min(_backoff_ms(attempts), timer.remaining_ms) / 1000)
+                attempts += 1
+
     def taken(self) -> FolderError:
         """Return the error of a run that commits second."""
-        return FolderError(f"another export has written to {self.name} meanwhile", "one at a time writes to a table")
+        return FolderError(
+            f"another export has written to {self.name} meanwhile", "only one export at a time can write to a table"
+        )
 
     @abstractmethod
     def positions(self) -> tuple[int, Points]:
@@ -100,9 +288,46 @@ class TableTarget(ABC):
         """Return what the paths of files are relative to."""
 
     @abstractmethod
-    def append(self, number: int, ranges: Sequence[ExportedRange], points: Points) -> None:
-        """Commit files and positions at once. Raises: FolderError: another export was first."""
+    def columns(self) -> "pa.Schema | None":
+        """Return the columns of the table but those that only partition it; None where there is no table."""
+
+    @abstractmethod
+    def newest_facts(self) -> Mapping[str, str]:
+        """Return the facts of the newest commit of an export."""
+
+    def carried_facts(self) -> ClusterFacts:
+        """Return what the table carries of the cluster. Raises: ExportDataError: it is damaged."""
+        text = self.properties().get(CARRIED, "{}")
+        try:
+            return facts_from(json.loads(text))
+        except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
+            raise ExportDataError(f"{self.name}: {CARRIED} is damaged: {reason_of(e)}") from None
+
+    @abstractmethod
+    def properties(self) -> Mapping[str, str]:
+        """Return the properties of the table; none where there is no table."""
+
+    @abstractmethod
+    def sibling(self, suffix: str) -> "TableTarget":
+        """Return the table whose name has a suffix."""
+
+    @abstractmethod
+    def append(self, added: Round) -> None:
+        """Commit files, positions and facts at once. Raises: FolderError: another export was first."""
 
     @abstractmethod
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
+
+
+def _backoff_ms(attempts: int) -> float:
+    most = min(BACKOFF_MS * 2 ** min(attempts, 10), MOST_BACKOFF_MS)
+    return Random().uniform(most / 2, most)
+
+
+def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:
+    """Return the files that ERROR_FILES names. Raises: ExportDataError: it is damaged."""
+    try:
+        return tuple(ExportedFile(str(path), int(records), int(size)) for path, records, size in json.loads(text))
+    except (ValueError, OverflowError, TypeError, RecursionError) as e:
+        raise ExportDataError(f"{name}: {ERROR_FILES} is damaged: {reason_of(e)}") from None

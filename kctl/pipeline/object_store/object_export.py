@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.clock import SystemClock
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
@@ -50,6 +51,7 @@ from kctl.pipeline.object_store.store import ObjectStore, StoredObject, StoreTim
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
+    from kctl.pipeline.decoding.record_decoding import DecodedTypes
     from kctl.pipeline.targets import FileKind, RoundPlace
 
 Item = TypeVar("Item")
@@ -135,7 +137,13 @@ class ObjectExport:
         """Raise what `claim` would, as far as reading shows it."""
         self._checked(settings)
 
-    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
+    def claim(
+        self,
+        run_id: str,
+        settings: Mapping[str, str],
+        *,
+        takes_over: bool = True,  # noqa: ARG002 - a run that is under way keeps its objects in any case
+    ) -> None:
         """Read the manifests, finish the last round of an earlier run, and delete what is old and in none."""
         manifests = self._checked(settings)
         self._run_id = run_id
@@ -153,6 +161,10 @@ class ObjectExport:
         """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 
+    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":  # noqa: ARG002 - files of any schema
+        """Return None: each file has the schema of its records."""
+        return None
+
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
         """Return where the tasks of a round write."""
         from kctl.pipeline.object_store.object_files import ObjectPlace
@@ -160,7 +172,9 @@ class ObjectExport:
         self._round_began_ms = self._clock.now_ms()
         return ObjectPlace(self._store.url, self._timeouts, kind, self._run_id)
 
-    def commit(self, ranges: Sequence[ExportedRange], settings: Mapping[str, str]) -> Manifest:
+    def commit(
+        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+    ) -> Manifest:
         """Make ranges part of the export, all or none, by one conditional put.
 
         Raises: FolderError: another run has committed a round. StoreError: the round may or may not be part of the
@@ -173,7 +187,7 @@ class ObjectExport:
                 "run it again with a smaller --range-size: the round was not kept",
             )
         number = self.last_number + 1
-        manifest = Manifest(number, {**settings, "run": self._run_id}, tuple(ranges), number)
+        manifest = Manifest(number, {**settings, "run": self._run_id}, tuple(ranges), number, facts)
         self._files.append(self._put(manifest))
         files = list_object_manifests(self._store).files
         if files[-1].number != number or files[-1].first != number:
@@ -197,7 +211,7 @@ class ObjectExport:
             for each in self._store.list():
                 if not (each.key.startswith("_tmp/") or _is_hidden(each.key)):
                     raise FolderError(
-                        f"{self._store.url} is not empty, and no export", "choose a prefix without objects"
+                        f"{self._store.url} is not empty and is not an export", "choose a prefix without objects"
                     )
         return manifests
 
@@ -250,7 +264,8 @@ class ObjectExport:
 
     def _taken(self) -> FolderError:
         return FolderError(
-            f"another export has written to {self._store.url} meanwhile", "one at a time writes to a prefix"
+            f"another export has written to {self._store.url} meanwhile",
+            "only one export at a time can write to a prefix",
         )
 
 

@@ -45,7 +45,7 @@ class Spill:
     """
 
     def __init__(self, kind: "FileKind", attempt: int, run_id: str) -> None:
-        self.layout, self.format, self.compression_level = kind
+        self.layout, self.format, self.compression_level, self.file_bytes = kind
         self.attempt = attempt
         self._run_id = run_id
         parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # Spark removes it, also after a kill

@@ -3,8 +3,8 @@
 obstore makes them: one library for all three, whose `create` is a conditional put in each (S3: `If-None-Match: *`;
 Google: generation 0; Azure: `If-None-Match: *`). Credentials, region and endpoint come from where those services'
 own tools have them (AWS_*, GOOGLE_*, AZURE_*, profiles), in each process by itself: nothing of them is ever sent.
-Errors are one line without the request's headers. Shown by tests/unit/pipeline/object_store and
-tests/pipeline/test_object_stores.py.
+Errors are one line without the request's headers. Shown by tests/unit/pipeline/object_store,
+tests/loopback/test_hostile_object_stores.py and tests/pipeline/test_object_stores.py.
 """
 
 import io
@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.config import ConsumerConfig
 from kctl.pipeline.job_errors import (
     LakesMissingError,
@@ -35,6 +36,10 @@ PART_BYTES = 8 * 1024 * 1024
 PARTS_AT_ONCE = 2
 LARGEST_READ_BYTES = 64 * 1024 * 1024
 READ_AHEAD_BYTES = 1024 * 1024
+CHUNK_BYTES = 256 * 1024
+"""Of the body of a response; its size is looked at after each."""
+MOST_OBJECTS = 10_000_000
+"""Objects of one list; only a store that makes them up has more."""
 MOST_RETRIES = 1000
 """The API timeout bounds retries, not their number."""
 _LOGIN_CODES = (
@@ -48,6 +53,8 @@ _LOGIN_CODES = (
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
 T = TypeVar("T")
+
+ABSENT = "_kctl/no-object-has-this-name"
 
 
 class StoreTimeouts(NamedTuple):
@@ -122,7 +129,7 @@ class ObjectStore:
             found = obstore.get(self._store, key)
             if found.meta["size"] > LARGEST_READ_BYTES:
                 raise StoreError(f"{self.url}/{key} has {found.meta['size']} bytes, more than a manifest can have")
-            return bytes(found.bytes())
+            return self._content(found, found.meta["size"], key)
 
         return self._run(get, key)
 
@@ -136,9 +143,36 @@ class ObjectStore:
         """Yield the objects whose keys begin with a folder's path, in the order of their keys."""
         import obstore
 
-        pages = iter(obstore.list(self._store, prefix or None))
-        while (page := self._run(lambda: next(pages, None), prefix)) is not None:
+        pages, count = iter(obstore.list(self._store, prefix or None)), 0
+        while (page := self._run(lambda: next(pages, None), prefix, self._list_limit())) is not None:
+            count += len(page)
+            if count > MOST_OBJECTS:
+                raise StoreError(f"{self.url}: the store lists more than {MOST_OBJECTS} objects")
             yield from map(_stored, page)
+        if not count:
+            self._check_is_store()
+
+    def _list_limit(self) -> Callable[[], None]:
+        """Return what ends a wait for the next objects: a list may have empty pages, without an end."""
+        timer = Timer(SystemClock(), self.timeouts.api_ms)
+
+        def check() -> None:
+            timer.update()
+            if timer.is_expired:
+                raise StoreTimeoutError(f"{self.url}: no object was listed within {duration_text(timer.timeout_ms)}")
+
+        return check
+
+    def _check_is_store(self) -> None:
+        """Raise StoreError where any request succeeds: a page, of a proxy or a login, looks like a list of nothing."""
+        try:
+            self.head(ABSENT)
+        except (FileNotFoundError, StoreDeniedError):
+            return
+        raise StoreError(
+            f"{self.url}: the endpoint is not an object store: it reports an object under any name",
+            "$AWS_ENDPOINT_URL names the server",
+        )
 
     def copy(self, key: str, to: str) -> None:
         """Copy an object within the store. Raises: FileNotFoundError: there is none."""
@@ -163,13 +197,28 @@ class ObjectStore:
         """Return bytes of an object. Raises: FileNotFoundError: there is none."""
         import obstore
 
-        return self._run(lambda: bytes(obstore.get_range(self._store, key, start=start, end=end)), key)
+        def get() -> bytes:
+            return self._content(obstore.get(self._store, key, options={"range": (start, end)}), end - start, key)
 
-    def _run(self, call: Callable[[], T], key: str) -> T:
+        return self._run(get, key)
+
+    def _content(self, found: Any, most_bytes: int, key: str) -> bytes:
+        """Return the body of a response, which is read no further than a chunk behind what it may have."""
+        chunks, size_bytes = [], 0
+        for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+            chunks.append(chunk)
+            size_bytes += len(chunk)
+            if size_bytes > most_bytes:
+                what = f"the store sends more than the {most_bytes} bytes that were asked for"
+                raise StoreError(f"{self.url}/{key}: {what}")
+        return b"".join(chunks)
+
+    def _run(self, call: Callable[[], T], key: str, tick: Callable[[], None] | None = None) -> T:
         from obstore.exceptions import AlreadyExistsError, BaseError
 
+        is_watched = tick is not None or threading.current_thread() is threading.main_thread()
         try:
-            return watch(call) if threading.current_thread() is threading.main_thread() else call()
+            return watch(call, tick=tick) if is_watched else call()
         except AlreadyExistsError:
             raise
         except (BaseError, OSError, TimeoutError) as e:
@@ -260,7 +309,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
     from obstore.exceptions import BaseError
     from obstore.store import from_url
 
-    request_ms = min(timeouts.request_ms, timeouts.api_ms)
+    request_ms = min(timeouts.request_ms, timeouts.api_ms - timeouts.api_ms // 4)  # some of it is for a second attempt
     options: dict[str, Any] = {
         "connect_timeout": timedelta(milliseconds=min(timeouts.connect_ms, request_ms)),
         "timeout": timedelta(milliseconds=request_ms),

@@ -88,7 +88,7 @@ class KctlDataSource(DataSource):
         forget_spark_archive()
         with reported_in_one_line():
             if overwrite:
-                raise ConfigError("mode overwrite: what is in a topic stays; use mode append", key="mode")
+                raise ConfigError("mode overwrite: records of a topic cannot be replaced; use mode append", key="mode")
             options = write_options(self.options)
             check_writable(schema, options)
         return KctlWriter(options)
@@ -100,7 +100,9 @@ class KctlDataSource(DataSource):
         forget_spark_archive()
         with reported_in_one_line():
             if overwrite:
-                raise ConfigError("output mode complete: what is in a topic stays; use append or update", key="mode")
+                raise ConfigError(
+                    "output mode complete: records of a topic cannot be replaced; use append or update", key="mode"
+                )
             options = write_options(self.options)
             check_writable(schema, options)
         return stream_writer(options, schema)

@@ -10,7 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from kctl.client import errors
+from kctl.client.broker_errors import BY_CODE, error_name
 from kctl.client.errors import KafkaError, KafkaTimeoutError, UndeliveredError
+from kctl.pipeline import job_errors
+from kctl.pipeline.job_errors import StreamSourceError
+from kctl.serdes import errors as serdes_errors
 
 MARK: Final = "KCTL:"
 _HIDE_TRACEBACK: Final = "SPARK_HIDE_TRACEBACK"
@@ -87,3 +92,18 @@ def reason(error: BaseException) -> str | None:
                 return line[at + len(MARK) :].strip()
         seen = seen.__cause__ or getattr(seen, "_cause", None)
     return None
+
+
+def source_failure(error: BaseException) -> StreamSourceError | None:
+    """Return what a query's source ended with, as an error that knows its class; None where it says nothing of kctl."""
+    text = reason(error)
+    if text is None:
+        return None
+    name, _, words = text.partition(": ")
+    for code, broker_kind in BY_CODE.items():
+        if broker_kind.__name__ == name:
+            return StreamSourceError(words, broker_kind, error_name(code))
+    kind = next((vars(module)[name] for module in (errors, job_errors, serdes_errors) if name in vars(module)), None)
+    if isinstance(kind, type) and issubclass(kind, KafkaError):
+        return StreamSourceError(words, kind)
+    return StreamSourceError(text, KafkaError)

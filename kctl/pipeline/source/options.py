@@ -15,7 +15,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, ProducerConfig, nearest_name, shown, why_ignored
 from kctl.client.errors import ConfigError
 from kctl.grammar.durations import parse_duration_ms
-from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
+from kctl.pipeline.ranges import MAX_OFFSET, Cut, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.source.decode_options import decode_request
 from kctl.pipeline.source.java_pattern import python_pattern
@@ -45,8 +45,8 @@ class ReadOptions(NamedTuple):
 
     properties: tuple[tuple[str, str], ...]
     selection: Selection
-    start: Place
-    end: Place
+    start: RangeBound
+    end: RangeBound
     cut: Cut
     max_offsets_per_trigger: int
     min_offsets_per_trigger: int
@@ -54,6 +54,7 @@ class ReadOptions(NamedTuple):
     fail_on_data_loss: bool
     include_headers: bool
     decode: "DecodeRequest | None" = None
+    commit_to_group: str | None = None
 
     def client_properties(self) -> dict[str, object]:
         """Return the properties of a client, with the secrets that are found where this runs."""
@@ -96,7 +97,15 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
         options.flag("failOnDataLoss", True),
         options.flag("includeHeaders", False),
         decode_request(options.given),
+        _group(options),
     )
+
+
+def _group(options: "_Options") -> str | None:
+    name = options.text("commitToGroup")
+    if name is not None and not name.strip():
+        raise ConfigError("option commitToGroup is empty: it names a consumer group", key="commitToGroup")
+    return name
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
@@ -146,7 +155,7 @@ class _Options:
         return self._read(name, default, "true or false", lambda text: {"true": True, "false": False}[text.lower()])
 
     def number(self, name: str, default: int) -> int:
-        return self._read(name, default, "a whole number from 1 on", _positive)
+        return self._read(name, default, "a whole number of at least 1", _positive)
 
     def spark_time_ms(self, name: str, default_ms: int) -> int:
         """Return a duration as Spark writes them: a number without a unit is milliseconds."""
@@ -177,7 +186,9 @@ class _Options:
             limit_ms = self._read(option, None, "a duration such as 5s or 300ms", parse_duration_ms)
             for name in names if limit_ms is not None else ():
                 if name in found and found[name] != str(limit_ms):
-                    raise ConfigError(f"options {option} and kafka.{name} are the same limit but differ", key=option)
+                    raise ConfigError(
+                        f"options {option} and kafka.{name} set the same timeout to different values", key=option
+                    )
                 found[name] = str(limit_ms)
         poll_ms = self._read("kafkaConsumer.pollTimeoutMs", None, "milliseconds", _positive)
         if poll_ms is not None:
@@ -258,7 +269,7 @@ def _assigned(named: Any, text: str) -> list[TopicPartition]:
 # --- from where to where ----------------------------------------------------------------------------------------------
 
 
-def _start(options: _Options, *, is_stream: bool) -> Place:
+def _start(options: _Options, *, is_stream: bool) -> RangeBound:
     words = {"earliest": EARLIEST, "latest": LATEST} if is_stream else {"earliest": EARLIEST}
     default = "latest" if is_stream else "earliest"
     place = _place(options, "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets", words, default)
@@ -271,22 +282,22 @@ def _start(options: _Options, *, is_stream: bool) -> Place:
 
 def _place(
     options: _Options, instant: str, instants: str, offsets: str, words: Mapping[str, int], default: str
-) -> Place:
+) -> RangeBound:
     """Return a position; of several options the first named here counts, as with Spark's connector."""
     at_ms = options.instant(instant)
     if at_ms is not None:
-        return Place(at_ms, is_time=True, option=instant)
+        return RangeBound(at_ms, is_time=True, option=instant)
     if options.has(instants):
         named = options.json(instants, '{"topic":{"0":1700000000000}}')
-        return Place(None, _positions(named, instants, options, special=()), is_time=True, option=instants)
+        return RangeBound(None, _positions(named, instants, options, special=()), is_time=True, option=instants)
     text = (options.text(offsets) or default).strip()
     if text.lower() in words:
-        return Place(words[text.lower()], option=offsets)
+        return RangeBound(words[text.lower()], option=offsets)
     if not text.startswith("{"):
         accepted = " or ".join([*words, 'JSON such as {"topic":{"0":23}}'])
         raise ConfigError(f"option {offsets} takes {accepted}, not {shown(text)}", key=offsets)
     named = options.json(offsets, '{"topic":{"0":23}}')
-    return Place(None, _positions(named, offsets, options, special=tuple(words.values())), option=offsets)
+    return RangeBound(None, _positions(named, offsets, options, special=tuple(words.values())), option=offsets)
 
 
 def _positions(
@@ -294,7 +305,7 @@ def _positions(
 ) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
         meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
-        numbers = ", ".join(["numbers from 0 on", *(meanings[position] for position in special)])
+        numbers = ", ".join(["numbers of at least 0", *(meanings[position] for position in special)])
         text = options.text(option) or ""
         return ConfigError(f'option {option} takes JSON such as {{"topic":{{"0":23}}}}, {numbers}, not {shown(text)}')
 

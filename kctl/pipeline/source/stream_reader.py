@@ -1,18 +1,17 @@
 """Streaming reading: one class for every Spark from 4.0 on, whose ways of asking for offsets differ.
 
 Spark 4.2 and newer hand start and limit to `latestOffset`; before, it is called bare, and the start is what was planned
-last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first. Offsets
-are the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys, and beside the topics their ids and the
-ends of their logs, by which a topic is found out that was deleted and recreated; a checkpoint without them is read too.
+last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first.
 One connection to the cluster is kept for the life of the query; `commit` and `stop` may never come, so nothing depends
 on them.
 Shown by tests/unit/pipeline/test_stream_offsets.py, tests/pipeline/test_source_stream.py and test_source_growing.py,
 tests/pipeline_versions.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
@@ -21,42 +20,20 @@ from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
-from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 from kctl.pipeline.source.batch_reader import RangePartition, read_partition
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
+from kctl.pipeline.source.group_progress import GroupProgress
 from kctl.pipeline.source.options import ReadOptions
+from kctl.pipeline.source.stream_offsets import JsonOffsets, StreamOffsets, as_json, as_offsets
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.pipeline.source.decoded_table import SourceDecoding
 
-JsonOffsets = dict[str, dict[str, Any]]
-TOPIC_IDS: Final = "#topic_ids"
-LOG_ENDS: Final = "#log_ends"
-"""Keys beside the topics in offsets; no topic has such a name."""
-
-
-class StreamOffsets(NamedTuple):
-    """Where a batch begins or ends.
-
-    Attributes:
-        offsets: by partition.
-        topic_ids: by topic, where the brokers have ids.
-        log_ends: the ends of the partitions when the offsets were chosen, where they are known.
-    """
-
-    offsets: Offsets
-    topic_ids: Mapping[str, str]
-    log_ends: Offsets
-
-    def point(self, tp: TopicPartition) -> ResumePoint:
-        """Return what is known of a partition."""
-        return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
-
-    def topic_id(self, topic: str) -> str:
-        """Return the id of a topic; empty where it is not known."""
-        return self.topic_ids.get(topic, "")
+_log = logging.getLogger("kctl.pipeline")
+COMMIT_AGAIN_MS = 30_000
+"""Until progress is committed again to a group after a failure."""
 
 
 def _available_now() -> type:
@@ -79,6 +56,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         self._columns = tuple(columns)
         self._decoding = decoding
         self._planner: Planner | None = None
+        self._group: GroupProgress | None = None
         self._initial: StreamOffsets | None = None
         self._planned: StreamOffsets | None = None
         """The end of what was planned last."""
@@ -86,24 +64,28 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         """Where a query with the trigger AvailableNow ends."""
         self._clock = SystemClock()
         self._triggered_at_ms = -options.max_trigger_delay_ms
+        self._commit_at_ms = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_planner": None}  # connections stay where they are
+        return {**self.__dict__, "_planner": None, "_group": None}  # connections stay where they are
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> JsonOffsets:
         """Return where a new query starts."""
         with reported_in_one_line():
+            self._check_group()
             return as_json(self._first())
 
     def latestOffset(self, start: JsonOffsets | None = None, limit: Any = None) -> JsonOffsets:
         """Return where the next batch ends: what is there now, within the limit of a trigger."""
         with reported_in_one_line():
+            self._check_group()
             end = self._goal if self._goal is not None else self._latest()
             begin = as_offsets(start) if start is not None else self._planned
             if begin is None:
                 begin = self._first()
+            self._commit_progress(begin)  # Spark asks for an end when the batch before is durable
             if self._is_too_early(begin, end):
                 return as_json(begin)
             most = self._options.max_offsets_per_trigger if start is None else _most_rows(limit)
@@ -146,13 +128,18 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Do nothing: Spark's checkpoint is the memory of a query."""
+        """Commit progress to a group; Spark's checkpoint is the memory of a query.
+
+        Spark calls this for a batch that is durable, but not before it plans the next one.
+        """
+        self._commit_progress(as_offsets(end))
 
     def stop(self) -> None:
-        """Close the connection; Spark may never call this."""
-        if self._planner is not None:
-            self._planner.__exit__()
-            self._planner = None
+        """Close the connections; Spark may never call this."""
+        for open_client in (self._planner, self._group):
+            if open_client is not None:
+                open_client.__exit__()
+        self._planner = self._group = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._columns)})"
@@ -165,6 +152,21 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         else:
             self._planner.restart()
         return self._planner
+
+    def _check_group(self) -> None:
+        """Refuse a group that others use, before the first batch of a query that starts or continues."""
+        if self._options.commit_to_group is not None and self._group is None:
+            group = GroupProgress(self._options.client_properties(), self._options.commit_to_group)
+            group.check()
+            self._group = group
+
+    def _commit_progress(self, durable: StreamOffsets) -> None:
+        """Commit to the group of `commitToGroup`; after a failure it is left alone for a while."""
+        if self._group is None or self._clock.now_ms() < self._commit_at_ms:
+            return
+        if problem := self._group.commit(durable.offsets):
+            self._commit_at_ms = self._clock.now_ms() + COMMIT_AGAIN_MS
+            _log.warning("kctl: %s", problem)
 
     def _first(self) -> StreamOffsets:
         if self._initial is None:
@@ -272,36 +274,3 @@ def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> O
 def _most_rows(limit: Any) -> int:
     """Return the number of rows of a limit, 0 where it is another one."""
     return int(getattr(limit, "max_rows", 0) or 0)
-
-
-def as_json(known: StreamOffsets) -> JsonOffsets:
-    """Return offsets as Spark keeps them: sorted, because it compares their text."""
-    found: JsonOffsets = _by_topic(known.offsets)
-    if topic_ids := {topic: topic_id for topic, topic_id in sorted(known.topic_ids.items()) if topic_id}:
-        found[TOPIC_IDS] = topic_ids
-    if known.log_ends:
-        found[LOG_ENDS] = _by_topic(known.log_ends)
-    return found
-
-
-def _by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found
-
-
-def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
-    """Return the offsets of a checkpoint; one of Spark's connector has neither topic ids nor ends of logs."""
-    topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS)}
-    return StreamOffsets(
-        _by_partition(topics), dict(written.get(TOPIC_IDS, {})), _by_partition(written.get(LOG_ENDS, {}))
-    )
-
-
-def _by_partition(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
-    return {
-        TopicPartition(topic, int(partition)): int(offset)
-        for topic, partitions in topics.items()
-        for partition, offset in partitions.items()
-    }

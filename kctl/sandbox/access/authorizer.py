@@ -72,18 +72,11 @@ class Authorizer:
 
     def create(self, rule: AclRule) -> None:
         """Add a rule, unless it is there. Raises: RuleRefused: it is not possible."""
-        if rule.resource_type is AclResourceType.CLUSTER and rule.resource_name != CLUSTER_NAME:
-            raise RuleRefused(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
-        if rule.resource_type in (AclResourceType.UNKNOWN, AclResourceType.ANY):
-            raise RuleRefused(f"Invalid resourceType {rule.resource_type.name}")
-        if rule.pattern_type not in _LITERAL_OR_PREFIXED:
-            raise RuleRefused(f"Invalid patternType {rule.pattern_type.name}")
+        _check_resource(rule)
         if rule.operation in _OF_FILTERS:
             raise RuleRefused(f"Invalid operation {rule.operation.name}")
         if rule.permission not in _DECIDED:
             raise RuleRefused(f"Invalid permissionType {rule.permission.name}")
-        if not rule.resource_name:
-            raise RuleRefused("Resource name should not be empty")
         if ":" not in rule.principal:
             raise RuleRefused(
                 f"Could not parse principal from `{rule.principal}` (no colon is present separating the principal "
@@ -99,3 +92,14 @@ class Authorizer:
         """Remove rules."""
         for rule in rules:
             self._rules.pop(rule, None)
+
+
+def _check_resource(rule: AclRule) -> None:
+    if rule.resource_type is AclResourceType.CLUSTER and rule.resource_name != CLUSTER_NAME:
+        raise RuleRefused(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if rule.resource_type in (AclResourceType.UNKNOWN, AclResourceType.ANY):
+        raise RuleRefused(f"Invalid resourceType {rule.resource_type.name}")
+    if rule.pattern_type not in _LITERAL_OR_PREFIXED:
+        raise RuleRefused(f"Invalid patternType {rule.pattern_type.name}")
+    if not rule.resource_name:
+        raise RuleRefused("Resource name should not be empty")

@@ -52,6 +52,13 @@ class ClientQuotas:
         return effective_quotas(self.of, user=user, client_id=client_id).get(key)
 
 
+def _check_name(kind: str, name: str | None) -> None:
+    if kind not in ENTITY_TYPES:
+        raise QuotaRefused(f"Unhandled client quota entity type: {kind}")
+    if name == "":
+        raise QuotaRefused(f"Empty {kind} not supported")
+
+
 def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
     """Return the entity of names by type. Raises: QuotaRefused: there is no such entity.
 
@@ -60,10 +67,7 @@ def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
     if not names:
         raise QuotaRefused("Invalid empty client quota entity")
     for kind, name in names.items():
-        if kind not in ENTITY_TYPES:
-            raise QuotaRefused(f"Unhandled client quota entity type: {kind}")
-        if name == "":
-            raise QuotaRefused(f"Empty {kind} not supported")
+        _check_name(kind, name)
     if count > len(names) or (IP in names and len(names) > 1):
         raise QuotaRefused("Invalid quota entity combination")
     name = names.get(IP)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kctl.client.acls import CLUSTER_NAME, AclOperation, AclResourceType
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.describe_topic_partitions import DescribeTopicPartitionsResponseTopic
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call
 
@@ -178,6 +179,17 @@ def _see_topics(call: Call, request: Any, response: Any) -> None:
         response.cluster_authorized_operations = authorizer.operations(principal, _T.CLUSTER, CLUSTER_NAME)
 
 
+def _see_topic_partitions(call: Call, request: Any, response: Any) -> None:
+    """Topics that the client may not see are left out, or refused where they were asked for by name."""
+    authorizer, principal = call.cluster.authorizer, call.identity.principal
+    hidden = [each for each in response.topics if not _is_visible(call, _T.TOPIC, each.name)]
+    response.topics = [each for each in response.topics if each not in hidden]
+    for topic in response.topics:
+        topic.topic_authorized_operations = authorizer.operations(principal, _T.TOPIC, topic.name)
+    kind, code = DescribeTopicPartitionsResponseTopic, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    response.topics += [kind(error_code=code, name=each.name) for each in hidden if request.topics]
+
+
 def _see_cluster(call: Call, request: Any, response: Any) -> None:
     if request.include_cluster_authorized_operations:
         principal, is_given = call.identity.principal, Of(_T.CLUSTER, _O.DESCRIBE).is_given(call)
@@ -240,6 +252,7 @@ DEMANDS: dict[str, Demand] = {
     "PushTelemetry": OPEN,
     "Fetch": OPEN,  # partition by partition, in partition_read.py: a session knows more than the request
     "Metadata": Demand(items=(Items("topics", _described_topic),), censor=_see_topics),
+    "DescribeTopicPartitions": Demand(censor=_see_topic_partitions),
     "DescribeCluster": Demand(censor=_see_cluster),
     "Produce": Demand(_produce, (_topics(_O.WRITE, "topic_data"),)),
     "ListOffsets": Demand(items=(_topics(_O.DESCRIBE),)),
@@ -249,6 +262,8 @@ DEMANDS: dict[str, Demand] = {
     "DeleteTopics": Demand(items=(_topics(_O.DELETE), _topics(_O.DELETE, "topic_names"))),
     "CreatePartitions": Demand(items=(_topics(_O.ALTER),)),
     "DescribeConfigs": Demand(items=(_configured(_O.DESCRIBE_CONFIGS),)),
+    "ListConfigResources": Demand(_cluster(_O.DESCRIBE_CONFIGS)),
+    "AlterConfigs": Demand(items=(_configured(_O.ALTER_CONFIGS),)),
     "IncrementalAlterConfigs": Demand(items=(_configured(_O.ALTER_CONFIGS),)),
     "FindCoordinator": Demand(
         _find_coordinator,
@@ -291,6 +306,7 @@ DEMANDS: dict[str, Demand] = {
     "DescribeTransactions": Demand(items=(_names(_T.TRANSACTIONAL_ID, _O.DESCRIBE, "transactional_ids"),)),
     "ListTransactions": Demand(censor=_see_transactions),
     "DescribeLogDirs": Demand(_cluster(_O.DESCRIBE)),
+    "AlterReplicaLogDirs": Demand(_cluster(_O.ALTER)),
     "DescribeQuorum": Demand(_cluster(_O.DESCRIBE)),
     "AlterPartitionReassignments": Demand(_cluster(_O.ALTER)),
     "ElectLeaders": Demand(_cluster(_O.ALTER)),

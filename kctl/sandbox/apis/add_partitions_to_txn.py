@@ -48,20 +48,24 @@ def _transaction(call: Call, asked: AddPartitionsToTxnTransaction) -> list[AddPa
     return [_topic(topic, codes) for topic in asked.topics]
 
 
+def _add_or_verify(call: Call, asked: AddPartitionsToTxnTransaction, partition: TopicPartition) -> None:
+    transactions = call.cluster.transactions
+    claimed = ProducerIdentity(asked.producer_id, asked.producer_epoch)
+    if asked.transactional_id:
+        transactions.check(asked.transactional_id, call.node)
+    if asked.verify_only:
+        transactions.verify(asked.transactional_id, claimed, partition)
+    else:
+        transactions.add(asked.transactional_id, claimed, [partition])
+
+
 def _added(
     call: Call, asked: AddPartitionsToTxnTransaction, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
-    transactions = call.cluster.transactions
-    claimed = ProducerIdentity(asked.producer_id, asked.producer_epoch)
     codes: dict[TopicPartition, ErrorCode] = {}
     for one in partitions:
         try:
-            if asked.transactional_id:
-                transactions.check(asked.transactional_id, call.node)
-            if asked.verify_only:
-                transactions.verify(asked.transactional_id, claimed, one)
-            else:
-                transactions.add(asked.transactional_id, claimed, [one])
+            _add_or_verify(call, asked, one)
         except Refused as refusal:
             is_hidden = refusal.code is ErrorCode.PRODUCER_FENCED and call.version < _FENCED_BY_NAME_FROM
             codes[one] = ErrorCode.INVALID_PRODUCER_EPOCH if is_hidden else refusal.code

@@ -25,20 +25,19 @@ def _answer(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserS
     every: list[_Change] = [*request.deletions, *request.upsertions]
     for change in every:
         changes.setdefault(change.name, []).append(change)
-    results = []
-    for user, of_user in changes.items():
-        refusal = next(filter(None, (_refusal(call, each) for each in of_user)), None)
-        if len(of_user) > 1:
-            text = "A user credential cannot be altered twice in the same request"
-            refusal = ErrorCode.DUPLICATE_RESOURCE, text
-        if refusal is None:
-            for each in of_user:
-                _change(call, each)
-            results.append(AlterUserScramCredentialsResult(user=user, error_message=None))
-        else:
-            code, text = refusal
-            results.append(AlterUserScramCredentialsResult(user=user, error_code=code, error_message=text))
-    return AlterUserScramCredentialsResponse(results=results)
+    return AlterUserScramCredentialsResponse(results=[_of_user(call, *each) for each in changes.items()])
+
+
+def _of_user(call: Call, user: str, changes: list[_Change]) -> AlterUserScramCredentialsResult:
+    refusal = next(filter(None, (_refusal(call, each) for each in changes)), None)
+    if len(changes) > 1:
+        refusal = ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+    if refusal is not None:
+        code, text = refusal
+        return AlterUserScramCredentialsResult(user=user, error_code=code, error_message=text)
+    for each in changes:
+        _change(call, each)
+    return AlterUserScramCredentialsResult(user=user, error_message=None)
 
 
 def _refusal(call: Call, change: _Change) -> _Refusal | None:

@@ -18,14 +18,14 @@ _offered: list[ApiVersion] = []
 
 
 def offer(handlers: Iterable[Handler[Any]]) -> None:
-    """Take note of all that is spoken here."""
+    """Take note of all that is spoken here; in the order of the keys, whatever that of the handlers."""
     _offered[:] = [
         ApiVersion(
             api_key=handler.request.API_KEY,
             min_version=handler.first if handler.advertised_from is None else handler.advertised_from,
             max_version=handler.last,
         )
-        for handler in handlers
+        for handler in sorted(handlers, key=lambda each: each.request.API_KEY)
     ]
 
 

@@ -15,7 +15,15 @@ def _create(call: Call, asked: AclCreation) -> AclCreationResult:
     authorizer = call.cluster.authorizer
     if not authorizer.is_enabled:
         return AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
-    rule = AclRule(
+    try:
+        authorizer.create(_rule(asked))
+    except RuleRefused as refusal:
+        return AclCreationResult(error_code=refusal.code, error_message=refusal.text)
+    return AclCreationResult(error_message=None)
+
+
+def _rule(asked: AclCreation) -> AclRule:
+    return AclRule(
         AclResourceType(asked.resource_type),
         asked.resource_name,
         PatternType(asked.resource_pattern_type),
@@ -24,11 +32,6 @@ def _create(call: Call, asked: AclCreation) -> AclCreationResult:
         AclOperation(asked.operation),
         AclPermission(asked.permission_type),
     )
-    try:
-        authorizer.create(rule)
-    except RuleRefused as refusal:
-        return AclCreationResult(error_code=refusal.code, error_message=refusal.text)
-    return AclCreationResult(error_message=None)
 
 
 HANDLER = Handler(CreateAclsRequest, 1, 3, _answer)

@@ -34,23 +34,27 @@ def _answer(call: Call, request: DescribeClientQuotasRequest) -> DescribeClientQ
     )
 
 
+def _component_mistake(each: ComponentData, *, is_repeated: bool) -> tuple[ErrorCode, str] | None:
+    if each.entity_type == "":
+        return ErrorCode.INVALID_REQUEST, "Unexpected empty filter component entity type"
+    if each.entity_type not in ENTITY_TYPES:
+        return ErrorCode.UNSUPPORTED_VERSION, f"Custom entity type {each.entity_type} not supported"
+    if is_repeated:
+        return ErrorCode.INVALID_REQUEST, f"Duplicate {each.entity_type} filter component entity type"
+    if (each.match_type == _EXACT) != (each.match is not None):
+        done = "did not set the match string" if each.match is None else "set the match string"
+        return ErrorCode.INVALID_REQUEST, f"Request specified {each.match_type}, but {done}"
+    if each.match_type not in (_EXACT, _DEFAULT, _ANY):
+        return ErrorCode.INVALID_REQUEST, f"Unknown match type {each.match_type}"
+    return None
+
+
 def _mistake(components: list[ComponentData]) -> tuple[ErrorCode, str] | None:
     kinds = [each.entity_type for each in components]
     for each in components:
-        if each.entity_type == "":
-            return ErrorCode.INVALID_REQUEST, "Unexpected empty filter component entity type"
-        if each.entity_type not in ENTITY_TYPES:
-            return ErrorCode.UNSUPPORTED_VERSION, f"Custom entity type {each.entity_type} not supported"
-        if kinds.count(each.entity_type) > 1:
-            text = f"Duplicate {each.entity_type} filter component entity type"
-            return ErrorCode.INVALID_REQUEST, text
-        if (each.match_type == _EXACT) != (each.match is not None):
-            text = f"Request specified {each.match_type}, but " + (
-                "did not set the match string" if each.match is None else "set the match string"
-            )
-            return ErrorCode.INVALID_REQUEST, text
-        if each.match_type not in (_EXACT, _DEFAULT, _ANY):
-            return ErrorCode.INVALID_REQUEST, f"Unknown match type {each.match_type}"
+        mistake = _component_mistake(each, is_repeated=kinds.count(each.entity_type) > 1)
+        if mistake is not None:
+            return mistake
     if IP in kinds and len(kinds) > 1:
         return ErrorCode.INVALID_REQUEST, "Invalid entity filter component combination, IP filter component should not"
     return None

@@ -25,6 +25,7 @@ def _answer(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespo
         brokers=[
             DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in cluster.nodes.values()
+            if node.state.is_registered
         ],
     )
 

@@ -17,6 +17,7 @@ from kctl.sandbox.configs import DEFAULTS, Kind
 
 _OF_TOPIC, _OF_BROKER, _OF_ALL_BROKERS, _OF_FILE, _DEFAULT, _OF_METRICS, _OF_GROUP = 1, 2, 3, 4, 5, 7, 8
 _BOOLEAN, _STRING, _LONG = 1, 2, 5
+_FIXED = ("node.id", "advertised.listeners")
 _OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS: _OF_METRICS}
 
 
@@ -34,17 +35,9 @@ def _answer(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsRespo
 def _result(call: Call, request: DescribeConfigsRequest, resource: DescribeConfigsResource) -> DescribeConfigsResult:
     kind, name = resource.resource_type, resource.resource_name
     result = DescribeConfigsResult(resource_type=kind, resource_name=name)
-    if kind not in set(Kind):
-        result.error_code = ErrorCode.INVALID_REQUEST
-        result.error_message = f"no configuration for resources of type {kind}"
-        return result
-    own_id = str(call.node.node_id)
-    if kind == Kind.BROKER and name not in ("", own_id):
-        result.error_code = ErrorCode.INVALID_REQUEST
-        result.error_message = f"Unexpected broker id, expected {own_id} or empty string, but received {name}"
-        return result
-    if kind == Kind.TOPIC and name not in call.cluster.topics:
-        result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    refusal = _refusal(call, kind, name)
+    if refusal is not None:
+        result.error_code, result.error_message = refusal
         return result
     wanted = resource.configuration_keys
     result.configs = [
@@ -65,11 +58,23 @@ def _entry(
     return DescribeConfigsResourceResult(
         name=name,
         value=value,
-        read_only=name == "node.id",
+        read_only=name in _FIXED,
         config_source=source,
         synonyms=synonyms if request.include_synonyms else [],
         config_type=_BOOLEAN if default in ("true", "false") else number,
     )
+
+
+def _refusal(call: Call, kind: int, name: str) -> tuple[ErrorCode, str] | None:
+    if kind not in set(Kind):
+        return ErrorCode.INVALID_REQUEST, f"no configuration for resources of type {kind}"
+    own_id = str(call.node.node_id)
+    if kind == Kind.BROKER and name not in ("", own_id):
+        text = f"Unexpected broker id, expected {own_id} or empty string, but received {name}"
+        return ErrorCode.INVALID_REQUEST, text
+    if kind == Kind.TOPIC and name not in call.cluster.topics:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ""
+    return None
 
 
 def _properties(call: Call, kind: Kind, name: str) -> Iterator[tuple[str, list[_Place]]]:
@@ -77,11 +82,14 @@ def _properties(call: Call, kind: Kind, name: str) -> Iterator[tuple[str, list[_
     configs = call.cluster.configs
     if kind is Kind.TOPIC:
         layers = [(call.cluster.topics[name].properties, _OF_TOPIC)]
+        of_brokers = (str(call.node.node_id), _OF_BROKER), ("", _OF_ALL_BROKERS)
+        layers += [(configs.of(Kind.BROKER, broker), source) for broker, source in of_brokers]
     elif kind is Kind.BROKER:
         layers = [(configs.of(kind, name), _OF_BROKER)] if name else []
         layers.append((configs.of(kind, ""), _OF_ALL_BROKERS))
         if name:
             yield "node.id", [_Place(name, _OF_FILE)]
+            yield "advertised.listeners", [_Place(f"PLAINTEXT://{call.node.host}:{call.node.port}", _OF_FILE)]
             layers.append(({"message.max.bytes": str(call.cluster.settings.message_max_bytes)}, _OF_FILE))
     else:
         layers = [(configs.of(kind, name), _OWN_SOURCE[kind])]

@@ -9,6 +9,7 @@ from kctl.client.protocol.api.describe_groups import (
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.classic import ClassicGroup
+from kctl.sandbox.groups.classic_member import ClassicMember
 from kctl.sandbox.groups.classic_table import State
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
@@ -35,23 +36,23 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
     group = call.cluster.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
         return _missing(call, group_id, "not found" if group is None else "is not a classic group")
-    is_stable = group.state is State.STABLE
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,
         protocol_type=group.protocol_type,
-        protocol_data=group.protocol if is_stable else "",
-        members=[
-            DescribedGroupMember(
-                member_id=member.member_id,
-                group_instance_id=member.instance_id,
-                client_id=member.client_id,
-                client_host=CLIENT_HOST,
-                member_metadata=member.protocols[group.protocol] if is_stable else b"",
-                member_assignment=member.assignment,
-            )
-            for member in group.members.values()
-        ],
+        protocol_data=group.roster.protocol if group.state is State.STABLE else "",
+        members=[_member(group, member) for member in group.members.values()],
+    )
+
+
+def _member(group: ClassicGroup, member: ClassicMember) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=CLIENT_HOST,
+        member_metadata=member.protocols[group.roster.protocol] if group.state is State.STABLE else b"",
+        member_assignment=member.assignment,
     )
 
 

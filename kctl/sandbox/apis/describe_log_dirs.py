@@ -1,5 +1,6 @@
-"""DescribeLogDirs: one directory a node, on a disk without an end, with the replicas that the node has."""
+"""DescribeLogDirs: one directory a node, on a disk that is endless unless it is made small, with its replicas."""
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -10,10 +11,20 @@ from kctl.client.protocol.api.describe_log_dirs import (
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.partition import Partition
 
-_TOTAL_BYTES = 1 << 40
+LOG_DIR = "/sandbox"
+
+
+def _topic(name: str, sizes: dict[int, int]) -> DescribeLogDirsTopic:
+    partitions = [DescribeLogDirsPartition(partition_index=index, partition_size=size) for index, size in sizes.items()]
+    return DescribeLogDirsTopic(name=name, partitions=partitions)
 
 
 def _answer(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    state = call.node.state
+    if state.is_disk_offline:
+        return DescribeLogDirsResponse(
+            results=[DescribeLogDirsResult(log_dir=LOG_DIR, error_code=ErrorCode.KAFKA_STORAGE_ERROR)]
+        )
     wanted = None if request.topics is None else {each.topic: each.partitions for each in request.topics}
     used_bytes = 0
     topics = []
@@ -23,12 +34,12 @@ def _answer(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespo
         used_bytes += sum(sizes.values())
         shown = [each for each in replicas if wanted is None or each.index in wanted.get(topic.name, ())]
         if shown:
-            partitions = [
-                DescribeLogDirsPartition(partition_index=each.index, partition_size=sizes[each.index]) for each in shown
-            ]
-            topics.append(DescribeLogDirsTopic(name=topic.name, partitions=partitions))
+            topics.append(_topic(topic.name, {each.index: sizes[each.index] for each in shown}))
     folder = DescribeLogDirsResult(
-        log_dir="/sandbox", topics=topics, total_bytes=_TOTAL_BYTES, usable_bytes=_TOTAL_BYTES - used_bytes
+        log_dir=LOG_DIR,
+        topics=topics,
+        total_bytes=state.disk_bytes,
+        usable_bytes=max(0, state.disk_bytes - used_bytes),
     )
     return DescribeLogDirsResponse(results=[folder])
 

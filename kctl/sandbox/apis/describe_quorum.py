@@ -1,4 +1,6 @@
-"""DescribeQuorum: every node is a voter and has all metadata; the controller leads."""
+"""DescribeQuorum: all nodes are voters with all metadata, except those made to follow none; the controller leads."""
+
+from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_quorum import (
@@ -10,8 +12,11 @@ from kctl.client.protocol.api.describe_quorum import (
 )
 from kctl.sandbox.call import Call, Handler
 
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import ClusterNode
+
 _TOPIC = "__cluster_metadata"
-_END_OFFSET = 1_000
+_END_OFFSET, _HELD_OFFSET = 1_000, 900
 
 
 def _answer(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
@@ -30,21 +35,23 @@ def _partition(call: Call, topic: str, index: int) -> PartitionData:
     if (topic, index) != (_TOPIC, 0):
         return PartitionData(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     now_ms = call.cluster.scheduler.wall_ms()
-    voters = [
-        ReplicaState(
-            replica_id=node_id,
-            log_end_offset=_END_OFFSET,
-            last_fetch_timestamp=now_ms,
-            last_caught_up_timestamp=now_ms,
-        )
-        for node_id in call.cluster.nodes
-    ]
     return PartitionData(
         partition_index=0,
         leader_id=call.cluster.controller_id,
         leader_epoch=1,
         high_watermark=_END_OFFSET,
-        current_voters=voters,
+        current_voters=[_voter(node, now_ms) for node in call.cluster.nodes.values()],
+    )
+
+
+def _voter(node: "ClusterNode", now_ms: int) -> ReplicaState:
+    held_at_ms = node.state.held_at_ms
+    followed_at_ms = now_ms if held_at_ms is None else held_at_ms
+    return ReplicaState(
+        replica_id=node.node_id,
+        log_end_offset=_END_OFFSET if held_at_ms is None else _HELD_OFFSET,
+        last_fetch_timestamp=followed_at_ms,
+        last_caught_up_timestamp=followed_at_ms,
     )
 
 

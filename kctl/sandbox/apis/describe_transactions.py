@@ -11,21 +11,26 @@ from kctl.client.protocol.api.describe_transactions import (
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.transactions.transaction import Transaction
 
 
 def _answer(call: Call, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(transaction_states=[_state(call, one) for one in request.transactional_ids])
 
 
+def _find(call: Call, transactional_id: str) -> Transaction:
+    if not transactional_id:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    call.cluster.transactions.check(transactional_id, call.node)
+    found = call.cluster.transactions.get(transactional_id)
+    if found is None:
+        raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    return found
+
+
 def _state(call: Call, transactional_id: str) -> TransactionState:
-    transactions = call.cluster.transactions
     try:
-        if not transactional_id:
-            raise Refused(ErrorCode.INVALID_REQUEST)
-        transactions.check(transactional_id, call.node)
-        found = transactions.get(transactional_id)
-        if found is None:
-            raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        found = _find(call, transactional_id)
     except Refused as refusal:
         return TransactionState(transactional_id=transactional_id, error_code=refusal.code)
     return TransactionState(

@@ -34,20 +34,25 @@ def _elect(call: Call, topic: str, index: int, *, is_unclean: bool) -> ErrorCode
     partition = call.cluster.partition(topic, index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    wanted = partition.replicas[0]
-    if is_unclean:
-        if partition.leader_id != NO_LEADER:
-            return ErrorCode.ELECTION_NOT_NEEDED
-        able = [each for each in partition.replicas if _is_up(call, each)]
-        if not able:
-            return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-        wanted = able[0]
-    elif partition.leader_id == wanted:
-        return ErrorCode.ELECTION_NOT_NEEDED
-    elif not _can_lead(call, partition, wanted):
-        return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    wanted = _unclean_leader(call, partition) if is_unclean else _preferred_leader(call, partition)
+    if isinstance(wanted, ErrorCode):
+        return wanted
     call.cluster.move_leader(topic, index, wanted)
     return ErrorCode.NONE
+
+
+def _unclean_leader(call: Call, partition: Partition) -> int | ErrorCode:
+    if partition.leader_id != NO_LEADER:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    able = [each for each in partition.replicas if _is_up(call, each)]
+    return able[0] if able else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+
+def _preferred_leader(call: Call, partition: Partition) -> int | ErrorCode:
+    wanted = partition.replicas[0]
+    if partition.leader_id == wanted:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    return wanted if _can_lead(call, partition, wanted) else ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
 
 
 def _can_lead(call: Call, partition: Partition, node_id: int) -> bool:

@@ -114,6 +114,11 @@ def _absence(call: Call, wanted: Wanted) -> PartitionData:
     return data
 
 
+def _is_urgent(data: PartitionData) -> bool:
+    has_other_place = data.preferred_read_replica >= 0 or data.diverging_epoch.end_offset >= 0
+    return data.error_code != ErrorCode.NONE or has_other_place
+
+
 def _look(fetch: _Asked) -> _Look:
     call, request = fetch.call, fetch.request
     answers: list[Answer] = []
@@ -127,12 +132,7 @@ def _look(fetch: _Asked) -> _Look:
         data = read(call, request, wanted, Limits(request.max_bytes - size_bytes, size_bytes == 0))
         answers.append((wanted, data))
         size_bytes += len(data.records or b"")
-        is_urgent = (
-            is_urgent
-            or data.error_code != ErrorCode.NONE
-            or data.preferred_read_replica >= 0
-            or data.diverging_epoch.end_offset >= 0
-        )
+        is_urgent = is_urgent or _is_urgent(data)
     answers += [(wanted, _absence(call, wanted)) for wanted in fetch.absent]
     return _Look(answers, is_urgent or size_bytes >= request.min_bytes)
 

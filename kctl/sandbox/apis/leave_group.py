@@ -1,5 +1,7 @@
 """LeaveGroup: members go; from version 3 on several, static ones also by group.instance.id alone."""
 
+from typing import TYPE_CHECKING
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.leave_group import (
     LeaveGroupRequest,
@@ -11,7 +13,18 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.heartbeat_group import HeartbeatGroup
 from kctl.sandbox.groups.outbox import Refused
 
+if TYPE_CHECKING:
+    from kctl.sandbox.groups.coordinator import Groups
+
 _MANY_MEMBERS_FROM = 3
+
+
+def _leave(groups: "Groups", group_id: str, leaving: list[MemberIdentity]) -> list[ErrorCode]:
+    group = groups.get(group_id)
+    if group is None or isinstance(group, HeartbeatGroup):
+        return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leaving)
+    with groups.outbox:
+        return group.leave([(member.member_id, member.group_instance_id) for member in leaving])
 
 
 def _answer(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
@@ -23,12 +36,7 @@ def _answer(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
         groups.check(request.group_id, call.node)
     except Refused as refusal:
         return LeaveGroupResponse(error_code=refusal.code)
-    group = groups.get(request.group_id)
-    if group is None or isinstance(group, HeartbeatGroup):
-        codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(leaving)
-    else:
-        with groups.outbox:
-            codes = group.leave([(member.member_id, member.group_instance_id) for member in leaving])
+    codes = _leave(groups, request.group_id, leaving)
     if call.version < _MANY_MEMBERS_FROM:
         return LeaveGroupResponse(error_code=codes[0])
     return LeaveGroupResponse(

@@ -17,7 +17,7 @@ _WORDS = (*(one.value for one in State), "Dead", "PrepareEpochFence")
 def _answer(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse:
     try:
         pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
-    except re.error:
+    except (re.error, RecursionError, OverflowError):
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     wall_ms = call.cluster.scheduler.wall_ms()
     found = [one for one in call.cluster.transactions.on(call.node) if _is_asked_for(request, one, pattern, wall_ms)]

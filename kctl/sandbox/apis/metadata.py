@@ -16,23 +16,24 @@ from kctl.sandbox.cluster import Topic, TopicRefused
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.partition import NO_LEADER, Partition
 
-_ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
+ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
 """Read, write, create, delete, alter, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
 
 
 def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
     cluster = call.cluster
     if request.topics is None or (call.version == 0 and not request.topics):
-        topics = [_topic(call, topic) for topic in cluster.topics.values()]
+        topics = [_topic(call, topic) for topic in cluster.topics.values() if _is_known(call, topic)]
     else:
         topics = [_asked(call, request, asked) for asked in request.topics]
     if request.include_topic_authorized_operations:
         for topic in topics:
-            topic.topic_authorized_operations = _ALL_TOPIC_OPERATIONS
+            topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in cluster.nodes.values()
+            if node.state.is_registered
         ],
         cluster_id=cluster.settings.cluster_id,
         controller_id=cluster.controller_id,
@@ -43,14 +44,20 @@ def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
 def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) -> MetadataResponseTopic:
     if asked.name is None or asked.topic_id != ZERO_UUID:
         topic = call.cluster.topic_of_id(asked.topic_id)
-        if topic is not None:
+        if topic is not None and _is_known(call, topic):
             return _topic(call, topic)
         name = None if call.version >= 12 else ""
         return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=name, topic_id=asked.topic_id)
     topic = call.cluster.topics.get(asked.name)
     if topic is not None:
+        if not _is_known(call, topic):
+            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name)
         return _topic(call, topic)
     return MetadataResponseTopic(error_code=_unknown(call, request, asked.name), name=asked.name)
+
+
+def _is_known(call: Call, topic: Topic) -> bool:
+    return call.node.state.knows(topic.name, topic.partitions)
 
 
 def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
@@ -79,15 +86,16 @@ def _topic(call: Call, topic: Topic) -> MetadataResponseTopic:
 
 
 def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
-    has_leader = partition.leader_id != NO_LEADER
+    known = call.node.state.leadership(partition)
+    has_leader = known.leader_id != NO_LEADER
     replicas = call.cluster.reassignments.replicas_in_metadata(partition)
     return MetadataResponsePartition(
         error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=partition.index,
-        leader_id=partition.leader_id,
-        leader_epoch=partition.leader_epoch,
+        leader_id=known.leader_id,
+        leader_epoch=known.leader_epoch,
         replica_nodes=list(replicas),
-        isr_nodes=[each for each in partition.in_sync if each in replicas],
+        isr_nodes=[each for each in known.in_sync if each in replicas],
     )
 
 

@@ -54,6 +54,10 @@ def _group_error(call: Call, request: OffsetCommitRequest, slots: tuple[Slot, ..
     return ErrorCode.NONE
 
 
+def _committed(asked: OffsetCommitRequestPartition) -> CommittedOffset:
+    return CommittedOffset(asked.committed_offset, asked.committed_leader_epoch, asked.committed_metadata or "")
+
+
 def _topic(
     call: Call,
     group_code: ErrorCode,
@@ -65,16 +69,14 @@ def _topic(
     missing = ErrorCode.UNKNOWN_TOPIC_ID if call.version >= _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     answers = []
     for partition in asked.partitions:
-        code = group_code
-        if topic is None or partition.partition_index not in topic.partitions:
+        index, code = partition.partition_index, group_code
+        if topic is None or index not in topic.partitions:
             code = missing
         elif code is ErrorCode.NONE:
             code = _check(call, partition)
             if code is ErrorCode.NONE:
-                offsets[topic.name, partition.partition_index] = CommittedOffset(
-                    partition.committed_offset, partition.committed_leader_epoch, partition.committed_metadata or ""
-                )
-        answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code))
+                offsets[topic.name, index] = _committed(partition)
+        answers.append(OffsetCommitResponsePartition(partition_index=index, error_code=code))
     return OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
 
 

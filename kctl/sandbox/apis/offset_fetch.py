@@ -38,14 +38,12 @@ def _answer(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
         asked = _all_of(call, request.group_id)
     else:
         asked = [(topic.name, topic.partition_indexes) for topic in request.topics]
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                name=name, partitions=[_old_partition(call, request, name, index) for index in indexes]
-            )
-            for name, indexes in asked
-        ]
-    )
+    return OffsetFetchResponse(topics=[_old_topic(call, request, name, indexes) for name, indexes in asked])
+
+
+def _old_topic(call: Call, request: OffsetFetchRequest, name: str, indexes: Iterable[int]) -> OffsetFetchResponseTopic:
+    partitions = [_old_partition(call, request, name, index) for index in indexes]
+    return OffsetFetchResponseTopic(name=name, partitions=partitions)
 
 
 def _old_refusal(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
@@ -131,20 +129,19 @@ def _topic(
     call: Call, request: OffsetFetchRequest, group_id: str, name: str, indexes: Iterable[int]
 ) -> OffsetFetchResponseTopics:
     topic = call.cluster.topics.get(name)
-    partitions = []
-    for index in indexes:
-        code, found = _committed(call, request, group_id, name, index)
-        partitions.append(
-            OffsetFetchResponsePartitions(
-                partition_index=index,
-                committed_offset=found.offset,
-                committed_leader_epoch=found.leader_epoch,
-                metadata=found.metadata,
-                error_code=code,
-            )
-        )
+    partitions = [_partition(index, *_committed(call, request, group_id, name, index)) for index in indexes]
     topic_id = ZERO_UUID if topic is None else topic.topic_id
     return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
+
+
+def _partition(index: int, code: ErrorCode, found: CommittedOffset) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=index,
+        committed_offset=found.offset,
+        committed_leader_epoch=found.leader_epoch,
+        metadata=found.metadata,
+        error_code=code,
+    )
 
 
 HANDLER = Handler(OffsetFetchRequest, 1, 10, _answer)

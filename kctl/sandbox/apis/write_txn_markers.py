@@ -12,6 +12,7 @@ from kctl.client.protocol.api.write_txn_markers import (
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
+from kctl.sandbox.partition import Partition
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 
 
@@ -35,6 +36,17 @@ def _marker(call: Call, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
     return WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
 
 
+def _append(call: Call, partition: Partition, marker: WritableTxnMarker) -> None:
+    partition.log.append_marker(
+        marker.producer_id,
+        marker.producer_epoch,
+        partition.leader_epoch,
+        call.cluster.scheduler.wall_ms(),
+        commit=marker.transaction_result,
+        by_epoch=marker.coordinator_epoch,
+    )
+
+
 def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> ErrorCode:
     producer = ProducerIdentity(marker.producer_id, marker.producer_epoch)
     if topic == OFFSETS_TOPIC:
@@ -49,13 +61,7 @@ def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> Err
     if isinstance(partition, ErrorCode):
         return partition
     try:
-        partition.log.append_marker(
-            *producer,
-            partition.leader_epoch,
-            call.cluster.scheduler.wall_ms(),
-            commit=marker.transaction_result,
-            by_epoch=marker.coordinator_epoch,
-        )
+        _append(call, partition, marker)
     except BatchRefused as refusal:
         is_fenced = refusal.code is ErrorCode.INVALID_PRODUCER_EPOCH  # for which Kafka has no answer to a coordinator
         return ErrorCode.UNKNOWN_SERVER_ERROR if is_fenced else refusal.code

@@ -36,6 +36,20 @@ def range_assignor(situation: Situation) -> Assignment:
     return {member: tuple(slots) for member, slots in given.items()}
 
 
+def _keep(situation: Situation, takers: dict[bytes, list[str]], shares: dict[str, list[Slot]]) -> list[Slot]:
+    """Let members keep what they have and may have; return the slots that are left."""
+    unassigned: list[Slot] = []
+    holders = {slot: member for member, slots in situation.target.items() for slot in slots}
+    for topic_id, size in situation.sizes.items():
+        for slot in (Slot(topic_id, index) for index in range(size)):
+            holder = holders.get(slot)
+            if holder is not None and holder in takers[topic_id]:
+                shares[holder].append(slot)
+            elif takers[topic_id]:
+                unassigned.append(slot)
+    return unassigned
+
+
 def uniform_assignor(situation: Situation) -> Assignment:
     """Return shares as equal as the subscriptions allow, with as few moves from the target before as that takes."""
     members = sorted(situation.wants)
@@ -43,17 +57,7 @@ def uniform_assignor(situation: Situation) -> Assignment:
     takers = {
         topic_id: [member for member in members if topic_id in situation.wants[member]] for topic_id in situation.sizes
     }
-    unassigned: dict[Slot, None] = {}
-    holders = {slot: member for member, slots in situation.target.items() for slot in slots}
-    for topic_id, size in situation.sizes.items():
-        for slot in (Slot(topic_id, index) for index in range(size)):
-            holder = holders.get(slot)
-            if holder in takers[topic_id]:
-                assert holder is not None
-                shares[holder].append(slot)
-            elif takers[topic_id]:
-                unassigned[slot] = None
-    for slot in unassigned:
+    for slot in _keep(situation, takers, shares):
         poorest = min(takers[slot.topic_id], key=lambda member: len(shares[member]))
         shares[poorest].append(slot)
     _even_out(shares, takers)

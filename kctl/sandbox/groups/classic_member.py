@@ -42,7 +42,7 @@ class ClassicMember:
         self.sync: Asker | None = None
         """Who waits for the leader's word."""
 
-    def says(self, request: JoinGroupRequest) -> bool:
+    def has_offered(self, request: JoinGroupRequest) -> bool:
         """Return whether the request offers what the member offered before."""
         return list(self.protocols.items()) == [(offer.name, offer.metadata) for offer in request.protocols]
 

@@ -8,6 +8,7 @@ Shown by tests/unit/sandbox/groups/test_consumer.py.
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_group_heartbeat import (
@@ -25,10 +26,16 @@ from kctl.sandbox.groups.consumer_member import (
     ConsumerMember,
     slots_of,
 )
+from kctl.sandbox.groups.consumer_records import LAYOUT, snapshot
+from kctl.sandbox.groups.member_records import Snapshot, tombstones
+from kctl.sandbox.groups.offset_records import Pair
 from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Refused
-from kctl.sandbox.groups.reconciliation import MemberState, Progress, Slot, next_step
+from kctl.sandbox.groups.reconciliation import MemberProgress, MemberState, Slot, next_step
 from kctl.sandbox.groups.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Topic
 
 _EPOCH_IN_COMMITS_FROM = 9
 
@@ -50,10 +57,17 @@ class ConsumerGroup:
         self._topics = surroundings.topics
         self._timers = surroundings.timers
         self._new_uuid = surroundings.new_uuid
+        self.is_assigned = True
+        """The target is an assignor's, not what members of a classic group had."""
+        self.is_dissolved = False
+        """A classic group has taken its place."""
         self.when_all_are_classic: Callable[[], None] = lambda: None
         """Called when the last member of the consumer protocol has gone and classic ones are left (migration.py)."""
         self._seen: dict[bytes, int] = {}
         """The topics of the target assignment and their numbers of partitions."""
+        self._written = Snapshot()
+        """The state in the records of the group."""
+        self._store_changes = surroundings.store_changes
 
     @property
     def is_empty(self) -> bool:
@@ -101,6 +115,7 @@ class ConsumerGroup:
         if had != member.progress:
             self._limit_revocation(member)
         self.expect_heartbeat(member)
+        self.store()
         is_full = request.member_epoch == JOIN or (
             request.rebalance_timeout_ms != -1
             and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
@@ -161,9 +176,11 @@ class ConsumerGroup:
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
+        member.stay(MemberProgress(MemberState.STABLE, JOIN, holder.progress.assigned))
         self._forget(holder)
         self.members[member_id] = member
         self.target[member_id] = self.target.pop(holder.member_id, ())
+        self.store()
         return member
 
     # --- what it shall have -----------------------------------------------------------------------------------------
@@ -183,20 +200,23 @@ class ConsumerGroup:
         self._seen = sizes
         self.target = ASSIGNORS[self.assignor](Situation(wants, sizes, self.target))
         self.target_epoch = self.epoch
+        self.is_assigned = True
 
     def _topic_ids(self, member: ConsumerMember) -> tuple[bytes, ...]:
-        named = set(member.topic_names)
-        pattern = re.compile(member.regex) if member.regex else None
-        return tuple(
-            topic.topic_id
-            for topic in self._topics.values()
-            if topic.name in named or (pattern is not None and pattern.fullmatch(topic.name))
-        )
+        return tuple(topic.topic_id for topic in self._topics_of(member))
 
     def topics_of(self, member: ConsumerMember) -> list[str]:
         """Return the existing topics a member reads from."""
-        ids = self._topic_ids(member)
-        return [topic.name for topic in self._topics.values() if topic.topic_id in ids]
+        return [topic.name for topic in self._topics_of(member)]
+
+    def _topics_of(self, member: ConsumerMember) -> "list[Topic]":
+        named = set(member.topic_names)
+        pattern = re.compile(member.regex) if member.regex else None
+        return [
+            topic
+            for topic in self._topics.values()
+            if topic.name in named or (pattern is not None and pattern.fullmatch(topic.name))
+        ]
 
     # --- leaving and silence ----------------------------------------------------------------------------------------
 
@@ -214,6 +234,7 @@ class ConsumerGroup:
                 self.remove(member)
                 codes.append(ErrorCode.NONE)
         self.epoch = min(self.epoch, next_epoch)  # one change, however many went
+        self.store()
         return codes
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
@@ -228,9 +249,10 @@ class ConsumerGroup:
         if request.member_epoch == LEAVE_STATIC:
             # It keeps what it has until it comes back or its session ends.
             self._timers.cancel(f"revocation {member.member_id}")
-            member.progress = Progress(MemberState.STABLE, LEAVE_STATIC, member.progress.assigned)
+            member.stay(MemberProgress(MemberState.STABLE, LEAVE_STATIC, member.progress.assigned))
         else:
             self.remove(member)
+        self.store()
         return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
 
     def remove(self, member: ConsumerMember) -> None:
@@ -243,6 +265,11 @@ class ConsumerGroup:
         else:
             self.epoch += 1
 
+    def expire(self, member: ConsumerMember) -> None:
+        """Take out a member that did not come in time."""
+        self.remove(member)
+        self.store()
+
     def _forget(self, member: ConsumerMember) -> None:
         self._timers.cancel(f"session {member.member_id}")
         for limit in ("revocation", "join", "sync"):
@@ -252,12 +279,12 @@ class ConsumerGroup:
     def expect_heartbeat(self, member: ConsumerMember) -> None:
         """Let the member's session begin again."""
         session_ms = member.session_timeout_ms or self._settings.group_consumer_session_timeout_ms
-        self._timers.start(f"session {member.member_id}", session_ms, lambda: self.remove(member))
+        self._timers.start(f"session {member.member_id}", session_ms, lambda: self.expire(member))
 
     def _limit_revocation(self, member: ConsumerMember) -> None:
         name = f"revocation {member.member_id}"
         if member.progress.state is MemberState.UNREVOKED:
-            self._timers.start(name, member.rebalance_timeout_ms, lambda: self.remove(member))
+            self._timers.start(name, member.rebalance_timeout_ms, lambda: self.expire(member))
         else:
             self._timers.cancel(name)
 
@@ -305,6 +332,21 @@ class ConsumerGroup:
     def subscribed_topics(self) -> set[str]:
         """Return the topics whose offsets are in use."""
         return {name for member in self.members.values() for name in self.topics_of(member)}
+
+    # --- what is written down ---------------------------------------------------------------------------------------
+
+    def store(self) -> None:
+        """Write the changes of the group to __consumer_offsets."""
+        if self.is_dissolved:
+            return
+        now = snapshot(self, self._topics)
+        if now != self._written:
+            self._store_changes(LAYOUT, self._written, now)
+            self._written = now
+
+    def tombstones(self) -> list[Pair]:
+        """Return the records that delete the group."""
+        return tombstones(LAYOUT, self.group_id, self._written)
 
     # --- the coordinator moves --------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kctl.sandbox.groups.assignors import ASSIGNORS
 from kctl.sandbox.groups.outbox import Refused
-from kctl.sandbox.groups.reconciliation import Progress, Slot
+from kctl.sandbox.groups.reconciliation import MemberProgress, Slot
 
 JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
 """What member epochs that are no epochs ask for."""
@@ -49,7 +49,7 @@ class ConsumerMember:
         """What a member offers that speaks the classic protocol (migration.py); None: it speaks the consumer's."""
         self.session_timeout_ms: int | None = None
         """Its own, where it speaks the classic protocol."""
-        self.progress = Progress()
+        self.progress = MemberProgress()
         self.previous_epoch = JOIN
         self.epochs: dict[Slot, int] = {}
         """The epoch in which each assigned partition came to it (KIP-1251)."""
@@ -78,12 +78,17 @@ class ConsumerMember:
         if request.server_assignor is not None:
             self.assignor = request.server_assignor
 
-    def advance(self, progress: Progress) -> None:
+    def advance(self, progress: MemberProgress) -> None:
         """Stand where `progress` says."""
-        if progress.epoch != self.progress.epoch:
+        if progress is not self.progress:
             self.previous_epoch = self.progress.epoch
         held = progress.assigned + progress.revoking
         self.epochs = {slot: self.epochs.get(slot, progress.epoch) for slot in held}
+        self.progress = progress
+
+    def stay(self, progress: MemberProgress) -> None:
+        """Keep what it has, as of epoch 0, while the process of a static member is away."""
+        self.epochs = dict.fromkeys(progress.assigned, 0)
         self.progress = progress
 
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
@@ -156,6 +161,6 @@ def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int) -> Non
         raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR, text)
     try:
         re.compile(request.subscribed_topic_regex or "")
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         text = f"SubscribedTopicRegex {request.subscribed_topic_regex!r} is not a valid regular expression: {error}."
         raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from error

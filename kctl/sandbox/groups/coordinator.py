@@ -5,7 +5,7 @@ turned away, and its limits start over once it is loaded again. Shown by tests/u
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.classic import ClassicGroup
@@ -18,12 +18,14 @@ from kctl.sandbox.groups.share import ShareGroup
 from kctl.sandbox.groups.streams import StreamsGroup
 from kctl.sandbox.groups.surroundings import Surroundings
 from kctl.sandbox.groups.timers import GroupTimers
+from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.uuids import stable_uuid
 
 if TYPE_CHECKING:
     from kctl.sandbox.cluster import Cluster, ClusterNode
 
 Group = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
+G = TypeVar("G", ShareGroup, StreamsGroup)
 TROUBLES = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -43,7 +45,10 @@ class Groups:
         self.topic = OffsetsTopic(cluster)
         self._groups: dict[str, Group] = {}
         self._timers: dict[str, GroupTimers] = {}
-        self._moved: dict[str, int] = {}
+        self._last_led: dict[int, int] = {}
+        """By partition of __consumer_offsets: which node led it last, if it was moved."""
+        self._is_topic_gone = False
+        """__consumer_offsets was deleted, and is not there again."""
         self._troubles: dict[str, ErrorCode] = {}
         self._uuids_made = 0
         self._writes = 0
@@ -61,20 +66,39 @@ class Groups:
     def node_of(self, group_id: str) -> "ClusterNode":
         """Return the node that coordinates the group."""
         ids = list(self._cluster.nodes)
-        return self._cluster.nodes[self._moved.get(group_id, ids[self.topic.index_of(group_id) % len(ids)])]
+        index = self.topic.index_of(group_id)
+        leader_id = self.topic.leader_of(index)
+        if leader_id is None or leader_id == NO_LEADER:
+            leader_id = self._last_led.get(index, ids[index % len(ids)])
+        return self._cluster.nodes[leader_id]
 
     def move(self, group_id: str, node_id: int) -> None:
-        """Let another node coordinate the group.
+        """Let another node coordinate the group, and those in the same partition of __consumer_offsets.
 
         Raises:
             KeyError: no such node.
         """
-        node = self._cluster.nodes[node_id]
+        index = self.topic.index_of(group_id)
+        self._cluster.nodes[node_id]
+        self.topic.create()
+        if not self.topic.move(group_id, node_id):
+            self._last_led[index] = node_id
+            self._reload(index)
+
+    def log_moved(self, index: int) -> None:
+        """Let the new leader of a partition of __consumer_offsets coordinate its groups; without one, no node does."""
+        leader_id = self.topic.leader_of(index)
+        if leader_id is not None and leader_id != NO_LEADER:
+            self._last_led[index] = leader_id
+        self._reload(index)
+
+    def _reload(self, index: int) -> None:
+        moved = [group_id for group_id in self._groups if self.topic.index_of(group_id) == index]
         with self.outbox:  # no refused member comes back before the next coordinator is there
-            self._unload(group_id)
-            self._moved[group_id] = node.node_id
-            self.topic.move(group_id, node_id)
-            self._load(group_id)
+            for group_id in moved:
+                self._unload(group_id)
+            for group_id in moved:
+                self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
         """Let all requests about the group end in one of `TROUBLES`, or with None no longer, where they did.
@@ -83,9 +107,7 @@ class Groups:
             ValueError: some other code.
         """
         if code is not None and code not in TROUBLES:
-            raise ValueError(
-                f"{code.name} is not a trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
-            )
+            raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         if code is None and group_id not in self._troubles:
             return
         with self.outbox:
@@ -109,12 +131,16 @@ class Groups:
     def lookup_error(self, group_id: str) -> ErrorCode:
         """Return what keeps a client from finding the coordinator."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
-        return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
+        is_led = self.topic.leader_of(self.topic.index_of(group_id)) != NO_LEADER
+        is_found = is_led and code is not ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return ErrorCode.NONE if is_found else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     def error(self, group_id: str, node: "ClusterNode") -> ErrorCode:
         """Return why `node` does not serve the group."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
-        if code is ErrorCode.NONE and self.node_of(group_id) is not node:
+        leader_id = self.topic.leader_of(self.topic.index_of(group_id))
+        is_led = leader_id != NO_LEADER and (leader_id is not None or not self._is_topic_gone)
+        if code is ErrorCode.NONE and not (is_led and self.node_of(group_id) is node):
             return ErrorCode.NOT_COORDINATOR
         return code
 
@@ -157,6 +183,8 @@ class Groups:
             return ClassicSide(group, self._surroundings_of(group_id))
         if not create:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        if group is not None:
+            self.topic.gone(group_id, (), group.tombstones())
         made = ClassicGroup(group_id, self._surroundings(group_id))
         self._groups[group_id] = made
         return made
@@ -172,12 +200,14 @@ class Groups:
             return group
         if isinstance(group, ShareGroup | StreamsGroup):
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        is_other = group is not None and not group.is_empty
         if not create:
-            is_other = group is not None and not group.is_empty
             why = "is not a consumer group" if is_other else "not found"
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
-        if group is not None and not group.is_empty:
+        if group is not None and is_other:
             return self._upgrade(group)
+        if group is not None:
+            self.topic.gone(group_id, (), group.tombstones())
         made = ConsumerGroup(group_id, self._surroundings(group_id))
         return self._install(made)
 
@@ -187,26 +217,21 @@ class Groups:
         Raises:
             Refused: there is none, or a group of another kind.
         """
-        group = self._groups.get(group_id)
-        if isinstance(group, ShareGroup):
-            return group
-        if group is not None or not create:
-            raise _not_of_kind(group_id, group, "share group")
-        made = self._groups[group_id] = ShareGroup(group_id, self._surroundings(group_id))
-        return made
+        return self._of_kind(ShareGroup, group_id, "share group", create=create)
 
     def streams(self, group_id: str, *, create: bool) -> StreamsGroup:
-        """Return the streams group; as `share`.
+        """Return the streams group; as `share`."""
+        return self._of_kind(StreamsGroup, group_id, "streams group", create=create)
 
-        Raises:
-            Refused: there is none, or a group of another kind.
-        """
+    def _of_kind(self, kind: type[G], group_id: str, name: str, *, create: bool) -> G:
         group = self._groups.get(group_id)
-        if isinstance(group, StreamsGroup):
+        if isinstance(group, kind):
             return group
         if group is not None or not create:
-            raise _not_of_kind(group_id, group, "streams group")
-        made = self._groups[group_id] = StreamsGroup(group_id, self._surroundings(group_id))
+            why = "not found" if group is None else f"is not a {name}"
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
+        made = kind(group_id, self._surroundings(group_id))
+        self._groups[group_id] = made
         return made
 
     def _install(self, group: ConsumerGroup) -> ConsumerGroup:
@@ -218,12 +243,16 @@ class Groups:
         upgraded(classic, self._surroundings_of(classic.group_id))  # refused before anything is changed
         with self.outbox:
             classic.dissolve()
+        self.topic.gone(classic.group_id, (), classic.tombstones())
         group = self._install(upgraded(classic, self._surroundings(classic.group_id)))
         for member in group.members.values():
             group.expect_heartbeat(member)
+        group.store()
         return group
 
     def _downgrade(self, group: ConsumerGroup) -> None:
+        group.is_dissolved = True
+        self.topic.gone(group.group_id, (), group.tombstones())
         self._groups[group.group_id] = downgraded(group, self._surroundings(group.group_id))
 
     def _surroundings(self, group_id: str) -> Surroundings:
@@ -244,6 +273,7 @@ class Groups:
             self.outbox,
             self._new_uuid,
             lambda value: self.topic.joined(group_id, value),
+            lambda *change: self.topic.changed(group_id, *change),
         )
 
     def _new_uuid(self) -> bytes:
@@ -263,13 +293,24 @@ class Groups:
             raise Refused(ErrorCode.NON_EMPTY_GROUP)
         self._timers.pop(group_id).cancel_all()
         del self._groups[group_id]
-        self.topic.gone(group_id, [*self.offsets.pop(group_id, {})], with_group=isinstance(group, ClassicGroup))
+        self.topic.gone(group_id, [*self.offsets.pop(group_id, {})], group.tombstones())
         self._cluster.transactions.offsets.forget(lambda name, _: name == group_id)
 
     def forget_topic(self, name: str) -> None:
         """Drop what was committed for a topic that is gone."""
         for group_id, committed in self.offsets.items():
             self.forget(group_id, [key for key in committed if key[0] == name])
+
+    def forget_all(self) -> None:
+        """Lose all groups and their offsets with __consumer_offsets; who waits for one is turned away."""
+        self._is_topic_gone = True
+        with self.outbox:
+            for group_id in list(self._groups):
+                self._unload(group_id)
+                self._timers.pop(group_id).cancel_all()
+            self._groups.clear()
+            self.offsets.clear()
+            self._cluster.transactions.offsets.forget(lambda _group, _topic: True)
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
@@ -321,8 +362,3 @@ class Groups:
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, epoch)
-
-
-def _not_of_kind(group_id: str, group: Group | None, kind: str) -> Refused:
-    why = "not found" if group is None else f"is not a {kind}"
-    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")

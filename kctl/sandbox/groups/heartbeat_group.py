@@ -7,6 +7,7 @@ Source: KIP-932, KIP-1071. Shown by tests/unit/sandbox/groups/test_share_and_str
 from typing import Generic, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.groups.offset_records import Pair
 from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import Surroundings
@@ -91,6 +92,10 @@ class HeartbeatGroup(Generic[M]):
     def subscribed_topics(self) -> set[str]:
         """Return the topics whose offsets are in use."""
         return set()
+
+    def tombstones(self) -> list[Pair]:
+        """Return the records that delete the group: none, since none are written of it."""
+        return []
 
     # --- what other protocols ask -----------------------------------------------------------------------------------
 

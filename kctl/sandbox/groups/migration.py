@@ -19,7 +19,7 @@ from kctl.sandbox.groups.classic_member import ClassicMember, refused_join
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.consumer_member import ConsumerMember
 from kctl.sandbox.groups.outbox import Asker, Refused
-from kctl.sandbox.groups.reconciliation import MemberState, Progress, next_step
+from kctl.sandbox.groups.reconciliation import MemberProgress, MemberState, next_step
 from kctl.sandbox.groups.surroundings import Surroundings
 
 _PROTOCOL_TYPE = "consumer"
@@ -36,7 +36,8 @@ def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup
     if classic.protocol_type != _PROTOCOL_TYPE:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
     group = ConsumerGroup(group_id, surroundings)
-    group.epoch = group.target_epoch = classic.generation
+    group.epoch = group.target_epoch = classic.roster.generation
+    group.is_assigned = False
     try:
         for old in classic.members.values():
             member = _consumer_member(old, classic, surroundings)
@@ -49,15 +50,15 @@ def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup
 
 
 def _consumer_member(old: ClassicMember, classic: ClassicGroup, surroundings: Surroundings) -> ConsumerMember:
-    said = embedded.subscription(old.protocols[classic.protocol])
+    said = embedded.subscription(old.protocols[classic.roster.protocol])
     member = ConsumerMember(old.member_id, old.instance_id, old.client_id)
     member.rack_id = said.rack_id
     member.rebalance_timeout_ms = old.rebalance_timeout_ms
     member.topic_names = tuple(sorted(said.topics))
     member.become_classic(old.protocols, old.session_timeout_ms)
     assigned = embedded.assigned_slots(old.assignment, surroundings.topics)
-    member.advance(Progress(MemberState.STABLE, classic.generation, assigned))
-    member.previous_epoch = classic.generation
+    member.advance(MemberProgress(MemberState.STABLE, classic.roster.generation, assigned))
+    member.previous_epoch = classic.roster.generation
     return member
 
 
@@ -121,6 +122,7 @@ class ClassicSide:
         owned = embedded.slots_named(said.owned_partitions, self._topics)
         target = group.target.get(member.member_id, ())
         member.advance(next_step(member.progress, group.target_epoch, target, owned, group.is_free))
+        group.store()
         self._timers.cancel(f"join {member.member_id}")
         group.expect_heartbeat(member)
         self._limit("sync", member)
@@ -153,7 +155,7 @@ class ClassicSide:
     def _limit(self, name: str, member: ConsumerMember) -> None:
         """Let a member go that does not come in time."""
         group = self._group
-        self._timers.start(f"{name} {member.member_id}", member.rebalance_timeout_ms, lambda: group.remove(member))
+        self._timers.start(f"{name} {member.member_id}", member.rebalance_timeout_ms, lambda: group.expire(member))
 
     def _limit_join(self, member: ConsumerMember) -> None:
         if f"join {member.member_id}" not in self._timers.names:

@@ -1,7 +1,7 @@
 """The topic __consumer_offsets: where each group is in it, and what a coordinator writes there.
 
 What counts is what groups keep themselves; the topic has the records that Kafka would have, for those who read it.
-Consumer, share and streams groups leave their offsets there, and not their members.
+Share and streams groups leave their offsets there, and not their members.
 Shown by tests/unit/sandbox/groups/test_offsets_topic.py and
 tests/conformance/test_sandbox_logs_against_kafka.py.
 """
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.groups.member_records import Layout, Snapshot, changes, later_changes
 from kctl.sandbox.groups.offset_records import (
     GroupMetadataValue,
     OffsetCommitValue,
@@ -67,11 +68,17 @@ class OffsetsTopic:
             ],
         )
 
-    def move(self, group_id: str, node_id: int) -> None:
-        """Let another node lead the partition of a group."""
+    def move(self, group_id: str, node_id: int) -> bool:
+        """Let another node lead the partition of a group; return False where there is no such topic."""
         log = self._log(self.index_of(group_id))
         if log is not None:
             self._cluster.move_leader(OFFSETS_TOPIC, self.index_of(group_id), node_id, log.end_offset)
+        return log is not None
+
+    def leader_of(self, index: int) -> int | None:
+        """Return which node leads a partition, `NO_LEADER` while none does; None where there is no such topic."""
+        partition = self._cluster.partition(OFFSETS_TOPIC, index)
+        return None if partition is None else partition.leader_id
 
     # --- what is written --------------------------------------------------------------------------------------------
 
@@ -98,14 +105,16 @@ class OffsetsTopic:
         value.current_state_timestamp = self._cluster.scheduler.wall_ms()
         self._write(group_id, [(group_key(group_id), group_value(value))])
 
-    def gone(self, group_id: str, offsets: Sequence[tuple[str, int]], *, with_group: bool = False) -> None:
-        """Write that offsets of a group are gone, and where it is a classic one that is gone itself, that."""
-        if self._log(self.index_of(group_id)) is None:
-            return
-        pairs: list[Pair] = [(commit_key(group_id, *one), None) for one in offsets]
-        if with_group:
-            pairs.append((group_key(group_id), None))
-        self._write(group_id, pairs)
+    def changed(self, group_id: str, layout: Layout, before: Snapshot, now: Snapshot) -> None:
+        """Write how a group that is no classic one differs from before."""
+        wall_ms = self._cluster.scheduler.wall_ms()
+        for find in (changes, later_changes):
+            self._write(group_id, find(layout, group_id, before, now, wall_ms))
+
+    def gone(self, group_id: str, offsets: Sequence[tuple[str, int]], group: Sequence[Pair] = ()) -> None:
+        """Write that offsets of a group are gone, and with the records that delete it, that it is gone itself."""
+        if self._log(self.index_of(group_id)) is not None:
+            self._write(group_id, [*((commit_key(group_id, *one), None) for one in offsets), *group])
 
     def ended(self, index: int, producer: tuple[int, int], *, commit: bool, coordinator_epoch: int) -> None:
         """Write the marker that ends a transaction in one partition."""
@@ -124,9 +133,11 @@ class OffsetsTopic:
             return  # a newer epoch is writing there
 
     def _write(self, group_id: str, pairs: list[Pair], producer: tuple[int, int] = _NO_PRODUCER) -> None:
+        if not pairs:
+            return
         self.create()
         log = self._log(self.index_of(group_id))
-        if log is not None and pairs:
+        if log is not None:
             log.append_own(pairs, log.epochs.latest, self._cluster.scheduler.wall_ms(), *producer)
 
     def _log(self, index: int) -> "PartitionLog | None":

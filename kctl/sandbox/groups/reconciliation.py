@@ -25,7 +25,7 @@ class MemberState(Enum):
     UNRELEASED = "waits for partitions of others"
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step ends in."""
 
     state: MemberState
@@ -34,17 +34,17 @@ class Outcome(NamedTuple):
 
 
 # fmt: off
-TABLE: dict[tuple[bool, bool], Outcome] = {
+TABLE: dict[tuple[bool, bool], StepOutcome] = {
     # has to revoke, waits for others
-    (True,  False): Outcome(MemberState.UNREVOKED,  takes_epoch=False),
-    (True,  True):  Outcome(MemberState.UNREVOKED,  takes_epoch=False),
-    (False, True):  Outcome(MemberState.UNRELEASED, takes_epoch=True),
-    (False, False): Outcome(MemberState.STABLE,     takes_epoch=True),
+    (True,  False): StepOutcome(MemberState.UNREVOKED,  takes_epoch=False),
+    (True,  True):  StepOutcome(MemberState.UNREVOKED,  takes_epoch=False),
+    (False, True):  StepOutcome(MemberState.UNRELEASED, takes_epoch=True),
+    (False, False): StepOutcome(MemberState.STABLE,     takes_epoch=True),
 }
 # fmt: on
 
 
-class Progress(NamedTuple):
+class MemberProgress(NamedTuple):
     """Where a member stands."""
 
     state: MemberState = MemberState.STABLE
@@ -59,12 +59,12 @@ class Progress(NamedTuple):
 
 
 def next_step(
-    now: Progress,
+    now: MemberProgress,
     target_epoch: int,
     target: Iterable[Slot],
     owned: Collection[Slot] | None,
     is_free: Callable[[Slot], bool],
-) -> Progress:
+) -> MemberProgress:
     """Return where the member stands after a heartbeat.
 
     Args:
@@ -85,8 +85,8 @@ def next_step(
     gets = tuple(slot for slot in missing if is_free(slot))
     outcome = TABLE[bool(gives) and _has_any(owned, gives), len(gets) < len(missing)]
     if not outcome.takes_epoch:
-        return Progress(outcome.state, now.epoch, keeps, gives)
-    return Progress(outcome.state, target_epoch, (*keeps, *gets))
+        return MemberProgress(outcome.state, now.epoch, keeps, gives)
+    return MemberProgress(outcome.state, target_epoch, (*keeps, *gets))
 
 
 def _has_any(owned: Collection[Slot] | None, slots: Iterable[Slot]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.sandbox.groups.member_records import Layout, Snapshot
 from kctl.sandbox.groups.offset_records import GroupMetadataValue
 from kctl.sandbox.groups.outbox import Outbox
 from kctl.sandbox.groups.timers import GroupTimers
@@ -27,3 +28,5 @@ class Surroundings(NamedTuple):
     """16 bytes that were not used before, the same in each run."""
     store: Callable[[GroupMetadataValue], None]
     """Writes down what a classic group has come to."""
+    store_changes: Callable[[Layout, Snapshot, Snapshot], None]
+    """Writes down how a group of another kind differs from before."""

@@ -78,9 +78,7 @@ class Transactions:
             ValueError: some other code.
         """
         if code is not None and code not in TROUBLES:
-            raise ValueError(
-                f"{code.name} is not a trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
-            )
+            raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         self._unload(transactional_id)
         if code is None:
             self._troubles.pop(transactional_id, None)

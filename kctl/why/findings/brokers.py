@@ -7,12 +7,12 @@ tests/sim/why/test_cluster_stories.py.
 from collections.abc import Iterator
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import KafkaError, KafkaTimeoutError, TransportError
+from kctl.client.errors import KafkaTimeoutError
 from kctl.client.wording import counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look
-from kctl.why.looking import Looks, age_text, by_partition, place
+from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence
 from kctl.why.table import FINDINGS
+from kctl.why.wording import age_text, by_partition, place
 
 LEAST_FREE_PERCENT = 10
 CLOCK_MS = 30_000
@@ -40,7 +40,7 @@ def brokers(looks: Looks) -> Iterator[Finding]:
 def _unreachable(look: Look) -> Iterator[Finding]:
     registered = {node.node_id for node in look.nodes}
     for node_id, silence in look.silent.items():
-        if node_id not in registered:
+        if node_id not in registered or not silence.is_certain or node_id in look.probed.elsewhere:
             continue
         leads = [tp for tp, info in look.partitions.items() if info.leader_id == node_id]
         partitions = counted(len(look.partitions), "partition")
@@ -51,15 +51,14 @@ def _unreachable(look: Look) -> Iterator[Finding]:
                 "reason": silence.reason,
                 "load": f"; it leads {len(leads)} of the {partitions} looked at" if look.partitions else "",
             },
-            [Evidence("Metadata", f"broker {node_id}", _silence(silence.error))],
+            [Evidence("Metadata", f"broker {node_id}", _silence(silence))],
         )
 
 
-def _silence(error: KafkaError) -> dict[str, Value]:
-    if not isinstance(error, KafkaTimeoutError):
-        return {"error": str(error)}
-    phase = error.cause.phase if isinstance(error.cause, TransportError) else "ready"
-    return {"waited_ms": error.elapsed_ms, "phase": phase}
+def _silence(silence: Silence) -> dict[str, Value]:
+    if not isinstance(silence.error, KafkaTimeoutError):
+        return {"error": str(silence.error)}
+    return {"waited_ms": silence.error.elapsed_ms, "phase": silence.phase}
 
 
 def _missing(look: Look) -> Iterator[Finding]:
@@ -93,17 +92,21 @@ def _left_behind(look: Look) -> Iterator[Finding]:
     for kind, configs, keys in (("broker", of_brokers, THROTTLE_RATES), ("topic", of_topics, THROTTLE_LISTS)):
         for name, of_one in configs.items():
             found = {key: of_one[key].value for key in keys if key in of_one and of_one[key].is_set}
-            yield FINDINGS["throttle-left-behind"].found(
-                {
-                    "where": f"{kind} {name}",
-                    "kind": kind,
-                    "name": name,
-                    "what": ", ".join(f"{key}={value}" for key, value in found.items()),
-                    "follower": keys[0],
-                    "leader": keys[1],
-                },
-                [Evidence("DescribeConfigs", f"{kind} {name}", dict(found))],
-            )
+            yield _throttle_left(kind, name, keys, found)
+
+
+def _throttle_left(kind: str, name: str, keys: tuple[str, ...], found: dict[str, str]) -> Finding:
+    return FINDINGS["throttle-left-behind"].found(
+        {
+            "where": f"{kind} {name}",
+            "kind": kind,
+            "name": name,
+            "what": ", ".join(f"{key}={value}" for key, value in found.items()),
+            "follower": keys[0],
+            "leader": keys[1],
+        },
+        [Evidence("DescribeConfigs", f"{kind} {name}", dict(found))],
+    )
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:
@@ -245,15 +248,15 @@ def _rate_text(looks: Looks, node_id: int, path: str, usable_bytes: int) -> str:
 
 
 def _leaders(look: Look) -> Iterator[Finding]:
-    registered = {node.node_id for node in look.nodes}
-    leads: dict[int, int] = dict.fromkeys(registered, 0)
-    away: dict[int, list[TopicPartition]] = {}
-    for tp, info in look.partitions.items():
+    yield from _skew(look)
+    yield from _preferred_away(look)
+
+
+def _skew(look: Look) -> Iterator[Finding]:
+    leads: dict[int, int] = dict.fromkeys((node.node_id for node in look.nodes), 0)
+    for info in look.partitions.values():
         if info.leader_id in leads:
             leads[info.leader_id] += 1
-        preferred = info.replicas[0] if info.replicas else -1
-        if preferred in registered and preferred in info.isr and info.leader_id not in (preferred, -1):
-            away.setdefault(preferred, []).append(tp)
     total = sum(leads.values())
     fair = total // len(leads) if leads else 0
     for node_id, count in leads.items():
@@ -262,6 +265,15 @@ def _leaders(look: Look) -> Iterator[Finding]:
                 {"broker": node_id, "leads": count, "partitions": counted(total, "partition"), "fair": fair},
                 [Evidence("Metadata", "leaders by broker", {str(key): value for key, value in sorted(leads.items())})],
             )
+
+
+def _preferred_away(look: Look) -> Iterator[Finding]:
+    registered = {node.node_id for node in look.nodes}
+    away: dict[int, list[TopicPartition]] = {}
+    for tp, info in look.partitions.items():
+        preferred = info.replicas[0] if info.replicas else -1
+        if preferred in registered and preferred in info.isr and info.leader_id not in (preferred, -1):
+            away.setdefault(preferred, []).append(tp)
     for node_id, found in away.items():
         tp = found[0]
         yield FINDINGS["preferred-leader-away"].found(

@@ -11,12 +11,14 @@ from kctl.client.admin.group_values import CLASSIC, CONSUMER
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
-from kctl.why.look import GroupLook
-from kctl.why.looking import STABLE, Looks, member_name, named
+from kctl.why.look import STABLE, GroupLook, Looks, is_settled
 from kctl.why.table import FINDINGS
+from kctl.why.wording import member_name, named
 
 STORM_EPOCHS = 3
 """This many changes of the membership between two looks are no restart of a member any more."""
+LOOP_IDS = 3
+"""A static member that had this many member ids between two looks was not just restarted."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 
@@ -35,7 +37,7 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
     before, now = history[0], history[-1]
     steps = list(itertools.pairwise(history))
     replaced = [member for old, new in steps for member in _replaced(old.members, new.members)]
-    unsettled = sum(each.state in _UNSETTLED for each in history)
+    unsettled = sum(map(_is_unsettled, history))
     rebalances = sum(_ids(old) != _ids(new) or _begins(old, new) for old, new in steps)
     changes = ""
     if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
@@ -44,7 +46,7 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
         changes = f"it rebalanced at least {rebalances} times, seen {len(history)} times"
     elif len({member.member_id for member in replaced}) >= max(2, len(now.members) / 2):
         changes = f"{len(replaced)} of {counted(len(now.members), 'member')} joined again under new ids"
-    elif before.state in _UNSETTLED and now.state in _UNSETTLED and 2 * unsettled > len(history):
+    elif _is_unsettled(before) and _is_unsettled(now) and 2 * unsettled > len(history):
         changes = f"it was {before.state} and is {now.state}"
     if not changes:
         return
@@ -73,7 +75,11 @@ def _ids(description: GroupDescription) -> set[str]:
 
 
 def _begins(old: GroupDescription, new: GroupDescription) -> bool:
-    return new.state in _UNSETTLED and old.state not in _UNSETTLED
+    return _is_unsettled(new) and not _is_unsettled(old)
+
+
+def _is_unsettled(description: GroupDescription) -> bool:
+    return description.state in _UNSETTLED and not is_settled(description)
 
 
 def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
@@ -125,31 +131,45 @@ def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescriptio
 
 
 def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
-    both = looks.both(group_id)
-    if both is None:
-        return
-    before = {each.group_instance_id: each for each in both[0].description.members if each.group_instance_id}
-    for member in both[1].description.members:
-        instance = member.group_instance_id
-        old = None if instance is None else before.get(instance)
-        if old is None or old.member_id == member.member_id:
-            continue
-        if (old.client_id, old.host) != (member.client_id, member.host):
+    """A coordinator gives an instance a new member id at each start, and keeps client id and host of the first."""
+    for instance, members in _by_instance(looks.history(group_id)).items():
+        what = _instance_trouble(members, looks.apart)
+        if what:
+            places = ["first look", *["between"] * (len(members) - 2), "last"]
             yield FINDINGS["duplicate-instance-id"].found(
-                {
-                    "group": group_id,
-                    "instance": instance,
-                    "client": old.client_id,
-                    "host": old.host,
-                    "other": member.client_id,
-                    "there": member.host,
-                    "seconds": looks.apart,
-                },
+                {"group": group_id, "instance": instance, "what": what},
                 [
-                    Evidence("DescribeGroups", "first look", {"member": old.member_id, "host": old.host}),
-                    Evidence("DescribeGroups", "second look", {"member": member.member_id, "host": member.host}),
+                    Evidence("DescribeGroups", where, {"member": each.member_id, "host": each.host})
+                    for where, each in zip(places, members, strict=True)
                 ],
             )
+
+
+def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDescription]]:
+    """Return the static members by instance id, each again whenever its member id has changed."""
+    seen: dict[str, list[MemberDescription]] = {}
+    for description in history:
+        for member in description.members:
+            of_instance = seen.setdefault(member.group_instance_id or "", [])
+            if not of_instance or of_instance[-1].member_id != member.member_id:
+                of_instance.append(member)
+    seen.pop("", None)
+    return seen
+
+
+def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
+    """Return what several processes do with one instance id; empty where it has one."""
+    old, member = members[0], members[-1]
+    if (old.client_id, old.host) != (member.client_id, member.host):
+        now = f"{member.client_id} on {member.host}"
+        return f"belonged to {old.client_id} on {old.host}, and {apart} later to {now}"
+    ids = len({each.member_id for each in members})
+    if ids < LOOP_IDS:
+        return ""
+    return (
+        f"had {ids} member ids within {apart}: processes that use it ({member.client_id} on {member.host}) "
+        "fence each other, or one restarts all the time"
+    )
 
 
 def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:

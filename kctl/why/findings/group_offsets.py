@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from kctl.client.cluster import TopicPartition
 from kctl.why.finding import Evidence, Finding
-from kctl.why.look import GroupLook
-from kctl.why.looking import Looks, age_text, by_partition, member_name, more_text, place
+from kctl.why.look import GroupLook, Looks
 from kctl.why.table import FINDINGS
+from kctl.why.wording import age_text, by_partition, member_name, more_text, place, worst_of
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -22,8 +22,9 @@ def group_offsets(looks: Looks) -> Iterator[Finding]:
         yield from _lost(looks, group_id, committed)
         yield from _truncated(looks, group_id, group)
         yield from _will_lose(looks, group_id, group, committed)
+        yield from _went_back(looks, group_id)
         yield from _nothing_committed(looks, group_id)
-        yield from _uncommitted(looks, group_id, group, committed)
+        yield from _uncommitted(looks, group_id, group)
         yield from _missing_topics(looks, group_id, group)
 
 
@@ -36,15 +37,14 @@ def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
         if committed.get(tp, start.offset) < start.offset
     }
     if lost:
-        worst = max(lost, key=lambda tp: lost[tp])
+        worst, where = worst_of(lost)
         yield FINDINGS["lost-data"].found(
             {
                 "group": group_id,
                 "lost": lost[worst],
                 "offset": committed[worst],
                 "start": starts[worst].offset,
-                "more": more_text(len(lost) - 1),
-                **place(worst),
+                **where,
             },
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in lost})),
@@ -69,7 +69,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
         if committed.offset > ends[tp]:
             cut[tp] = committed.offset - ends[tp]
     if cut:
-        worst = max(cut, key=lambda tp: cut[tp])
+        worst, of_worst = worst_of(cut)
         where = f"its log ends at {ends[worst]:,}"
         if worst in epochs:
             where = f"leader epoch {epochs[worst]}, in which it read, ends at {ends[worst]:,} in the log"
@@ -81,8 +81,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 "offset": committed_at[worst],
                 "where": where,
                 "end": ends[worst],
-                "more": more_text(len(cut) - 1),
-                **place(worst),
+                **of_worst,
             },
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at)),
@@ -100,6 +99,8 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
     for tp, old in looks.now.expiring.items():
         offset, start, end = committed.get(tp), looks.now.starts.get(tp), looks.now.ends.get(tp)
         if offset is None or start is None or end is None or not start.offset <= offset < end.offset:
+            continue
+        if not looks.lag(group, tp):
             continue
         if offset < old.until_offset:
             late[tp] = old.retention_ms
@@ -131,10 +132,49 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
         )
 
 
-def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
+def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
+    """Of logs that still have the offset where the group was: else records are gone, which is another finding.
+
+    A jump ahead is none: from outside, a consumer that skips records looks like one that reads them quickly.
+    """
     both = looks.both(group_id)
     if both is None:
         return
+    before, now = both
+    found: dict[TopicPartition, tuple[int, int]] = {}
+    for tp, old in before.committed.items():
+        new, start, end = now.committed.get(tp), looks.now.starts.get(tp), looks.now.ends.get(tp)
+        if old is None or new is None or start is None or end is None:
+            continue
+        if start.offset <= new.offset < old.offset <= end.offset:
+            found[tp] = (old.offset, new.offset)
+    if found:
+        worst = max(found, key=lambda tp: found[tp][0] - found[tp][1])
+        was, offset = found[worst]
+        yield FINDINGS["offset-went-back"].found(
+            {
+                "group": group_id,
+                "before": was,
+                "offset": offset,
+                "again": was - offset,
+                "seconds": looks.apart,
+                "start": looks.now.starts[worst].offset,
+                "more": more_text(len(found) - 1),
+                **place(worst),
+            },
+            [
+                Evidence("OffsetFetch", "first look", by_partition({tp: was for tp, (was, _) in found.items()})),
+                Evidence("OffsetFetch", "second look", by_partition({tp: now for tp, (_, now) in found.items()})),
+                Evidence("ListOffsets", "log starts", by_partition({tp: looks.now.starts[tp].offset for tp in found})),
+            ],
+        )
+
+
+def _arrived_uncommitted(looks: Looks, group_id: str) -> dict[TopicPartition, int]:
+    """Return how many records came to partitions whose member has not committed anything in either look."""
+    both = looks.both(group_id)
+    if both is None:
+        return {}
     before, now = both
     owners_before = before.owners
     found: dict[TopicPartition, int] = {}
@@ -143,9 +183,14 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
         is_new = was is None or was.member_id != member.member_id
         if not is_new and before.committed.get(tp) is None and now.committed.get(tp) is None and looks.arrived(tp):
             found[tp] = looks.arrived(tp)
+    return found
+
+
+def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
+    found = _arrived_uncommitted(looks, group_id)
     if found:
-        worst = max(found, key=lambda tp: found[tp])
-        member = now.owners[worst]
+        worst, where = worst_of(found)
+        member = looks.now.groups[group_id].owners[worst]
         yield FINDINGS["no-committed-offsets"].found(
             {
                 "group": group_id,
@@ -153,8 +198,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "host": member.host,
                 "arrived": found[worst],
                 "seconds": looks.apart,
-                "more": more_text(len(found) - 1),
-                **place(worst),
+                **where,
             },
             [
                 Evidence("OffsetFetch", f"group {group_id} in both looks", by_partition(dict.fromkeys(found))),
@@ -163,21 +207,25 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
         )
 
 
-def _uncommitted(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> Iterator[Finding]:
-    """Only of groups without members: a member may be about to commit for the first time."""
-    if group.description.members:
-        return
+def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
+    """Return how many offsets partitions without a committed offset have; not those that have only markers."""
     found: dict[TopicPartition, int] = {}
-    for topic in dict.fromkeys(tp.topic for tp in committed):
-        for number in looks.now.topics.get(topic, ()):
-            tp = TopicPartition(topic, number)
-            start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)
-            if tp not in committed and start is not None and end is not None and end.offset > start.offset:
-                found[tp] = end.offset - start.offset
+    for tp in looks.now.uncommitted_partitions(group):
+        start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)
+        if start is None or end is None:
+            continue
+        if start.offset < looks.now.markers_from.get(tp, end.offset):
+            found[tp] = end.offset - start.offset
+    return found
+
+
+def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
+    """Only of groups without members: a member may be about to commit for the first time."""
+    found = {} if group.description.members else _unread(looks, group)
     if found:
-        worst = max(found, key=lambda tp: found[tp])
+        worst, where = worst_of(found)
         yield FINDINGS["uncommitted-partition"].found(
-            {"group": group_id, "waiting": found[worst], "more": more_text(len(found) - 1), **place(worst)},
+            {"group": group_id, "waiting": found[worst], **where},
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(dict.fromkeys(found))),
                 Evidence("ListOffsets", "records by partition", by_partition(found)),

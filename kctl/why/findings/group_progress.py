@@ -3,25 +3,17 @@
 Shown by tests/sim/why/test_group_stories.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import GroupLook
-from kctl.why.looking import (
-    Looks,
-    age_text,
-    by_partition,
-    counts_text,
-    frozen_partitions,
-    member_name,
-    more_text,
-    place,
-)
+from kctl.why.findings.group_quotas import quota_evidence, quotas_of
+from kctl.why.look import GroupLook, Looks, frozen_partitions, has_left_for_now
 from kctl.why.table import FINDINGS
+from kctl.why.wording import MOST_EVIDENCE, age_text, by_partition, counts_text, member_name, more_text, place
 
 LARGE_BYTES, LARGE_FACTOR = 100_000, 10
 """A record is large when it has at least the first many bytes, and the second many times as many as those before it."""
@@ -79,7 +71,8 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         replaced_by = _replacement(group, member, {each.member_id for each in frozen.values()})
         which = f"{counted(len(partitions), 'partition')} with records to read"
         elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
-        kind = FINDINGS["group-stuck" if replaced_by is None else "static-ghost"]
+        has_left = has_left_for_now(member)
+        kind = FINDINGS["static-ghost" if has_left or replaced_by is not None else "group-stuck"]
         offset = group.committed[worst]
         assert offset is not None
         yield kind.found(
@@ -88,9 +81,9 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "offset": offset.offset,
                 "seconds": looks.apart,
                 "waiting": sum(looks.lag(group, tp) or 0 for tp in partitions),
-                "client": member.client_id if replaced_by is not None else member_name(member),
+                "client": member_name(member),
                 "instance": member.group_instance_id or "",
-                "other": "" if replaced_by is None else replaced_by.group_instance_id or replaced_by.member_id,
+                "fate": _fate(member, replaced_by),
                 "host": member.host or "an unknown host",
                 "which": f"{which}{f', and moves on {len(moved)} more' if moved else ''}{elsewhere}",
                 **place(worst),
@@ -107,8 +100,15 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                     "records that arrived meanwhile",
                     by_partition({tp: looks.arrived(tp) for tp in partitions}),
                 ),
+                *_quotas(looks, [member]),
             ],
         )
+
+
+def _fate(ghost: MemberDescription, replaced_by: MemberDescription | None) -> str:
+    if replaced_by is not None and not has_left_for_now(ghost):
+        return f"which {ghost.client_id} on the same host has replaced by {member_name(replaced_by)}"
+    return "which has closed and is expected back until its session timeout"
 
 
 def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
@@ -183,6 +183,12 @@ def _replacement(group: GroupLook, member: MemberDescription, stuck_ids: set[str
     return None
 
 
+def _quotas(looks: Looks, members: Sequence[MemberDescription]) -> list[Evidence]:
+    """Return the quotas that throttle members, if there are any."""
+    client_ids = dict.fromkeys(member.client_id for member in members)
+    return [quota_evidence(looks.now, each) for each in client_ids if quotas_of(looks.now, each)][:MOST_EVIDENCE]
+
+
 def _offsets(group: GroupLook, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
     return {tp: each.offset for tp in partitions if (each := group.committed.get(tp)) is not None}
 
@@ -197,12 +203,13 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
     before, now = both
     topics: dict[str, list[TopicPartition]] = {}
     for tp in now.owners:
-        if before.committed.get(tp) is not None and now.committed.get(tp) is not None:
+        old, new = before.committed.get(tp), now.committed.get(tp)
+        if old is not None and new is not None and new.offset >= old.offset:  # one that went back reads it all again
             topics.setdefault(tp.topic, []).append(tp)
     for topic, partitions in topics.items():
         arrived = sum(looks.arrived(tp) for tp in partitions)
-        old, new = _offsets(before, partitions), _offsets(now, partitions)
-        read = sum(max(0, new[tp] - old[tp]) for tp in partitions)
+        was, at = _offsets(before, partitions), _offsets(now, partitions)
+        read = sum(at[tp] - was[tp] for tp in partitions)
         waiting = sum(looks.lag(now, tp) or 0 for tp in partitions)
         if read * SLOW_SHARE < arrived and waiting * looks.apart_ms > arrived * SLOW_LAG_MS:
             yield FINDINGS["falling-behind"].found(
@@ -217,6 +224,7 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                 [
                     Evidence("OffsetFetch", f"group {group_id} in both looks", {"committed": read}),
                     Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
+                    *_quotas(looks, now.description.members),
                 ],
             )
 

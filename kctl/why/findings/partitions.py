@@ -7,20 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.wording import counted, size_text
-from kctl.why.finding import Evidence, Finding
-from kctl.why.look import ConfigValue, Look
-from kctl.why.looking import (
-    Looks,
-    age_text,
-    brokers_text,
-    by_partition,
-    date_text,
-    in_sync_missing,
-    more_text,
-    place,
-    source_text,
-)
+from kctl.why.finding import Evidence, Finding, Value
+from kctl.why.look import ConfigValue, Look, Looks, in_sync_missing
 from kctl.why.table import FINDINGS
+from kctl.why.wording import age_text, brokers_text, by_partition, date_text, more_text, place, source_text, worst_of
 
 FUTURE_MS = 3_600_000
 """Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""
@@ -126,28 +116,45 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
     without = [info for info in infos if info.leader_id < 0]
     if not without:
         return
-    registered = {node.node_id for node in look.nodes}
     info = without[0]
-    away = [node_id for node_id in info.replicas if node_id not in registered]
-    waiting = away or list(info.replicas)
-    if len(away) == len(info.replicas):
-        reason = f"{brokers_text(away)} with its replicas: not registered"
-    elif away:
-        alive = [node_id for node_id in info.replicas if node_id in registered]
-        reason = f"{brokers_text(away)} not registered, and {brokers_text(alive)} not in sync"
-    else:
-        reason = f"its replicas are on {brokers_text(info.replicas)}, and none of them is in sync"
+    reason, waiting = _why_no_leader(look, info)
     tp = TopicPartition(info.topic, info.partition)
+    seen: dict[str, Value] = {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)}
     yield FINDINGS["no-leader"].found(
         {"reason": reason, "brokers": brokers_text(waiting), "more": more_text(len(without) - 1), **place(tp)},
-        [
-            Evidence(
-                "Metadata",
-                str(tp),
-                {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)},
-            )
-        ],
+        [Evidence("Metadata", str(tp), seen), *_eligible_evidence(look, tp)],
     )
+
+
+def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, list[int]]:
+    """Return why a partition has no leader, and the brokers that it waits for."""
+    registered = {node.node_id for node in look.nodes}
+    away = [node_id for node_id in info.replicas if node_id not in registered]
+    reason = _why_none_can_lead(info.replicas, away)
+    known = look.eligible.get(TopicPartition(info.topic, info.partition))
+    if known is not None and known.eligible:
+        return f"{reason}; eligible without loss: {brokers_text(known.eligible)}", list(known.eligible)
+    if known is not None and known.last_known:
+        what = f"no replica is eligible without loss, the last that were: {brokers_text(known.last_known)}"
+        return f"{reason}; {what}", list(known.last_known)
+    return reason, away or list(info.replicas)
+
+
+def _why_none_can_lead(replicas: tuple[int, ...], away: list[int]) -> str:
+    if len(away) == len(replicas):
+        return f"{brokers_text(away)} with its replicas: not registered"
+    if away:
+        alive = [node_id for node_id in replicas if node_id not in away]
+        return f"{brokers_text(away)} not registered, and {brokers_text(alive)} not in sync"
+    return f"its replicas are on {brokers_text(replicas)}, and none of them is in sync"
+
+
+def _eligible_evidence(look: Look, tp: TopicPartition) -> list[Evidence]:
+    known = look.eligible.get(tp)
+    if known is None:
+        return []
+    values = {"eligible_leader_replicas": _ids(known.eligible), "last_known_elr": _ids(known.last_known)}
+    return [Evidence("DescribeTopicPartitions", str(tp), dict(values))]
 
 
 def _min_isr(topic: str, infos: list[PartitionInfo], config: ConfigValue | None) -> Iterator[Finding]:
@@ -157,63 +164,58 @@ def _min_isr(topic: str, infos: list[PartitionInfo], config: ConfigValue | None)
     evidence = Evidence("DescribeConfigs", f"topic {topic}", {_MIN_ISR: least, "source": source_text(config)})
     few = [info for info in infos if len(info.replicas) < least]
     if few:
-        yield FINDINGS["impossible-min-isr"].found(
-            {
-                "topic": topic,
-                "replicas": counted(len(few[0].replicas), "replica"),
-                "least": least,
-                "source": source_text(config),
-                "possible": max(1, len(few[0].replicas) - 1),
-            },
-            [evidence, Evidence("Metadata", f"topic {topic}", {"replicas": _ids(few[0].replicas)})],
-        )
+        yield _impossible(topic, few[0], least, config, evidence)
         return
     under = [info for info in infos if info.leader_id >= 0 and len(info.isr) < least]
     if under:
-        worst = min(under, key=lambda info: len(info.isr))
-        tp = TopicPartition(topic, worst.partition)
-        yield FINDINGS["under-min-isr"].found(
-            {
-                "in_sync": len(worst.isr),
-                "replicas": len(worst.replicas),
-                "least": least,
-                "source": source_text(config),
-                "brokers": brokers_text({node_id for info in under for node_id in in_sync_missing(info)}),
-                "more": more_text(len(under) - 1),
-                **place(tp),
-            },
-            [
-                evidence,
-                Evidence("Metadata", str(tp), {"replicas": _ids(worst.replicas), "isr": _ids(worst.isr)}),
-            ],
-        )
+        yield _under(under, least, config, evidence)
+
+
+def _impossible(topic: str, info: PartitionInfo, least: int, config: ConfigValue, evidence: Evidence) -> Finding:
+    return FINDINGS["impossible-min-isr"].found(
+        {
+            "topic": topic,
+            "replicas": counted(len(info.replicas), "replica"),
+            "least": least,
+            "source": source_text(config),
+            "possible": max(1, len(info.replicas) - 1),
+        },
+        [evidence, Evidence("Metadata", f"topic {topic}", {"replicas": _ids(info.replicas)})],
+    )
+
+
+def _under(under: list[PartitionInfo], least: int, config: ConfigValue, evidence: Evidence) -> Finding:
+    worst = min(under, key=lambda info: len(info.isr))
+    tp = TopicPartition(worst.topic, worst.partition)
+    return FINDINGS["under-min-isr"].found(
+        {
+            "in_sync": len(worst.isr),
+            "replicas": len(worst.replicas),
+            "least": least,
+            "source": source_text(config),
+            "brokers": brokers_text({node_id for info in under for node_id in in_sync_missing(info)}),
+            "more": more_text(len(under) - 1),
+            **place(tp),
+        },
+        [evidence, Evidence("Metadata", str(tp), {"replicas": _ids(worst.replicas), "isr": _ids(worst.isr)})],
+    )
 
 
 def _future(look: Look, topic: str) -> Iterator[Finding]:
-    latest = look.wall_ms + FUTURE_MS
-    ahead = {
-        tp: newest.timestamp_ms - look.wall_ms
-        for tp, newest in look.newest.items()
-        if tp.topic == topic and newest.timestamp_ms > latest
-    }
+    of_topic = {tp: newest.timestamp_ms - look.wall_ms for tp, newest in look.newest.items() if tp.topic == topic}
+    ahead = {tp: ahead_ms for tp, ahead_ms in of_topic.items() if ahead_ms > FUTURE_MS}
     if ahead:
-        worst = max(ahead, key=lambda tp: ahead[tp])
+        worst, where = worst_of(ahead)
         newest = look.newest[worst]
+        evidence = by_partition({tp: look.newest[tp].timestamp_ms for tp in ahead})
         yield FINDINGS["future-timestamps"].found(
             {
                 "offset": newest.offset,
                 "date": date_text(newest.timestamp_ms),
                 "ahead": age_text(ahead[worst]),
-                "more": more_text(len(ahead) - 1),
-                **place(worst),
+                **where,
             },
-            [
-                Evidence(
-                    "ListOffsets",
-                    "newest timestamps",
-                    by_partition({tp: look.newest[tp].timestamp_ms for tp in ahead}),
-                )
-            ],
+            [Evidence("ListOffsets", "newest timestamps", evidence)],
         )
 
 

@@ -4,18 +4,24 @@ Shown by tests/sim/why/test_transaction_stories.py.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from kctl.client.admin import OpenTransaction, Verdict
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.looking import Looks, age_text, more_text, place
+from kctl.why.look import Looks
 from kctl.why.table import FINDINGS
+from kctl.why.wording import age_text, more_text, place
 
 LONG_MS = 60_000
 """Transactions last for seconds; the default of transaction.timeout.ms is one minute."""
 LOOP_EPOCHS = 3
 """This many new epochs between two looks are no restart."""
+OPEN = "transaction-open"
 _FEATURE, _EPOCH_EACH = "transaction.version", 2
-"""From this level on, each transaction has an epoch of its own."""
+"""From this level on, each transaction has an epoch of its own, so that only new producers count."""
+LOOP_STARTS = 2
+_STARTED = "Empty"
+"""The state of a transactional.id from the start of a producer until its first transaction."""
 
 
 def transactions(looks: Looks) -> Iterator[Finding]:
@@ -24,17 +30,11 @@ def transactions(looks: Looks) -> Iterator[Finding]:
     for each in looks.now.open_transactions:
         if each.verdict is Verdict.HANGING:
             by_topic.setdefault(("transaction-hanging", each.partition.topic), []).append(each)
-        elif each.verdict is Verdict.OVERDUE or (_age_ms(looks, each) or 0) >= LONG_MS:
-            by_topic.setdefault(("transaction-open", each.partition.topic), []).append(each)
+        elif each.verdict is Verdict.OVERDUE or (each.age_ms(looks.now.wall_ms) or 0) >= LONG_MS:
+            by_topic.setdefault((OPEN, each.partition.topic), []).append(each)
     for (name, _), found in by_topic.items():
         yield _finding(looks, name, found)
     yield from _fenced(looks)
-
-
-def _age_ms(looks: Looks, each: OpenTransaction) -> int | None:
-    """Return how long ago a transaction began, or at least when its producer wrote last."""
-    started_at_ms = each.started_at_ms if each.started_at_ms is not None else each.producer.last_timestamp_ms
-    return None if started_at_ms < 0 else max(0, looks.now.wall_ms - started_at_ms)
 
 
 def _finding(looks: Looks, name: str, found: list[OpenTransaction]) -> Finding:
@@ -43,7 +43,7 @@ def _finding(looks: Looks, name: str, found: list[OpenTransaction]) -> Finding:
         return 0 if end is None else max(0, end.offset - each.start_offset)
 
     worst = max(found, key=waiting)
-    age_ms = _age_ms(looks, worst)
+    age_ms = worst.age_ms(looks.now.wall_ms)
     values: dict[str, Value] = {
         "offset": worst.start_offset,
         "waiting": waiting(worst),
@@ -79,26 +79,37 @@ def _finding(looks: Looks, name: str, found: list[OpenTransaction]) -> Finding:
 
 def _fenced(looks: Looks) -> Iterator[Finding]:
     level = looks.now.features.get(_FEATURE)
-    if looks.before is None or level is None or level >= _EPOCH_EACH:
+    if looks.before is None or level is None:
         return
     for name, now in looks.now.transactions.items():
+        between = [each.transactions[name] for each in looks.between if name in each.transactions]
         before = looks.before.transactions.get(name)
         if before is None or before.producer_id != now.producer_id:
             continue
         rises = now.producer_epoch - before.producer_epoch
-        if rises >= LOOP_EPOCHS:
-            yield FINDINGS["producer-fenced"].found(
-                {
-                    "id": name,
-                    "rises": rises,
-                    "seconds": looks.apart,
-                    "producer": str(now.producer_id),
-                    "before": before.producer_epoch,
-                    "epoch": now.producer_epoch,
-                },
-                [
-                    Evidence("DescribeTransactions", "first look", {"producer_epoch": before.producer_epoch}),
-                    Evidence("DescribeTransactions", "second look", {"producer_epoch": now.producer_epoch}),
-                    Evidence("ApiVersions", "the cluster", {_FEATURE: level}),
-                ],
-            )
+        seen = [before, *between, now]
+        starts = sum(new.state == _STARTED and new.producer_epoch > old.producer_epoch for old, new in pairwise(seen))
+        if starts < LOOP_STARTS if level >= _EPOCH_EACH else rises < LOOP_EPOCHS:
+            continue
+        what = f"its producers were initialised at least {starts} times" if level >= _EPOCH_EACH else ""
+        yield FINDINGS["producer-fenced"].found(
+            {
+                "id": name,
+                "what": what or f"its epoch rose {rises} times",
+                "seconds": looks.apart,
+                "producer": str(now.producer_id),
+                "before": before.producer_epoch,
+                "epoch": now.producer_epoch,
+            },
+            [
+                *(
+                    Evidence(
+                        "DescribeTransactions", where, {"producer_epoch": each.producer_epoch, "state": each.state}
+                    )
+                    for where, each in zip(
+                        ("first look", *["between"] * len(between), "second look"), seen, strict=True
+                    )
+                ),
+                Evidence("ApiVersions", "the cluster", {_FEATURE: level}),
+            ],
+        )

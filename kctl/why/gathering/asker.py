@@ -1,7 +1,7 @@
 """Asker: one request after the other, each with a share of the time that is left, and a gap for what has no answer.
 
-Owns the gaps, and which brokers are silent: those are not asked again. Shown by tests/sim/why/test_gather.py and
-tests/sim/why/test_silent_brokers.py.
+Owns the gaps, and which brokers are silent: those are not asked again in the same look.
+Shown by tests/sim/why/test_gather.py and tests/sim/why/test_silent_brokers.py.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -20,7 +20,7 @@ from kctl.client.errors import (
     TransportError,
 )
 from kctl.why.look import Gap, Silence
-from kctl.why.looking import brokers_text
+from kctl.why.wording import brokers_text
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,8 +35,12 @@ MOST_READ = 10
 """Partitions of which records are read."""
 PATIENCE_S = 2
 """While a broker is silent, others are waited for this long once one of them has answered."""
-TIME_UP = "the time was up (--api-timeout)"
-BUDGET_SPENT = "the budget of requests is spent (--budget)"
+_GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+"""What was listed has been deleted since."""
+READY = "ready"
+"""The phase of a connection that carries requests."""
+TIME_UP = "the timeout passed (--api-timeout)"
+BUDGET_SPENT = "the request budget is used up (--budget)"
 
 
 class Asker:
@@ -52,6 +56,12 @@ class Asker:
         self.gaps: list[Gap] = []
         self.nodes: tuple[Node, ...] = ()
         self.silent: dict[int, Silence] = {}
+        self._began_at_ms = clock.now_ms()
+
+    def begin(self, gaps: list[Gap]) -> None:
+        """Begin a look with the gaps that stay from an earlier one."""
+        self.gaps = gaps
+        self._began_at_ms = self.clock.now_ms()
 
     @property
     def alive(self) -> list[int]:
@@ -109,8 +119,8 @@ class Asker:
         for key, error in results.failed.items():
             if key in selected and is_missing(error):
                 raise error
-            if isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
-                continue  # deleted since it was listed
+            if isinstance(error, BrokerError) and error.code in _GONE:
+                continue
             name = error.name if isinstance(error, BrokerError) else type(error).__name__
             key, kept, count = first.get(name, (key, error, 0))
             first[name] = (key, kept, count + 1)
@@ -148,9 +158,20 @@ class Asker:
 
     # --- what has no answer -------------------------------------------------------------------------------------------
 
-    def silence(self, node_id: int, request: str, error: KafkaError) -> None:
-        """Note that a broker does not respond, which is a finding; it is not asked again."""
-        self.silent[node_id] = Silence(self._reason(request, error), error)
+    def unanswered(self, node_id: int, request: str, error: KafkaError) -> None:
+        """Note that a broker has not answered: a gap where it has sent something in this look, as it runs.
+
+        Else it is silent, and until the next look not asked again: a finding, or a gap where it had hardly any time.
+        """
+        if isinstance(error, KafkaTimeoutError) and self.admin.has_heard(node_id, self._began_at_ms):
+            reason = f"no {request} response within {self._limit(error)}"
+            self.gaps.append(Gap(request, brokers_text([node_id]), error, reason))
+        else:
+            phase = _phase(self.admin.unfinished(node_id) or _cause(error))
+            silence = Silence(self._reason(request, error, phase), error, phase)
+            self.silent[node_id] = silence
+            if not silence.is_certain:
+                self.gaps.append(Gap(request, brokers_text([node_id]), error, silence.reason))
 
     def gap(self, request: str, of: str, error: KafkaError) -> None:
         """Note what has no answer, and why: in short where the broker is known to be silent."""
@@ -159,22 +180,25 @@ class Asker:
             return
         waited_for = self._waited_for(error)
         brokers = brokers_text(waited_for)
-        if waited_for and self.silent.keys() >= set(waited_for):
+        silences = [self.silent[node_id] for node_id in waited_for if node_id in self.silent]
+        if not waited_for or len(silences) < len(waited_for):
+            reason = f"{f'{brokers}: ' if waited_for else ''}{self._reason(request, error, _phase(_cause(error)))}"
+        elif all(each.is_certain for each in silences):
             reason = f"{brokers} {'does' if len(waited_for) == 1 else 'do'} not respond"
         else:
-            reason = f"{f'{brokers}: ' if waited_for else ''}{self._reason(request, error)}"
+            reason = f"no response from {brokers} yet"
         self.gaps.append(Gap(request, of, error, reason))
 
-    def _reason(self, request: str, error: KafkaError) -> str:
+    def _reason(self, request: str, error: KafkaError, phase: str) -> str:
         """Return why there is no answer: of a timeout what was waited for, how long, and the timeout of the user."""
         if not isinstance(error, KafkaTimeoutError):
             return str(error)
-        what = f"no {request} response"
-        if isinstance(error.cause, TransportError) and len(error.node_ids) == 1:
-            what = _PHASES.get(error.cause.phase, what)
+        what = _PHASES.get(phase, f"no {request} response")
+        return f"{what} within {self._limit(error)}"
+
+    def _limit(self, error: KafkaTimeoutError) -> str:
         share = "" if error.timeout_ms >= self.timer.timeout_ms else "its share of "
-        limit = f"{share}--api-timeout {duration_text(self.timer.timeout_ms)}"
-        return f"{what} within {duration_text(error.elapsed_ms)} ({limit})"
+        return f"{duration_text(error.elapsed_ms)} ({share}--api-timeout {duration_text(self.timer.timeout_ms)})"
 
     def _waited_for(self, error: KafkaError) -> list[int]:
         if isinstance(error, KafkaTimeoutError):
@@ -192,6 +216,15 @@ _PHASES = {
     "sasl": "it accepted the connection and did not finish the login",
 }
 """By the phase of a connection, what a broker has not done."""
+
+
+def _cause(error: KafkaError) -> KafkaError | None:
+    """Return the cause of a timeout that is about one broker; of several, it may be about another one."""
+    return error.cause if isinstance(error, KafkaTimeoutError) and len(error.node_ids) == 1 else None
+
+
+def _phase(error: KafkaError | None) -> str:
+    return error.phase if isinstance(error, TransportError) else READY
 
 
 def is_missing(error: KafkaError) -> bool:

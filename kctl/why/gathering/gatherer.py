@@ -13,17 +13,17 @@ from kctl.why.gathering.compaction import with_old_keys
 from kctl.why.gathering.epochs import with_epoch_ends
 from kctl.why.gathering.glimpses import Glimpses
 from kctl.why.gathering.groups import read_groups
-from kctl.why.gathering.offsets import with_expiring, with_offsets, with_records
+from kctl.why.gathering.offsets import with_expiring, with_markers, with_offsets, with_records
+from kctl.why.gathering.quotas import with_quotas
 from kctl.why.gathering.selection import Selection
-from kctl.why.gathering.topics import with_configs, with_topics, with_views
+from kctl.why.gathering.topics import with_configs, with_eligible_leaders, with_topics, with_views
 from kctl.why.gathering.transactions import with_open_transactions
-from kctl.why.look import Look
-from kctl.why.looking import Looks
+from kctl.why.look import Look, Looks
 from kctl.why.throttles import Throttles
 
 RESERVE, RESERVE_EACH = 12, 8
 """Requests that are kept for what is read after the groups: in all, and for each broker."""
-_READ_ONCE = frozenset({"DescribeConfigs", "ListPartitionReassignments"})
+_READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
 
 class Gatherer:
@@ -60,7 +60,7 @@ class Gatherer:
         Raises: KafkaError: no broker responds, or what was selected by name does not exist.
         """
         asker, selection = self._asker, self._selection
-        asker.gaps = [] if before is None else [gap for gap in before.gaps if gap.request in _READ_ONCE]
+        asker.begin([] if before is None else [gap for gap in before.gaps if gap.request in _READ_ONCE])
         sent_before = self._admin.requests_sent
         look = Look(self._runtime.clock.wall_ms())
         cluster = self._admin.describe_cluster()
@@ -72,8 +72,11 @@ class Gatherer:
             look = with_brokers(asker, look._replace(probed=probed))
         look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
         look = with_topics(asker, look, selection)
+        look = with_eligible_leaders(asker, look)
+        look = with_quotas(asker, look) if before is None else look._replace(quotas=before.quotas)
         look = with_configs(asker, look, selection, before)
         look = with_offsets(asker, look)
+        look = with_markers(asker, look)
         look = with_epoch_ends(asker, look, before)
         look = with_expiring(asker, look, selection)
         look = with_records(asker, look, before)

@@ -1,29 +1,36 @@
-"""Glimpses: the members and states of groups, seen a few times between two looks.
+"""Glimpses: the members and states of groups and the states of transactions, seen a few times between two looks.
 
 A classic group has no generation that a client can read, but each rebalance replaces members or passes through a state.
-Shown by tests/sim/why/test_rebalance_storms.py.
+Shown by tests/sim/why/test_rebalance_storms.py and tests/sim/why/test_transaction_stories.py.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from kctl.client.admin import Results
 from kctl.why.gathering.asker import LEAST_STEP_MS, Asker
 from kctl.why.look import Glimpse, Look
 
+V = TypeVar("V")
+
 MOST_GLIMPSES = 6
 LEAST_APART_MS = 500
-MOST_GROUPS = 50
-"""Groups that are watched."""
+MOST_GROUPS, MOST_IDS = 50, 50
+"""Groups and transactional.ids that are watched."""
 BUDGET_SHARE = 3
 """All glimpses together send at most this part of the requests that are left."""
 
 
 class Glimpses:
-    """Takes glimpses at the groups of a look that have members.
+    """Takes glimpses at the groups of a look that have members, and at its transactional.ids.
 
     Args: apart_ms: the time until the next look.
     """
 
     def __init__(self, asker: Asker, look: Look, apart_ms: int) -> None:
         self._asker = asker
-        self._names = [name for name, group in look.groups.items() if group.description.members][:MOST_GROUPS]
+        self._groups = [name for name, group in look.groups.items() if group.description.members][:MOST_GROUPS]
+        self._ids = list(look.transactions)[:MOST_IDS]
         self.apart_ms = max(LEAST_APART_MS, apart_ms // (MOST_GLIMPSES + 1))
         left = asker.admin.requests_left
         self._left = 1_000_000 if left is None else left // BUDGET_SHARE
@@ -32,20 +39,28 @@ class Glimpses:
     @property
     def is_done(self) -> bool:
         """Whether no further one is taken."""
-        return not self._names or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
+        return not (self._groups or self._ids) or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
 
     def take(self, until_ms: int) -> None:
         """Take one, by that instant; a broker that does not respond in time ends them."""
         asker = self._asker
+        sent_before = asker.admin.requests_sent
+        glimpse: Glimpse | None = Glimpse(asker.clock.wall_ms(), {})
+        if self._groups:
+            groups = self._ask(until_ms, lambda s: asker.admin.describe_groups(self._groups, timeout=s))
+            glimpse = None if groups is None else Glimpse(asker.clock.wall_ms(), groups)
+        if self._ids and glimpse is not None:
+            ids = self._ask(until_ms, lambda s: asker.admin.describe_transactions(self._ids, timeout=s))
+            glimpse = None if ids is None else glimpse._replace(transactions=ids)
+        cost = asker.admin.requests_sent - sent_before
+        self._left = 0 if glimpse is None or self._left < 2 * cost else self._left - cost
+        if glimpse is not None:
+            self.taken.append(glimpse)
+
+    def _ask(self, until_ms: int, call: Callable[[float], Results[str, V]]) -> dict[str, V] | None:
+        """Return what has an answer; None where the time is up or nothing has one."""
+        asker = self._asker
         asker.timer.update()
         share_ms = min(until_ms - asker.timer.now_ms, int(asker.share_s() * 1000))
-        if share_ms < LEAST_STEP_MS:
-            self._left = 0
-            return
-        sent_before = asker.admin.requests_sent
-        seen_at_ms = asker.clock.wall_ms()
-        found = asker.quietly(lambda: asker.admin.describe_groups(self._names, timeout=share_ms / 1000))
-        cost = asker.admin.requests_sent - sent_before
-        self._left = 0 if found is None or self._left < 2 * cost else self._left - cost
-        if found is not None:
-            self.taken.append(Glimpse(seen_at_ms, found.done))
+        found = asker.quietly(lambda: call(share_ms / 1000)) if share_ms >= LEAST_STEP_MS else None
+        return None if found is None else found.done

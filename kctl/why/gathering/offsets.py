@@ -1,6 +1,7 @@
 """Offsets and records as parts of a look: where logs start and end, what retention deletes next, single records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from kctl.client.admin import (
     EARLIEST,
@@ -14,8 +15,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.why.finding import NEWEST_TIMESTAMPS
 from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.gathering.selection import Selection
-from kctl.why.look import Expiring, Look
-from kctl.why.looking import Looks, frozen_partitions
+from kctl.why.look import ExpiringOffsets, Look, Looks, frozen_partitions
 
 OLD_PERCENT = 90
 """A record that has reached this part of retention.ms is about to be deleted."""
@@ -23,6 +23,11 @@ NEIGHBOURS = 3
 """Records in front of one at which a group stands still, to compare it with."""
 MOST_AGES = 1_000
 """Partitions of which a record is read where the age of each group's next record is wanted."""
+
+MOST_MARKERS = 100
+"""Offsets behind a group that may all be markers of transactions: where more are left, there are records."""
+MOST_TAILS, MOST_TURNS = 200, 3
+"""Partitions whose end is read for that, and committed offsets of each."""
 
 
 def with_offsets(asker: Asker, look: Look) -> Look:
@@ -38,22 +43,50 @@ def with_offsets(asker: Asker, look: Look) -> Look:
     )
 
 
+def with_markers(asker: Asker, look: Look) -> Look:
+    """Add from where on partitions have only markers: they take an offset each, and are not read by anyone."""
+    at: dict[TopicPartition, list[int]] = {}
+    for tp, committed in _next_to_read(look):
+        start, end = look.starts.get(tp), look.ends.get(tp)
+        if start is not None and end is not None:
+            offset = max(committed, start.offset)
+            if 0 < end.offset - offset <= MOST_MARKERS and offset not in at.setdefault(tp, []):
+                at[tp].append(offset)
+    left = {tp: sorted(offsets) for tp, offsets in sorted(at.items())[:MOST_TAILS] if offsets}
+    found: dict[TopicPartition, int] = {}
+    for _ in range(MOST_TURNS):
+        turn = {tp: offsets.pop() for tp, offsets in left.items() if offsets}
+        records = asker.quietly(partial(asker.admin.find_records, turn, timeout=asker.share_s())) if turn else None
+        if records is None:
+            break
+        ends = {tp: turn[tp] for tp, record in records.done.items() if record is None}
+        found |= ends
+        left = {tp: left[tp] for tp in ends}
+    return look._replace(markers_from=found)
+
+
+def _next_to_read(look: Look) -> Iterator[tuple[TopicPartition, int]]:
+    """Yield where each group continues; at 0 those without members in partitions in which they have no offset."""
+    for group in look.groups.values():
+        for tp, committed in group.committed.items():
+            if committed is not None:
+                yield tp, committed.offset
+        if not group.description.members:
+            for tp in look.uncommitted_partitions(group):
+                yield tp, 0
+
+
 def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
     """Add what retention deletes next of the partitions that a group has not read to the end."""
-    behind = [
-        tp
-        for group in look.groups.values()
-        for tp, committed in group.committed.items()
-        if committed is not None and tp in look.ends and committed.offset < look.ends[tp].offset
-    ]
-    ages: dict[TopicPartition, Expiring] = {}
+    behind = [tp for group in look.groups.values() for tp in group.committed if Looks(look).lag(group, tp)]
+    ages: dict[TopicPartition, ExpiringOffsets] = {}
     for tp in dict.fromkeys(behind):
         configs = look.topic_configs.get(tp.topic, {})
         retention, policy = configs.get("retention.ms"), configs.get("cleanup.policy")
         if retention is None or not retention.value.isdecimal() or (policy and "delete" not in policy.value):
             continue
         retention_ms = int(retention.value)
-        ages[tp] = Expiring(-1, retention_ms * OLD_PERCENT // 100, retention_ms)
+        ages[tp] = ExpiringOffsets(-1, retention_ms * OLD_PERCENT // 100, retention_ms)
     specs = {tp: max(0, look.wall_ms - each.age_ms) for tp, each in ages.items()}
     if not specs:
         return look

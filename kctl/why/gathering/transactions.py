@@ -35,7 +35,7 @@ def with_transactions(asker: Asker, look: Look) -> Look:
     names = [] if listed is None else list(listed.transactions)[:MOST_TRANSACTIONS]
     if not names:
         return look
-    found = asker.ask(
+    found = asker.each(
         "DescribeTransactions", "the cluster", lambda s: asker.admin.describe_transactions(names, timeout=s)
     )
-    return look._replace(transactions={} if found is None else found.done)
+    return look._replace(transactions=found)

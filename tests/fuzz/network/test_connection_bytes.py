@@ -20,7 +20,7 @@ def test_a_peer_may_say_anything_to_a_new_connection(pieces: list[bytes]) -> Non
         for piece in pieces:
             if piece:
                 wired.connection.receive(piece, 1)
-        assert isinstance(wired.connection.lost(None, 2), KafkaError)
+        assert isinstance(wired.connection.progress.lost(None, 2), KafkaError)
 
 
 @given(cut=st.integers(0, 200), flip=st.integers(0, 200), bit=st.integers(0, 7), pieces=st.integers(1, 9))

@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, UndeliveredError
 from kctl.client.producer import CloseResult, Producer, SendFuture
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader, Lines
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 
@@ -28,7 +28,7 @@ def values(served: ServedSandbox, partition: int) -> list[bytes]:
     data = b"".join(batch.data for batch in log.batches)
     if not data:
         return []
-    reader = decode_batches(data, topic="t", partition=partition, fetch_offset=0, aborted=None)
+    reader = BatchReader(data, topic="t", partition=partition, fetch_offset=0, aborted=None)
     return [record.value or b"" for record in reader.records(1_000_000)]
 
 
@@ -61,6 +61,30 @@ def test_records_of_many_threads_arrive_once_and_in_each_threads_order(served: S
         for name in range(4):
             expected = [b"%d:%d" % (name, number) for number in range(500) if number % 3 == partition]
             assert [value for value in log if value.startswith(b"%d:" % name)] == expected
+
+
+@pytest.mark.parametrize("timeout_s", [PATIENCE_S, 0])
+def test_batches_that_a_helper_compresses_arrive_once_and_in_order(
+    served: ServedSandbox, monkeypatch: pytest.MonkeyPatch, timeout_s: float
+) -> None:
+    monkeypatch.setattr("kctl.client.producer.run_encoder.LEAST_HELPED_BYTES", 0)
+    producer = Producer({"bootstrap.servers": served.bootstrap, "batch.size": 2000, "compression.type": "zstd"})
+
+    def send(name: int) -> None:
+        for turn in range(0, 3000, 300):
+            lines = b"".join(b"%d:%d\n" % (name, number) for number in range(turn, turn + 300))
+            producer.send_columns("t", Lines(lines, b"\n"), partition=name)
+
+    in_threads([lambda name=name: send(name) for name in range(3)])  # type: ignore[misc]  # a bound default
+    if timeout_s:
+        producer.flush(PATIENCE_S)
+    result = producer.close(timeout_s)
+    assert result.delivered + result.undelivered == 9000
+    assert timeout_s == 0 or result.delivered == 9000
+    for partition in range(3):
+        log = values(served, partition)
+        assert log == [b"%d:%d" % (partition, number) for number in range(len(log))]
+        assert timeout_s == 0 or len(log) == 3000
 
 
 def test_columns_of_many_threads_arrive_once_and_in_each_threads_order(served: ServedSandbox) -> None:

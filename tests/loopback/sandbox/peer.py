@@ -4,8 +4,8 @@ import socket
 import struct
 from typing import Self, TypeVar
 
-from kctl.client.protocol.framing import decode_response, encode_request
 from kctl.client.protocol.schema import Request, Response
+from tests.support.frames import decode_response, encode_request
 
 R = TypeVar("R", bound=Response)
 PATIENCE_S = 10.0

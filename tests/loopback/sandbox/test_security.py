@@ -9,13 +9,16 @@ from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersion
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kctl.client.security.tls import server_context
+from kctl.client.security.tls import TlsChannel, server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.server import ServedSandbox
 from tests.loopback.sandbox.peer import PATIENCE_S, Peer
+from tests.support.frames import encode_request
 from tests.support.kafka.certificates import Certificates, make_certificates
 from tests.support.kafka.requirements import have
+
+DAMAGED_RECORD = b"\x17\x03\x03\x00\x20" + b"x" * 32
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +58,22 @@ def test_a_peer_without_tls_is_turned_away(certificates: Certificates) -> None:
         assert served.sandbox.listeners[1].refused[-1] == "the server does not speak TLS"
         with TlsPeer(served, certificates) as peer:
             peer.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+
+
+def test_a_damaged_record_behind_a_request_ends_that_connection_alone(certificates: Certificates) -> None:
+    with _serve(certificates) as served:
+        with Peer(served.listens_on(1)) as peer:
+            channel = TlsChannel(ssl.create_default_context(cafile=str(certificates.ca)), "127.0.0.1")
+            while not channel.handshake():
+                peer.socket.sendall(channel.pending_out())
+                channel.receive(peer.socket.recv(65536))
+            channel.write(encode_request(MetadataRequest(topics=None), 9, 1, None))
+            peer.socket.sendall(channel.pending_out() + DAMAGED_RECORD)
+            while received := peer.socket.recv(65536):
+                channel.receive(received)
+        assert "bad record mac" in served.sandbox.listeners[1].refused[-1]
+        with TlsPeer(served, certificates) as peer:
+            peer.call(MetadataRequest(topics=None), MetadataResponse, 9)
 
 
 def test_mutual_tls(certificates: Certificates) -> None:

@@ -1,5 +1,7 @@
 """The sandbox's own loop: functions from other threads, timers that are never early, mistakes that are kept."""
 
+import selectors
+import socket
 import threading
 
 import pytest
@@ -74,3 +76,57 @@ def test_a_loop_that_never_started_can_be_stopped() -> None:
     loop.stop()
     with pytest.raises(SocketLoopError):
         loop.carry_out(lambda: None)
+
+
+def test_loop_goes_on_beside_a_timer_that_is_years_ahead() -> None:
+    loop = SocketLoop("test-loop")
+    ran: list[str] = []
+
+    def start() -> None:
+        loop.call_later(2**53, lambda: ran.append("years later"))
+
+    loop.start()
+    loop.carry_out(start)
+    loop.carry_out(lambda: ran.append("now"))
+    loop.stop()
+    assert ran == ["now"]
+
+
+class ClockByHand(SystemClock):
+    """Stands still."""
+
+    at_ms = 0
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+    def start_ms(self) -> int:
+        return self.at_ms
+
+
+def test_timer_that_is_due_runs_before_what_has_arrived_since() -> None:
+    clock = ClockByHand()
+    loop = SocketLoop("test-loop", clock)
+    near, far = socket.socketpair()
+    ran: list[str] = []
+    done = threading.Event()
+
+    def arrived(_: int) -> None:
+        ran.append("arrived")
+        near.recv(1)
+        done.set()
+
+    def start() -> None:
+        loop.watch(near, selectors.EVENT_READ, arrived)
+        loop.call_later(10, lambda: ran.append("timer"))
+        clock.at_ms = 20
+        far.send(b"x")
+
+    loop.start()
+    loop.carry_out(start)
+    assert done.wait(PATIENCE_S)
+    loop.carry_out(lambda: loop.watch(near, 0, arrived))
+    loop.stop()
+    near.close()
+    far.close()
+    assert ran == ["timer", "arrived"]

@@ -27,7 +27,8 @@ def with_apply(
     path.write_text(text)
 
     def app(cluster: SimCluster, admin: Admin) -> None:
-        monkeypatch.setattr("kctl.client.admin.admin.system_runtime", lambda: cluster.runtime)
+        for module in ("kctl.client.admin.admin", "kctl.cli.apply.followers"):
+            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr(applying, "_check", lambda *_: None)
 
         def run(*words: str) -> Ended:
@@ -118,3 +119,38 @@ def test_thousands_of_topics_are_made_in_batches(monkeypatch: pytest.MonkeyPatch
 
     text = "topics: [" + ",".join(f"{{name: n{index}}}" for index in range(applying.BATCH + 150)) + "]"
     with_apply(monkeypatch, tmp_path, use, text=text)
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_brokers_that_hear_of_a_topic_late_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, late: int
+) -> None:
+    """All but one are late: whichever broker `--diff` asks, it knows what `apply` has made."""
+
+    def use(cluster: SimCluster, apply: Apply) -> None:
+        others = [node for node in (1, 2, 3) if node != late]
+        for node in others:
+            cluster.sandbox.hold_metadata(node)
+        before_ms = cluster.clock.now_ms()
+        cluster.at(900, lambda: cluster.sandbox.release_metadata(others[0]))
+        cluster.at(1_200, lambda: cluster.sandbox.release_metadata(others[1]))
+        ended = apply()
+        assert (ended.code, results(ended), "note: " in ended.stderr) == (0, ["done"], False), ended
+        assert 1_200 <= cluster.clock.now_ms() - before_ms < 1_400
+        assert [apply("--diff").code for _ in range(5)] == [0] * 5
+
+    with_apply(monkeypatch, tmp_path, use, text="topics: [{name: new, configs: {retention.ms: 5}}]")
+
+
+def test_broker_that_does_not_hear_of_a_topic_is_named_at_the_timeout(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def use(cluster: SimCluster, apply: Apply) -> None:
+        cluster.sandbox.hold_metadata(2)
+        before_ms = cluster.clock.now_ms()
+        ended = apply()
+        assert (ended.code, results(ended)) == (0, ["done"]), ended
+        assert "kctl apply: note: broker 2 may not know all changes yet\n" in ended.stderr
+        assert 2_000 <= cluster.clock.now_ms() - before_ms < 2_100
+
+    with_apply(monkeypatch, tmp_path, use, text="topics: [{name: new}]")

@@ -10,7 +10,7 @@ from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
-from tests.sim.kit import SimCluster, run_with_admin
+from tests.sim.kit import SimCluster, run_with_admin, settle
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 COMMANDS = (
@@ -47,6 +47,7 @@ COMMANDS = (
     "groups reset-offsets g --to-earliest --execute",
     "groups reset-offsets g --to-datetime 2020-01-01T00:00:00Z --topic t",
     "groups delete-offsets g --topic t --execute",
+    "groups remove-members s --instance one --execute",
 )
 DEGRADED, CONNECT_TIMEOUT = 3, 12
 TIMEOUT_MS = 2000
@@ -54,12 +55,17 @@ Run = Callable[..., Ended]
 
 
 def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test with a group `g` that has committed for all of `t`, and a function that runs a command line."""
+    """Run a test with a group `g` that has committed for all of `t`, and a function that runs a command line.
+
+    A group `s` has a static member.
+    """
 
     def app(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
         with cluster.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions(timeout=10)
+        with cluster.classic_member("s", group_instance_id="one") as member:  # which stays in the group
+            settle(member)
         for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal

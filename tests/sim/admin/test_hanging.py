@@ -2,8 +2,19 @@
 
 import pytest
 
-from kctl.client.admin import Admin, Results, Verdict
+from kctl.client.acls import CLUSTER_NAME
+from kctl.client.admin import (
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    AclRule,
+    Admin,
+    PatternType,
+    Results,
+    Verdict,
+)
 from kctl.client.admin.at_leaders import ask_leaders
+from kctl.client.admin.hanging import HIDDEN_MS
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConnectionLost
@@ -21,6 +32,11 @@ def hang(cluster: SimCluster, transactional_id: str, *partitions: int) -> None:
     cluster.sandbox.lose_markers(transactional_id)
     with begin(cluster, transactional_id, *partitions) as producer:
         producer.commit_transaction(timeout=10)
+
+
+def wait(cluster: SimCluster, ms: int) -> None:
+    driver = cluster.runtime.driver
+    driver.wait(driver.waiter(), cluster.clock.now_ms() + ms)
 
 
 def stable_end(cluster: SimCluster, partition: int) -> int:
@@ -67,11 +83,50 @@ def test_producer_that_no_coordinator_knows_is_hanging() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         hang(cluster, "alpha", 0)
         del cluster.sandbox.cluster.transactions._by_id["alpha"]
+        wait(cluster, HIDDEN_MS)
         [found] = admin.open_transactions([T0]).transactions
         assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
         assert found.reason == "no coordinator knows its producer"
 
     run_with_admin(use, topics={"t": 3})
+
+
+def test_producer_that_no_coordinator_reports_is_undecided_for_15_minutes() -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        hang(cluster, "alpha", 0)
+        del cluster.sandbox.cluster.transactions._by_id["alpha"]
+        [found] = admin.open_transactions([T0]).transactions
+        wait(cluster, found.producer.last_timestamp_ms + HIDDEN_MS - cluster.clock.wall_ms() - 5_000)
+        [found] = admin.open_transactions([T0]).transactions
+        assert found.verdict is Verdict.UNDECIDED
+        wait(cluster, 5_000)
+        [found] = admin.open_transactions([T0]).transactions
+        assert found.verdict is Verdict.HANGING
+
+    run_with_admin(use, topics={"t": 3})
+
+
+def test_running_transaction_whose_id_may_not_be_described_is_undecided() -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        authorizer = cluster.sandbox.cluster.authorizer
+        for kind in (AclResourceType.TOPIC, AclResourceType.TRANSACTIONAL_ID, AclResourceType.CLUSTER):
+            name = CLUSTER_NAME if kind is AclResourceType.CLUSTER else "*"
+            authorizer.create(rule(kind, name, AclOperation.ALL, AclPermission.ALLOW))
+        producer = begin(cluster, "alpha", 0)
+        assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
+        hidden = rule(AclResourceType.TRANSACTIONAL_ID, "alpha", AclOperation.DESCRIBE, AclPermission.DENY)
+        authorizer.create(hidden)
+        found = admin.open_transactions([T0])
+        assert [(each.verdict, each.transactional_id) for each in found.transactions] == [(Verdict.UNDECIDED, None)]
+        assert (found.failed, found.missing) == ({}, {})
+        assert "unless its transactional.id may not be described" in found.transactions[0].reason
+        producer.close(0)
+
+    run_with_admin(use, topics={"t": 3}, settings=ClusterSettings(authorizer=True))
+
+
+def rule(kind: AclResourceType, name: str, operation: AclOperation, permission: AclPermission) -> AclRule:
+    return AclRule(kind, name, PatternType.LITERAL, "User:*", "*", operation, permission)
 
 
 def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() -> None:

@@ -59,7 +59,7 @@ class Moves:
         from kctl.sandbox.configs import Kind
 
         configs = self.sandbox.cluster.configs
-        return {int(name): configs.of(Kind.BROKER, name) for name in configs.names(Kind.BROKER)}
+        return {int(name): configs.of(Kind.BROKER, name) for name in configs.names(Kind.BROKER) if name}
 
     def has_throttle(self) -> bool:
         return bool(self.topic_throttle() or self.rates())

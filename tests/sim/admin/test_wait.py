@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
-from kctl.sandbox import Fault
+from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
@@ -16,7 +16,12 @@ INTERVAL_MS = 500
 Run = Callable[[str], tuple[int, Ended]]
 
 
-def with_wait(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def with_wait(
+    use: Callable[[SimCluster, Run], None],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    settings: ClusterSettings | None = None,
+) -> None:
     """Run a test with a function that runs a command line and returns how long it took."""
 
     def app(cluster: SimCluster, admin: Admin) -> None:
@@ -24,14 +29,14 @@ def with_wait(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.Monkey
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
 
         def run(command: str) -> tuple[int, Ended]:
-            line = ("wait", *command.split(), "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
+            line = ("wait", "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms", *command.split())
             before_ms = cluster.clock.now_ms()
             ended = run_in_process(*line, clock=cluster.clock)
             return cluster.clock.now_ms() - before_ms, ended
 
         use(cluster, run)
 
-    run_with_admin(app)
+    run_with_admin(app, settings=settings)
 
 
 def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +71,30 @@ def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: 
         assert (took_ms, ended.code) == (TIMEOUT_MS, 17), ended
         assert "kctl wait: timed out after 20s (--api-timeout) while waiting for " in ended.stderr
         assert f": {missing}\n" in ended.stderr
+
+    with_wait(use, monkeypatch)
+
+
+@pytest.mark.parametrize("command", ["topic t", "topic t --in-sync", "topic t --gone"])
+def test_topic_without_the_right_to_describe_it_ends_the_wait_at_once(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        took_ms, ended = run(command)
+        assert (ended.code, took_ms < INTERVAL_MS) == (22, True), ended
+        assert "topic t: TOPIC_AUTHORIZATION_FAILED" in ended.stderr
+
+    with_wait(use, monkeypatch, settings=ClusterSettings(authorizer=True, super_users=("User:root",)))
+
+
+@pytest.mark.parametrize("timeout_ms", range(1_150, 1_450, 15))
+def test_last_look_that_is_cut_short_says_what_is_missing_once(
+    timeout_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        _, ended = run(f"topic new --api-timeout {timeout_ms}ms")
+        assert ended.stderr.count("UNKNOWN_TOPIC_OR_PARTITION") == 1
+        assert "while waiting for topic new: topic new: UNKNOWN_TOPIC_OR_PARTITION" in ended.stderr
 
     with_wait(use, monkeypatch)
 
@@ -105,7 +134,7 @@ def test_brokers_that_are_down_are_waited_for_until_the_timeout(fault: Fault, mo
             cluster.sandbox.start_fault(node_id, fault)
         took_ms, ended = run("brokers 3")
         assert (took_ms, ended.code) == (TIMEOUT_MS, 17), ended
-        assert "while waiting for 3 brokers: no broker has answered" in ended.stderr
+        assert "while waiting for 3 brokers: no broker has responded" in ended.stderr
 
     with_wait(use, monkeypatch)
 

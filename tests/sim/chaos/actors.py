@@ -142,11 +142,11 @@ class Life:
             result = call()
         except KafkaError as error:
             self.is_fenced = self.is_fenced or isinstance(error, FencedInstanceIdError)
-            told: dict[str, Any] = {"text": str(error)[:300]}
+            reported: dict[str, Any] = {"text": str(error)[:300]}
             if isinstance(error, KafkaTimeoutError):
-                told |= {"limit": error.limit, "timeout_ms": error.timeout_ms, "elapsed_ms": error.elapsed_ms}
-                told["spent_ms"] = error.account.time_breakdown
-            self._ended("info", what, told, timeout_ms, error, stalled_ms)
+                reported |= {"limit": error.limit, "timeout_ms": error.timeout_ms, "elapsed_ms": error.elapsed_ms}
+                reported["spent_ms"] = error.account.time_breakdown
+            self._ended("info", what, reported, timeout_ms, error, stalled_ms)
             if isinstance(error, InvalidOffsetError):
                 self.seek_to_beginning([TopicPartition(*tp) for tp in error.partitions])
             return None

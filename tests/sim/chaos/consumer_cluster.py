@@ -214,7 +214,7 @@ class ConsumerCluster(ChaosCluster):
             return Slot(topic_id, tp.partition) in member.epochs
         assert isinstance(group, ClassicGroup)
         # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
-        return member_id in group.members and group.members[member_id].generation == group.generation
+        return member_id in group.members and group.members[member_id].generation == group.roster.generation
 
     # --- what nodes are asked ---------------------------------------------------------------------------------------
 

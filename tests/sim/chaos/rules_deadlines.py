@@ -95,14 +95,16 @@ class DeadlineRules:
         if (is_empty or entry.error == "ApiTimeout") and elapsed_ms < limit_ms:
             yield broken("D2 early", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms, {entry.error or 'empty'}")
         if entry.error == "ApiTimeout":
-            told = entry.value
-            if told["timeout_ms"] != limit_ms or abs(told["elapsed_ms"] - elapsed_ms) > 1:
-                yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {told}")
+            reported = entry.value
+            if reported["timeout_ms"] != limit_ms or abs(reported["elapsed_ms"] - elapsed_ms) > 1:
+                yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {reported}")
             asks_twice = entry.what == "position"
-            time_breakdown = [line for line in told["spent_ms"] if asks_twice or not line.startswith(EARLIER_QUESTIONS)]
+            time_breakdown = [
+                line for line in reported["spent_ms"] if asks_twice or not line.startswith(EARLIER_QUESTIONS)
+            ]
             spent_ms = sum(int(line.split()[-2]) for line in time_breakdown)
             if abs(spent_ms - elapsed_ms) > 1:
-                yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {told['spent_ms']}")
+                yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {reported['spent_ms']}")
         yield from self._error(entry)
         if facts.phase in ("stable", "over"):
             yield from self._calm(entry, elapsed_ms)

@@ -162,15 +162,15 @@ def test_records_after_a_refused_commit_are_those_of_a_fenced_member() -> None:
 
 def test_time_breakdown_has_the_whole_time() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
-    told = {"timeout_ms": 10, "elapsed_ms": 10, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 7 ms"]}
-    end = (15, PROC, "info", "end_offsets", told)
+    reported = {"timeout_ms": 10, "elapsed_ms": 10, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 7 ms"]}
+    end = (15, PROC, "info", "end_offsets", reported)
     assert rules_broken(*START, *call, end, timeout_ms=10, error="ApiTimeout") == ["D3"]
 
 
 def test_early_and_unexpected_ends() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
-    told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 5 ms"]}
-    early = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", told), timeout_ms=10, error="ApiTimeout")
+    reported = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 5 ms"]}
+    early = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", reported), timeout_ms=10, error="ApiTimeout")
     assert early == ["D2"]
     poll: list[Line] = [(5, PROC, "invoke", "poll", None), (5, PROC, "info", "poll", {})]
     assert "R12" in rules_broken(*START, *(poll * 13), timeout_ms=0, error="NoProgressError")

@@ -4,7 +4,7 @@ What they do is drawn from streams named after them, so that deleting a fault ch
 write everything into the history and check nothing. Shown by tests/sim/chaos_producer/test_seeds.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.client.producer import ColumnsFuture, Producer, SendFuture
 from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.records import Lines
 from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
@@ -106,18 +107,18 @@ class Life:
         world.history.add(proc, "invoke", what, value, timeout_ms=timeout_ms)
         result: T | None = None
         error: KafkaError | None = None
-        told: Any = None
+        reported: Any = None
         try:
             result = call()
-            told = result if outcome is None else outcome(result)
+            reported = result if outcome is None else outcome(result)
         except KafkaError as caught:
             error = caught
-            told = {"text": str(caught)[:300], "cause": type(getattr(caught, "cause", None)).__name__}
-            told["undelivered"] = getattr(caught, "undelivered", None)
-            told["accepted"] = getattr(caught, "accepted", None)
+            reported = {"text": str(caught)[:300], "cause": type(getattr(caught, "cause", None)).__name__}
+            reported["undelivered"] = getattr(caught, "undelivered", None)
+            reported["accepted"] = getattr(caught, "accepted", None)
             if isinstance(caught, KafkaTimeoutError):
-                told |= {"limit": caught.limit, "timeout_ms": caught.timeout_ms, "elapsed_ms": caught.elapsed_ms}
-                told["spent_ms"] = caught.account.time_breakdown
+                reported |= {"limit": caught.limit, "timeout_ms": caught.timeout_ms, "elapsed_ms": caught.elapsed_ms}
+                reported["spent_ms"] = caught.account.time_breakdown
         until_ms = hub.stalled_until_us(self.plan.name) // 1000
         name = "" if error is None else type(error).__name__
         world.coverage.called(what, name or "ok")
@@ -125,7 +126,7 @@ class Life:
             proc,
             "ok" if error is None else "info",
             what,
-            told,
+            reported,
             timeout_ms=timeout_ms,
             error=name,
             stalled_ms=until_ms if stalled_ms or until_ms > 0 else 0,
@@ -235,6 +236,9 @@ class Life:
         if is_chaos and rng.random() < 0.003:
             partition = 99
         at_ms = rng.choice([None, None, 7, [rng.choice([None, number]) for number in range(count)]])
+        column: Sequence[bytes] = values
+        if self._sent % 2:  # as they would stand in a file
+            column = Lines(b"".join(value + b"\n" for value in values), b"\n")
 
         def outcome(future: ColumnsFuture) -> int:
             if names:
@@ -245,7 +249,7 @@ class Life:
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
         ended = self.call(
             who, "columns",
-            lambda: self.producer.send_columns("t", values, keys, partition, headers, at_ms),
+            lambda: self.producer.send_columns("t", column, keys, partition, headers, at_ms),
             timeout_ms, names, outcome,
         )  # fmt: skip
         return ended if isinstance(ended, KafkaError) else None

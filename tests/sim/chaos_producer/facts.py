@@ -78,7 +78,7 @@ class Init(NamedTuple):
 
     life: str
     asked: int
-    told: int
+    reported: int
 
 
 class Producing:
@@ -138,6 +138,8 @@ class Facts:
         """What is in the logs in the end, aborted records included."""
         self.inits: dict[str, list[Init]] = {}
         """By transactional id: who got it, in the order of the answers."""
+        self._sent: dict[str, int] = {}
+        """By record: the entry at which it was sent last; what acknowledges it was appended after that."""
         self._asked: dict[str, int] = {}
         self._offset_calls: dict[str, int] = {}
 
@@ -174,6 +176,7 @@ class Facts:
             ("ok", "send"): self._accepted,
             ("event", "accepted"): self._rows_accepted,
             ("event", "taken-back"): self._rows_taken_back,
+            ("event", "sent"): self._sent_again,
             ("event", "told"): self._told,
             ("invoke", "close"): self._closing,
             ("ok", "close"): self._closed,
@@ -261,6 +264,11 @@ class Facts:
         if transactions:
             transactions[-1].records.append(record)
 
+    def _sent_again(self, producer: Producing, entry: Entry) -> None:
+        del producer
+        _, names, *_ = entry.value
+        self._sent |= dict.fromkeys(names, entry.number)
+
     def _told(self, producer: Producing, entry: Entry) -> None:
         del producer
         name, word, error, at, offset, *_ = entry.value
@@ -280,9 +288,13 @@ class Facts:
     # --- what rules ask -----------------------------------------------------------------------------------------------
 
     def is_cut(self, record: Record) -> bool:
-        """Whether the end of a log was lost that may have had the record, since it was accepted."""
+        """Whether the end of a log was lost that may have had the record, since it was sent last.
+
+        The log may lose it while the acknowledgement is on its way to the producer.
+        """
+        since = self._sent.get(record.name, record.reported_number)
         cuts = self.cuts.get(record.at, ())
-        return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > record.reported_number)
+        return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > since)
 
     def is_repeated_unknown(self, found: Sequence[tuple[TopicPartition, int]]) -> bool:
         """Whether the copies of a record lie before and behind an instant in which their log forgot its producers."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer.record import Headers
 from kctl.client.protocol.schema import Response
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from kctl.sandbox import Sandbox
 from kctl.sandbox.call import Call
 from kctl.sandbox.log import PartitionLog
@@ -87,7 +87,7 @@ class ProducerCluster(ChaosCluster):
         data = b"".join(stored.data for stored in self.partition(tp).log.batches)
         if not data:
             return []
-        reader = decode_batches(data, topic=tp.topic, partition=tp.partition, fetch_offset=0, aborted=None)
+        reader = BatchReader(data, topic=tp.topic, partition=tp.partition, fetch_offset=0, aborted=None)
         return [[record.offset, id_of(record.value)] for record in reader.records(1_000_000)]
 
     def trim(self, tp: TopicPartition, before_offset: int) -> None:

@@ -91,9 +91,11 @@ class CallRules:
             yield from self._flushed(began, entry, producer)
         if entry.what == "columns" and (entry.kind == "ok" or entry.error == "MaxBlockTimeout"):
             accepted = sum(name in facts.records for name in began.value)
-            told = entry.value if entry.kind == "ok" else entry.value["accepted"]
-            if told != accepted or (entry.kind == "ok" and accepted != len(began.value)):
-                yield broken("F4 columns-counts", entry, f"{told} of {len(began.value)}, and {accepted} are accepted")
+            reported = entry.value if entry.kind == "ok" else entry.value["accepted"]
+            if reported != accepted or (entry.kind == "ok" and accepted != len(began.value)):
+                yield broken(
+                    "F4 columns-counts", entry, f"{reported} of {len(began.value)}, and {accepted} are accepted"
+                )
         if entry.what == "close" and entry.kind == "ok":
             self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
         if facts.phase in ("stable", "over") and began.at_ms >= facts.stable_ms:
@@ -101,16 +103,16 @@ class CallRules:
 
     @staticmethod
     def _timeout(entry: Entry, elapsed_ms: int, limit_ms: int) -> Iterator[Violation]:
-        told = entry.value
+        reported = entry.value
         is_in_callback = entry.proc.endswith("/callback")  # where nothing waits
         if elapsed_ms < limit_ms and not is_in_callback:
-            yield broken("D2 early", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms, {told['text']}")
-        is_other_limit = told["timeout_ms"] != limit_ms and not is_in_callback
-        if is_other_limit or abs(told["elapsed_ms"] - elapsed_ms) > 1:
-            yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {told}")
-        spent_ms = sum(int(line.split()[-2]) for line in told["spent_ms"])
-        if told["spent_ms"] and abs(spent_ms - elapsed_ms) > 1:
-            yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {told['spent_ms']}")
+            yield broken("D2 early", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms, {reported['text']}")
+        is_other_limit = reported["timeout_ms"] != limit_ms and not is_in_callback
+        if is_other_limit or abs(reported["elapsed_ms"] - elapsed_ms) > 1:
+            yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {reported}")
+        spent_ms = sum(int(line.split()[-2]) for line in reported["spent_ms"])
+        if reported["spent_ms"] and abs(spent_ms - elapsed_ms) > 1:
+            yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {reported['spent_ms']}")
 
     @staticmethod
     def _error(entry: Entry, producer: Producing) -> Iterator[Violation]:
@@ -164,7 +166,8 @@ class CallRules:
     def _columns(entry: Entry, facts: Facts) -> Iterator[Violation]:
         for first, count, *counts in entry.value["columns"]:
             proc, _, number = first.rpartition("/")
-            words = [facts.records[f"{proc}/{int(number) + row}"].word for row in range(count)]
+            names = [f"{proc}/{int(number) + row}" for row in range(count)]
+            words = [facts.records[name].word if name in facts.records else "never accepted" for name in names]
             truth = [words.count("ok"), count - words.count("ok")]
             if counts != truth:
                 yield broken("F4 columns-counts", entry, f"the future of {first} counts {counts}, and it is {truth}")

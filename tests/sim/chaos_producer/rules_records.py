@@ -114,8 +114,10 @@ class RecordRules:
         if not found and not may_be_lost:
             yield _at_end("P1 lost-write", producer.name, f"{name} was acknowledged at {record.at}:{record.offset}")
         if found and record.offset >= 0 and (record.at, record.offset) not in found and not may_be_lost:
-            told = f"{record.at}:{record.offset}"
-            yield _at_end("P3 inconsistent-offsets", producer.name, f"{name}: told {told}, and is at {_text(found)}")
+            reported = f"{record.at}:{record.offset}"
+            yield _at_end(
+                "P3 inconsistent-offsets", producer.name, f"{name}: told {reported}, and is at {_text(found)}"
+            )
         if found and any(tp != record.at for tp, _ in found):
             yield _at_end("P3 inconsistent-offsets", producer.name, f"{name}: told {record.at}, is at {_text(found)}")
 

@@ -87,8 +87,8 @@ class TransactionRules:
     def _is_fenced(transaction: Transaction, facts: Facts) -> bool:
         producer = facts.producers[transaction.life]
         inits = facts.inits.get(producer.transactional_id, ())
-        own = max((init.told for init in inits if init.life == producer.name), default=-1)
-        return any(own < init.asked and init.told < transaction.commit_invoked for init in inits)
+        own = max((init.reported for init in inits if init.life == producer.name), default=-1)
+        return any(own < init.asked and init.reported < transaction.commit_invoked for init in inits)
 
     def _offset(self, transactional_id: str, offset: int | None, facts: Facts) -> Iterator[Violation]:
         """The offset is of the last transaction that committed one; of those that nobody knows of it may be any."""

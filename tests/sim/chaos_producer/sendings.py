@@ -16,7 +16,7 @@ from kctl.client.producer.mailbox import Posted
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.produce_responses import BatchResponse, Sent
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from tests.sim.chaos_producer.producer_cluster import id_of
 
 _PRODUCER_STATE = struct.Struct(">qhi")
@@ -27,13 +27,13 @@ Note = Callable[[str, Any], None]
 OnOutcome = Callable[[RecordRun, Outcome], None]
 
 
-def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: OnOutcome) -> None:
+def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, reported: OnOutcome) -> None:
     """Have the rows of send_columns noted.
 
     Args:
         accepted: called with each run before it is handed over.
         note: gets the names of those that were handed over in vain, as `taken-back`.
-        told: called with each run and what becomes of it.
+        reported: called with each run and what becomes of it.
     """
     mailbox, deliveries = producer._mailbox, producer._sender._deliveries
     post, withdraw, finish = mailbox.post_record, mailbox.withdraw, deliveries.finish
@@ -52,7 +52,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
     def finishing(runs: Sequence[RecordRun], outcome: Outcome) -> None:
         for run in runs:
             if isinstance(run.result, ColumnsFuture):
-                told(run, outcome)
+                reported(run, outcome)
         finish(runs, outcome)
 
     mailbox.post_record = posting  # type: ignore[method-assign]  # the seam is for this test alone
@@ -93,6 +93,6 @@ def watch(producer: Producer, note: Note) -> None:
 
 def _of(partition: int, data: bytes) -> Sequence[Any]:
     producer_id, epoch, sequence = _PRODUCER_STATE.unpack_from(data, _PRODUCER_STATE_AT)
-    reader = decode_batches(data, topic="", partition=partition, fetch_offset=0, aborted=None)
+    reader = BatchReader(data, topic="", partition=partition, fetch_offset=0, aborted=None)
     names = [id_of(record.value) for record in reader.records(1_000_000)]
     return [partition, names, [producer_id, epoch], sequence]

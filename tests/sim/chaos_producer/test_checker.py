@@ -115,6 +115,21 @@ def test_a_cut_excuses_what_was_acknowledged_by_a_leader_alone(acks: str, is_los
     assert story.rules() == (["P1"] if is_lost else [])
 
 
+@pytest.mark.parametrize("is_cut_after_sending", [True, False])
+def test_a_cut_excuses_a_record_whose_acknowledgement_was_on_its_way(*, is_cut_after_sending: bool) -> None:
+    story = plain(acks="1", **{"enable.idempotence": "false"})
+    story.told("a", 0)
+    if not is_cut_after_sending:
+        story.event(CLUSTER, "cut", ["t", 0, 1])
+    story.sent("b", epoch=-1)
+    if is_cut_after_sending:
+        story.event(CLUSTER, "cut", ["t", 0, 1])
+    story.told("b", 1)
+    story.close(2, 0, 0)
+    story.log((0, "a"))
+    assert story.rules() == ([] if is_cut_after_sending else ["P1"])
+
+
 @pytest.mark.parametrize(("end", "rules"), [(1, []), (0, ["P2"]), (2, ["P2"])])
 def test_a_log_that_forgot_its_producers_takes_a_repetition_for_something_new(end: int, rules: list[str]) -> None:
     story = plain()
@@ -276,29 +291,29 @@ def test_close_and_metrics_count_as_the_futures_do() -> None:
 def test_calls_that_are_late_early_or_raise_what_they_should_not() -> None:
     story = plain()
     story.call("partitions_for", 3, at_ms=20, end_ms=121, timeout_ms=100)
-    told = {"timeout_ms": 100, "elapsed_ms": 90, "text": "", "spent_ms": ["metadata 80 ms"], "undelivered": None}
-    story.call("partitions_for", told, at_ms=200, end_ms=290, timeout_ms=100, error="MaxBlockTimeout")
+    reported = {"timeout_ms": 100, "elapsed_ms": 90, "text": "", "spent_ms": ["metadata 80 ms"], "undelivered": None}
+    story.call("partitions_for", reported, at_ms=200, end_ms=290, timeout_ms=100, error="MaxBlockTimeout")
     story.call("flush", {"undelivered": None}, at_ms=300, end_ms=300, error="KeyError")
     assert story.rules() == ["D1", "D2", "D3", "D8"]
 
 
 @pytest.mark.parametrize(
-    ("accepted", "told", "rules"), [(["a", "b"], 2, []), (["a"], 2, ["F4"]), (["a", "b"], 1, ["F4"])]
+    ("accepted", "reported", "rules"), [(["a", "b"], 2, []), (["a"], 2, ["F4"]), (["a", "b"], 1, ["F4"])]
 )
 def test_a_call_with_columns_returns_when_all_its_rows_are_accepted(
-    accepted: list[str], told: int, rules: list[str]
+    accepted: list[str], reported: int, rules: list[str]
 ) -> None:
     story = Story()
     story.event("p1.1", "accepted", accepted, at_ms=5)
-    story.call("columns", told, asked=["a", "b"])
+    story.call("columns", reported, asked=["a", "b"])
     assert story.rules() == rules
 
 
-@pytest.mark.parametrize(("told", "rules"), [(1, []), (2, ["F4"])])
-def test_a_call_with_columns_that_times_out_tells_how_many_rows_were_accepted(told: int, rules: list[str]) -> None:
+@pytest.mark.parametrize(("reported", "rules"), [(1, []), (2, ["F4"])])
+def test_a_call_with_columns_that_times_out_tells_how_many_rows_were_accepted(reported: int, rules: list[str]) -> None:
     story = Story()
     story.event("p1.1", "accepted", ["a"], at_ms=5)
-    error = {"accepted": told, "timeout_ms": 0, "elapsed_ms": 0, "spent_ms": [], "text": ""}
+    error = {"accepted": reported, "timeout_ms": 0, "elapsed_ms": 0, "spent_ms": [], "text": ""}
     story.call("columns", error, asked=["a", "b"], error="MaxBlockTimeout")
     assert story.rules() == rules
 
@@ -335,8 +350,8 @@ def transacted(*, commit: str = "", abort: bool = False, **properties: object) -
     story.told("a", 0)
     story.told("b", 1)
     if commit:
-        told = {"timeout_ms": 0, "elapsed_ms": 0, "text": "", "spent_ms": [], "undelivered": None}
-        story.call("commit", told, error="" if commit == "ok" else commit)
+        reported = {"timeout_ms": 0, "elapsed_ms": 0, "text": "", "spent_ms": [], "undelivered": None}
+        story.call("commit", reported, error="" if commit == "ok" else commit)
     if abort:
         story.call("abort")
     return story

@@ -145,7 +145,7 @@ def test_a_negative_offset_and_a_negative_time_are_refused(cluster: GroupCluster
                 lambda: consumer.commit_async({T0: -1}),
                 lambda: consumer.offsets_for_times({T0: -1}),
             ):
-                with pytest.raises(ValueError, match=r"not (negative: )?-1$"):
+                with pytest.raises(ValueError, match=r"(not|negative:) -1$"):
                     call()
             assert consumer.committed([T0]) == {T0: None}
 

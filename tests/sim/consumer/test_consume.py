@@ -262,7 +262,7 @@ def test_misuse_is_refused(cluster: SimCluster) -> None:
         consumer = cluster.consumer()
         with pytest.raises(ValueError, match="must not be negative"):
             consumer.poll(timeout=-1)
-        with pytest.raises(ValueError, match="not negative"):
+        with pytest.raises(ValueError, match="must not be negative"):
             consumer.seek(T[0], -1)
         with pytest.raises(IllegalStateError, match="not assigned"):
             consumer.seek(T[0], 1)

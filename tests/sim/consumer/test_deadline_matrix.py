@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.errors import ApiTimeout
+from kctl.client.errors import ApiTimeout, TransportError
 from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
 from tests.sim.kit.groups import GROUP, GroupCluster
@@ -97,6 +97,37 @@ def test_call_under_a_fault_ends_at_its_deadline(cluster: GroupCluster, name: st
     cluster.play(body)
 
 
+@pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.FREEZE, Fault.REFUSE])
+@pytest.mark.parametrize("name", [name for name in CALLS if not name.startswith("poll")])
+def test_call_without_a_connection_names_what_the_connection_waits_for(
+    cluster: GroupCluster, name: str, fault: Fault
+) -> None:
+    def body() -> None:
+        cluster.break_all(fault)
+        tp = TopicPartition("t", 0)
+        with cluster.consumer(group_id=GROUP, enable_auto_commit=False) as consumer:
+            consumer.assign([tp])
+            consumer.seek_to_beginning()
+            for timeout_ms in (100, 5000):
+                error = assert_times_out(cluster, CALLS[name], consumer, tp, timeout_ms)
+                assert isinstance(error.cause, TransportError), error
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("name", ["committed", "commit_sync"])
+def test_call_names_what_the_connection_to_the_coordinator_waits_for(cluster: GroupCluster, name: str) -> None:
+    def body() -> None:
+        tp = TopicPartition("t", 0)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.BLACKHOLE)
+        with cluster.consumer(group_id=GROUP, enable_auto_commit=False) as consumer:
+            consumer.assign([tp])
+            with pytest.raises(ApiTimeout, match=r"waiting for the coordinator .*; last error: .*no SYN-ACK yet"):
+                CALLS[name].call(consumer, tp, 5)
+
+    cluster.play(body)
+
+
 def assert_polls(cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
     before_ms = cluster.hub.now_ms
     assert not wanted.call(consumer, tp, timeout_ms / 1000)
@@ -105,12 +136,13 @@ def assert_polls(cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: T
 
 def assert_times_out(
     cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int
-) -> None:
+) -> ApiTimeout:
     before_ms = cluster.hub.now_ms
     with pytest.raises(ApiTimeout) as caught:
         wanted.call(consumer, tp, timeout_ms / 1000)
     assert cluster.hub.now_ms - before_ms == timeout_ms
     check(caught.value, wanted, timeout_ms)
+    return caught.value
 
 
 def assert_is_not_blocked(cluster: GroupCluster, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-from kctl.client.errors import ApiTimeout
+from kctl.client.errors import ApiTimeout, ConnectionRefused
+from kctl.client.loop.mailbox import LOOP_GRACE_MS
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
@@ -48,6 +49,22 @@ def test_a_call_ends_on_its_deadline_with_every_node_broken(cluster: SimCluster,
             spent = [int(entry.split()[-2]) for entry in error.time_breakdown]
             assert abs(sum(spent) - 12_345) <= 1, error.time_breakdown
             assert cluster.elapsed_ms(lambda: consumer.poll(timeout=1.5)) == 1500
+
+    cluster.run(body)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_of_a_starved_loop_names_the_refused_connection(cluster: SimCluster, call: str) -> None:
+    def body() -> None:
+        cluster.break_all(Fault.REFUSE)
+        with cluster.consumer() as consumer:
+            consumer.assign(T)
+            cluster.hub.call_later_ms(3_000, "load", lambda: cluster.hub.stall("c1", 20_000))
+            before_ms = cluster.hub.now_ms
+            with pytest.raises(ApiTimeout, match=r"overloaded machine .*; last error: .*connection refused") as caught:
+                CALLS[call](consumer, 9.0)
+            assert cluster.hub.now_ms - before_ms == 9_000 + LOOP_GRACE_MS
+            assert isinstance(caught.value.cause, ConnectionRefused)
 
     cluster.run(body)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.fetch.sessions import BEHIND_FETCH_MS
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster, drain
@@ -85,6 +86,16 @@ def test_close_gives_the_sessions_up(cluster: SimCluster) -> None:
         assert sessions(cluster) == {1: 1, 2: 1, 3: 1}
         assert cluster.elapsed_ms(consumer.close) <= 600
         assert sessions(cluster) == {1: 0, 2: 0, 3: 0}
+
+    cluster.run(body)
+
+
+def test_close_does_not_wait_for_a_fetch_that_is_held(cluster: SimCluster) -> None:
+    def body() -> None:
+        consumer = cluster.consumer(fetch_max_wait_ms=5000)
+        consumer.assign(T)
+        consumer.poll(timeout=7)
+        assert cluster.elapsed_ms(consumer.close) == BEHIND_FETCH_MS
 
     cluster.run(body)
 

@@ -55,10 +55,10 @@ def test_the_start_and_the_way_on_from_an_offset_that_does_not_exist(
                 consumer.seek(T0, lost)
                 consumer.poll(timeout=3) if expected == 30 else drain(consumer, 30 - expected)
                 assert consumer.position(T0) == 30
-                told = cluster.resets().pop()
-                assert (told.old_offset, told.new_offset, told.policy) == (lost, expected, policy)
-                assert told.cause is ResetCause.OUT_OF_RANGE
-                assert f"t-0: position moved from {lost} to {expected}" in str(told)
+                reported = cluster.resets().pop()
+                assert (reported.old_offset, reported.new_offset, reported.policy) == (lost, expected, policy)
+                assert reported.cause is ResetCause.OUT_OF_RANGE
+                assert f"t-0: position moved from {lost} to {expected}" in str(reported)
             assert len(cluster.resets()) == 2
 
     cluster.run(body)
@@ -101,7 +101,7 @@ def test_records_that_retention_takes_from_under_a_slow_reader_are_told_of(clust
             while consumer.position(T0) < 100:
                 offsets += [record.offset for record in consumer.poll(timeout=5)]
             assert offsets[-20:] == list(range(80, 100))
-            [told] = cluster.resets()
-            assert (told.old_offset, told.new_offset) == (10 + len(offsets) - 20, 80)
+            [reported] = cluster.resets()
+            assert (reported.old_offset, reported.new_offset) == (10 + len(offsets) - 20, 80)
 
     cluster.run(body)

@@ -44,9 +44,9 @@ def test_with_a_policy_the_position_goes_back_to_the_cut(cluster: SimCluster, wr
             records = drain(consumer, write) if write else consumer.poll(timeout=3)
             assert [(each.offset, each.value) for each in records] == [(i, b"new %d" % i) for i in range(5, 5 + write)]
             assert consumer.position(T0) == 5 + write
-            [told] = cluster.resets()
-            assert (told.topic, told.partition, told.old_offset, told.new_offset) == ("t", 0, 10, 5)
-            assert (told.policy, told.cause) == ("earliest", ResetCause.TRUNCATED)
+            [reported] = cluster.resets()
+            assert (reported.topic, reported.partition, reported.old_offset, reported.new_offset) == ("t", 0, 10, 5)
+            assert (reported.policy, reported.cause) == ("earliest", ResetCause.TRUNCATED)
 
     cluster.run(body)
 

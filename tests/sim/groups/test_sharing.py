@@ -180,7 +180,7 @@ def test_a_changed_subscription_and_an_end_of_it(cluster: GroupCluster) -> None:
             assert (consumer.assignment, consumer.subscription) == ([], None)
             consumer.assign([T[0]])
             cluster.read(consumer, 2)
-            with pytest.raises(IllegalStateError, match="by hand"):
+            with pytest.raises(IllegalStateError, match="assigned manually"):
                 consumer.subscribe(["t"])
             consumer.unsubscribe()
             consumer.subscribe(["t"])

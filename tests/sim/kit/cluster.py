@@ -15,7 +15,7 @@ from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.errors import KafkaError
 from kctl.client.events import Event, PositionReset, RequestSent
 from kctl.client.producer import Producer
-from kctl.client.records import Record, RecordBatchBuilder, decode_batches
+from kctl.client.records import BatchReader, Record, RecordBatchBuilder
 from kctl.client.runtime import Runtime
 from kctl.sandbox import ClusterSettings, ListenerSecurity, Sandbox
 from kctl.sandbox.log import PartitionLog
@@ -96,7 +96,8 @@ class SimCluster(SimNodes):
 
     def admin(self, **properties: object) -> Admin:
         """Return an admin client."""
-        return Admin({"bootstrap.servers": self.bootstrap, **dotted(properties)}, self.runtime)
+        config = {"bootstrap.servers": self.bootstrap, **dotted(properties)}
+        return Admin(config, self.runtime, events=self.events.append)
 
     def enter(self, client: C) -> C:
         """Return a client that `run` closes at the end, the last one first."""
@@ -111,7 +112,7 @@ class SimCluster(SimNodes):
     # --- what the clients did ---------------------------------------------------------------------------------------
 
     def sent(self, api: str) -> list[RequestSent]:
-        """Return every request of an API that consumers have sent."""
+        """Return every request of an API that consumers and admin clients have sent."""
         return [each for each in self.events if isinstance(each, RequestSent) and each.api == api]
 
     def resets(self) -> list[PositionReset]:
@@ -147,7 +148,7 @@ class SimCluster(SimNodes):
         data = b"".join(stored.data for stored in self.log(partition, topic).batches)
         if not data:
             return []
-        reader = decode_batches(data, topic=topic, partition=partition, fetch_offset=0, aborted=None)
+        reader = BatchReader(data, topic=topic, partition=partition, fetch_offset=0, aborted=None)
         return reader.records(1_000_000)
 
     def values(self, partition: int, topic: str = "t") -> list[bytes | None]:

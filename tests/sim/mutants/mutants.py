@@ -32,8 +32,8 @@ REFUSED_FOR_GOOD = (
 )
 _DAMAGE_REFUSES = (
     "kctl/client/network/network_client.py",
-    "if self._acceptance.is_given and not error.retriable:",
-    "if False:",
+    "lost = error if error.retriable else connect_errors.broken(connection.target, error)",
+    "lost = error",
 )
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -177,7 +177,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a static leader that restarts trusts the assignment of its former process",
         _CLASSIC,
-        "elif self._joined.keeps_assignment and self._joined.counts is None:",
+        "elif self._rebalance.is_incomplete:",
         "elif False:",
     ),
     Mutant("refused joins have no back-off", f"{_GROUP}/timers.py", "self._is_refused = True", "pass"),

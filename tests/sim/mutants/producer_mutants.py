@@ -4,6 +4,7 @@ from tests.sim.mutants.mutants import REFUSED_FOR_GOOD, Mutant
 
 _PRODUCER = "kctl/client/producer"
 _TRANSACTIONS = f"{_PRODUCER}/transactions/transactions.py"
+_TRANSACTION_WORK = f"{_PRODUCER}/transactions/work.py"
 
 PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -135,6 +136,12 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "run.created_at_ms = timer.start_at_ms",
     ),
     Mutant(
+        "a line is lost where a batch ends before it",
+        f"{_PRODUCER}/record_run.py",
+        "            at = end\n",
+        "            at = end + (len(lines.between(end, lines.behind)[0]) + 1 if end < lines.behind else 0)\n",
+    ),
+    Mutant(
         "rows that are put together by partition get the timestamps of others",
         "kctl/client/records/_hot/rows.py",
         "[self.timestamps_ms[row] for row in rows]",
@@ -154,7 +161,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a commit does not wait for its records",
-        _TRANSACTIONS,
+        _TRANSACTION_WORK,
         "                if not self._has_work:\n                    self._send_end(committed=True)",
         "                if not self._exchange.api:\n                    self._send_end(committed=True)",
     ),
@@ -166,8 +173,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an abort of the older protocol does not wait for what is on its way",
-        _TRANSACTIONS,
-        "if not self.identity.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):",
+        _TRANSACTION_WORK,
+        "if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):",
         "if False:",
     ),
 )

@@ -24,7 +24,7 @@ def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
         (expired,) = cluster.seen(Expired)
         assert (expired.at_ms, expired.elapsed_ms, expired.limit_ms, expired.phase) == (1000, 1000, 1000, phase)
         assert isinstance(expired.error, ConnectTimeout)
-        assert cluster.client.node_error(-1) is expired.error
+        assert cluster.client.status.node_error(-1) is expired.error
         assert "within 1s (--connect-timeout)" in str(expired.error)
         cluster.client.close()
         hub.run(hub.now_ms + 10)
@@ -51,8 +51,8 @@ def test_a_token_that_does_not_come_is_named_and_not_dns() -> None:
         )
         cluster.resolver.hold_work()
         assert not cluster.connect(until_ms=500)
-        assert "no OAUTHBEARER token yet" in str(cluster.client.unfinished(-1))
-        assert cluster.client.activity() == "connecting"
+        assert "no OAUTHBEARER token yet" in str(cluster.client.status.unfinished(-1))
+        assert cluster.client.status.activity() == "connecting"
         assert not cluster.connect(until_ms=1000)
         (expired,) = cluster.seen(Expired)
         assert (expired.at_ms, expired.phase) == (1000, Phase.SASL)
@@ -139,7 +139,7 @@ def test_a_refused_node_is_dialled_again_after_the_back_off_only() -> None:
         cluster = NetworkClientCluster(hub, reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000)
         cluster.nodes[0].faults.start(Fault.REFUSE)
         cluster.connect(until_ms=5000)
-        assert isinstance(cluster.client.node_error(-1), ConnectionRefused)
+        assert isinstance(cluster.client.status.node_error(-1), ConnectionRefused)
         failed = [event.at_ms for event in cluster.seen(Failed)]
         again = [event.at_ms for event in dns_starts(cluster)][1:]
         waits = [start - end for start, end in zip(again, failed, strict=False)]

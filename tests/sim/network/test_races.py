@@ -40,7 +40,7 @@ def test_losers_are_closed_and_not_blamed() -> None:
         assert {loser.target.node_id for loser in losers} == {
             event.target.node_id for event in cluster.seen(Started)
         } - {-3}
-        assert cluster.client.errors() == []
+        assert cluster.client.status.errors() == []
 
 
 def test_a_node_that_is_needed_itself_goes_on_when_another_wins() -> None:

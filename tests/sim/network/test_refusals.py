@@ -4,6 +4,7 @@ import pytest
 
 from kctl.client.errors import ConnectionLost, RemoteProtocolError, WrongPeerError
 from kctl.client.events import Failed, Lost, Started
+from kctl.client.network.in_flight import Answer
 from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
 from tests.sim.kit.network import NetworkClientCluster, is_metadata
 from tests.sim.kit.scripted_node import answer_well
@@ -30,13 +31,13 @@ def test_client_that_was_never_accepted_fails_fast_and_a_new_call_gets_an_attemp
         stranger = Stranger()
         restore = cluster.network.replace_listener("10.0.0.1", stranger)
         for _ in range(5):
-            cluster.client.clear_refusals()
-            assert cluster.client.fatal_error() is None
+            cluster.client.status.clear_refusals()
+            assert cluster.client.status.fatal_error() is None
             before_ms = hub.now_ms
             assert cluster.poll_until(
-                lambda: cluster.client.ready(-1) or bool(cluster.client.fatal_error()), until_ms=60_000
+                lambda: cluster.client.ready(-1) or bool(cluster.client.status.fatal_error()), until_ms=60_000
             )
-            assert isinstance(cluster.client.fatal_error(), WrongPeerError)
+            assert isinstance(cluster.client.status.fatal_error(), WrongPeerError)
             assert hub.now_ms - before_ms <= 1300
         assert stranger.accepted == 5
         restore()
@@ -55,11 +56,11 @@ def test_refusal_of_one_node_is_not_fatal_while_the_others_are_disconnected() ->
             connection.cut()
 
         def is_refused() -> bool:
-            return not cluster.client.ready(-2) and isinstance(cluster.client.node_error(-2), WrongPeerError)
+            return not cluster.client.ready(-2) and isinstance(cluster.client.status.node_error(-2), WrongPeerError)
 
         assert cluster.poll_until(is_refused, until_ms=5000)
         assert not cluster.client.is_ready(-1)
-        assert cluster.client.fatal_error() is None
+        assert cluster.client.status.fatal_error() is None
         assert cluster.connect(-1, until_ms=hub.now_ms + 200)
 
 
@@ -79,7 +80,7 @@ def test_damaged_frame_on_a_ready_connection_is_a_disconnect(damage: bytes) -> N
         assert error.retriable
         assert isinstance(error.__cause__, RemoteProtocolError)
         assert len(cluster.seen(Lost)) == 1
-        assert cluster.client.fatal_error() is None
+        assert cluster.client.status.fatal_error() is None
         cluster.nodes[0].answer = answer_well
         lost_at_ms = hub.now_ms
         assert cluster.connect(until_ms=hub.now_ms + 1000)
@@ -92,10 +93,33 @@ def test_damaged_first_answer_to_a_client_that_was_never_accepted_is_a_refusal()
     """A server that speaks another dialect of Kafka is named at once."""
     with Hub() as hub:
         cluster = NetworkClientCluster(hub)
-        cluster.connect()
-        cluster.nodes[0].answer = lambda _: None
-        answers = cluster.ask()
-        cluster.network.connections_of()[0].inject(UNASKED)
-        assert cluster.poll_until(lambda: bool(answers), until_ms=hub.now_ms + 100)
-        assert isinstance(answers[0].error, RemoteProtocolError)
-        assert cluster.client.fatal_error() is answers[0].error
+        answers = ask_and_damage(cluster)
+        fatal = cluster.client.status.fatal_error()
+        assert isinstance(fatal, RemoteProtocolError)
+        error = answers[0].error
+        assert error is not None
+        assert error.retriable
+        assert error.__cause__ is fatal
+
+
+def test_damaged_first_answer_of_one_node_is_asked_again_of_another() -> None:
+    """Else a call that was made before fails with it, even after another node has accepted the client."""
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub, 2)
+        answers = ask_and_damage(cluster)
+        assert isinstance(cluster.client.status.node_error(-1), RemoteProtocolError)
+        assert cluster.client.status.fatal_error() is None
+        assert answers[0].error is not None
+        assert answers[0].error.retriable
+        assert cluster.connect(-2)
+        assert cluster.client.status.fatal_error() is None
+
+
+def ask_and_damage(cluster: NetworkClientCluster) -> list[Answer]:
+    """Return what becomes of the first request of a client to node -1, which answers with bytes that are no Kafka."""
+    cluster.connect()
+    cluster.nodes[0].answer = lambda _: None
+    answers = cluster.ask()
+    cluster.network.connections_of()[0].inject(UNASKED)
+    assert cluster.poll_until(lambda: bool(answers), until_ms=cluster.hub.now_ms + 100)
+    return answers

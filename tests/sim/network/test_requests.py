@@ -6,7 +6,7 @@ from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersionError
 from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.network.network_client import MAX_THROTTLE_MS
+from kctl.client.network.request_table import MAX_THROTTLE_MS
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.produce import ProduceRequest
@@ -98,7 +98,7 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(
         answered_at_ms = hub.now_ms
         assert [event.throttle_ms for event in cluster.seen(Throttled)] == ([waited_ms] if waited_ms else [])
         assert cluster.client.ready(-1) == (waited_ms == 0)
-        assert cluster.client.activity() == ("throttled by a broker" if waited_ms else "back-off")
+        assert cluster.client.status.activity() == ("throttled by a broker" if waited_ms else "back-off")
         assert cluster.connect(until_ms=100_000)
         assert hub.now_ms == answered_at_ms + waited_ms
 
@@ -115,7 +115,7 @@ def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> Non
         assert [(event.target.node_id, event.reason) for event in cluster.seen(Closed)] == [(-1, "idle"), (-2, "idle")]
         assert 10_000 <= hub.now_ms <= 10_020
         assert cluster.client.is_ready(-3)
-        assert cluster.client.errors() == []
+        assert cluster.client.status.errors() == []
 
 
 def test_writing_keeps_a_connection_from_being_idle() -> None:
@@ -145,6 +145,7 @@ def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
         assert is_metadata(answers[0].response)
         cluster.client.poll(0)
         assert [event.reason for event in cluster.seen(Closed)] == ["left the cluster"]
+        assert cluster.client.node(-1).port == 9092  # messages about that answer name it
         assert not cluster.client.is_ready(-1)
 
 

@@ -13,7 +13,7 @@ from kctl.client.events import Event, RequestSent
 from kctl.client.runtime import Runtime
 from kctl.pipeline import range_reader
 from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, RangeReader, read_range
-from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
+from kctl.pipeline.ranges import Cut, OffsetRange, RangeBound, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, write_batches
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
@@ -99,8 +99,8 @@ def test_offsets_that_are_not_there_are_refused_or_moved(cluster: SimCluster) ->
         found = plan_ranges(
             properties(cluster),
             Selection(partitions=(tp,)),
-            Place(None, ((tp, start),), option="startingOffsets"),
-            Place(None, ((tp, end),), option="endingOffsets"),
+            RangeBound(None, ((tp, start),), option="startingOffsets"),
+            RangeBound(None, ((tp, end),), option="endingOffsets"),
             fail_on_data_loss=fails,
             runtime=runtime(cluster),
         )

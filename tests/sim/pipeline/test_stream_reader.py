@@ -8,7 +8,8 @@ from kctl.pipeline.ranges import OffsetRange, Planner, Selection
 from kctl.pipeline.source.batch_reader import RangePartition
 from kctl.pipeline.source.failures import SourceError
 from kctl.pipeline.source.options import read_options
-from kctl.pipeline.source.stream_reader import JsonOffsets, KctlStreamReader, StreamOffsets, as_json
+from kctl.pipeline.source.stream_offsets import JsonOffsets, StreamOffsets, as_json
+from kctl.pipeline.source.stream_reader import KctlStreamReader
 from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import properties, run, runtime
 from tests.sim.virtual import Hub

@@ -1,5 +1,6 @@
 """send_columns in virtual time: as if each row had been sent alone, whatever happens on the way, by the deadline."""
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -16,7 +17,7 @@ from kctl.client.errors import (
     UndeliveredError,
 )
 from kctl.client.producer import Producer, SendFuture, SettledRows
-from kctl.client.records import partition_of_key
+from kctl.client.records import Lines, partition_of_key
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run
 from tests.sim.kit.transactions import VERSIONS, run_version, seen, transactional
@@ -28,13 +29,23 @@ def numbers(first: int, end: int) -> list[bytes | None]:
     return [b"%d" % number for number in range(first, end)]
 
 
-def test_rows_and_single_records_of_a_partition_stay_in_order() -> None:
+def lines(first: int, end: int) -> Lines:
+    """The same as they stand in a file: encoded where they lie, except what fills less than half a batch."""
+    return Lines(b"".join(b"%d\n" % number for number in range(first, end)), b"\n")
+
+
+Column = Callable[[int, int], Sequence[bytes | None]]
+in_both_forms = pytest.mark.parametrize("column", [numbers, lines])
+
+
+@in_both_forms
+def test_rows_and_single_records_of_a_partition_stay_in_order(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer({"batch.size": 300}) as producer:
             producer.send("t", b"0")
-            columns = producer.send_columns("t", numbers(1, 500))
+            columns = producer.send_columns("t", column(1, 500))
             producer.send("t", b"500")
-            more = producer.send_columns("t", numbers(501, 502), partition=0)
+            more = producer.send_columns("t", column(501, 502), partition=0)
             last = producer.send("t", b"502", partition=0)
             producer.flush()
             assert (columns.done(), columns.delivered, columns.result(0), more.result(0)) == (True, 499, 499, 1)
@@ -121,11 +132,14 @@ def test_a_partition_that_is_not_there_fails_its_rows_alone() -> None:
     assert run(app).values(0) == numbers(0, 3)
 
 
-def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
+@pytest.mark.parametrize(
+    "values", [[b"", bytes(1000), bytes(2000)], Lines(b"\n" + bytes(1000) + b"\n" + bytes(2000) + b"\n", b"\n")]
+)
+def test_a_row_that_is_too_large_is_named_and_none_is_sent(values: Sequence[bytes]) -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer({"max.request.size": 1000}) as producer:
             with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000") as caught:
-                producer.send_columns("t", [b"", bytes(1000), bytes(2000)])
+                producer.send_columns("t", values)
             assert caught.value.row == 1
             with pytest.raises(TypeError, match="row 1"):
                 producer.send_columns("t", [b"", "text"])  # type: ignore[list-item]  # the wrong type is the point
@@ -133,14 +147,15 @@ def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
     assert run(app).values(0) == []
 
 
-def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split() -> None:
+@pytest.mark.parametrize("values", [[bytes(100)] * 500, Lines((bytes(100) + b"\n") * 500, b"\n")])
+def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split(values: Sequence[bytes]) -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer({"batch.size": 100_000}) as producer:
-            assert producer.send_columns("t", [bytes(100)] * 500).result() == 500
+            assert producer.send_columns("t", values).result() == 500
             assert producer.metrics().batches_split > 0
 
     cluster = run(app, settings=ClusterSettings(message_max_bytes=10_000))
-    assert len(cluster.values(0)) == 500
+    assert cluster.values(0) == [bytes(100)] * 500
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -173,14 +188,15 @@ def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_to
     run(app)
 
 
+@in_both_forms
 @pytest.mark.parametrize("fault", FAULTS)
-def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault) -> None:
+def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault, column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "batch.size": 1000})
         producer.send("t", b"first").result()
         cluster.break_all(fault)
         before_ms = cluster.clock.now_ms()
-        columns = producer.send_columns("t", numbers(0, 400))
+        columns = producer.send_columns("t", column(0, 400))
         with pytest.raises(UndeliveredError) as caught:
             columns.result()
         assert cluster.clock.now_ms() - before_ms == 3000
@@ -192,12 +208,13 @@ def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault) -> None:
     run(app)
 
 
-def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on() -> None:
+@in_both_forms
+def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer()
         producer.send("t", b"first").result()
         cluster.break_all(Fault.FREEZE)
-        columns = producer.send_columns("t", numbers(0, 40))
+        columns = producer.send_columns("t", column(0, 40))
         before_ms = cluster.clock.now_ms()
         with pytest.raises(ResultTimeout, match="40 records to t are being delivered"):
             columns.result(0.2)
@@ -212,12 +229,13 @@ def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on() -> None:
     assert run(app).values(0) == [b"first", *numbers(0, 40)]
 
 
-def test_close_accounts_for_every_row() -> None:
+@in_both_forms
+def test_close_accounts_for_every_row(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"batch.size": 500})
         producer.send("t", b"first").result()
         cluster.break_all(Fault.FREEZE)
-        columns = producer.send_columns("t", numbers(0, 400))
+        columns = producer.send_columns("t", column(0, 400))
         cluster.hub.sleep_ms(10)
         result = producer.close(0.1)
         assert (result.delivered, result.undelivered) == (1, 400)
@@ -230,7 +248,8 @@ def test_close_accounts_for_every_row() -> None:
     run(app)
 
 
-def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back() -> None:
+@in_both_forms
+def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"batch.size": 300})
         producer.send("t", b"0").result()
@@ -238,21 +257,22 @@ def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back() -> None
         cluster.at(3, lambda: cluster.sandbox.start_fault(leader, Fault.RESET_ON_REQUEST))
         cluster.at(200, lambda: cluster.sandbox.move_leader("t", 0, 1 if leader != 1 else 2))
         cluster.at(900, cluster.sandbox.heal)
-        columns = producer.send_columns("t", numbers(1, 2000))
+        columns = producer.send_columns("t", column(1, 2000))
         assert columns.result() == 1999
         producer.close()
 
     assert run(app).values(0) == numbers(0, 2000)
 
 
-def test_a_callback_may_send_columns_but_not_wait_for_them() -> None:
+@in_both_forms
+def test_a_callback_may_send_columns_but_not_wait_for_them(column: Column) -> None:
     found: list[object] = []
 
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer()
 
         def again(_: SendFuture) -> None:
-            columns = producer.send_columns("t", numbers(1, 3))
+            columns = producer.send_columns("t", column(1, 3))
             with pytest.raises(IllegalStateError):
                 columns.result()
             found.append(columns)

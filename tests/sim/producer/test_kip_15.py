@@ -320,3 +320,13 @@ def test_a_send_that_waits_while_the_producer_closes_normally_is_refused_at_its_
         assert ended[0] - before_ms <= 5000
 
     run(app)
+
+
+def test_close_within_a_millisecond_took_none_and_not_less() -> None:
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
+        cluster.hub.pause("half a millisecond to pass", cluster.hub.now_us + 500, lambda _: None)
+        assert cluster.clock.start_ms() > cluster.clock.now_ms()
+        assert producer.close().elapsed_ms == 0
+
+    run(app)

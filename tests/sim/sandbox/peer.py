@@ -4,10 +4,11 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
-from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
+from kctl.client.protocol.framing import FrameReader
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received
 from tests.sim.virtual import Hub, SimNetwork, SimSelector
+from tests.support.frames import decode_response, encode_request
 
 R = TypeVar("R", bound=Response)
 

@@ -38,6 +38,7 @@ class SimResolver:
         self._names: dict[str, _Name] = {}
         self._under_way: dict[SimLookup, Callable[[], None]] = {}
         self._holds_work = False
+        self._held: list[Callable[[], None]] = []
 
     def add(self, host: str, ips: Sequence[str], *, delay_ms: int = 0) -> None:
         """Let `host` resolve to `ips`, in that order, after `delay_ms`; later look-ups only."""
@@ -66,16 +67,28 @@ class SimResolver:
         return lookup
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> SimLookup:
-        """Run what would block a network thread; it takes no virtual time, or after `hold_work` never ends."""
+        """Run what would block a network thread; it takes no virtual time, or after `hold_work` until `end_work`."""
         lookup = SimLookup()
-        if not self._holds_work:
+
+        def end() -> None:
             work()
             lookup.done = True
+
+        if not self._holds_work:
+            end()
+        else:
+            self._held += [end, on_done]
         return lookup
 
     def hold_work(self) -> None:
-        """Let work from now on never end, as that of a token endpoint that is silent."""
+        """Let work from now on not end, as that of a token endpoint that is silent."""
         self._holds_work = True
+
+    def end_work(self) -> None:
+        """End the work that is held."""
+        held, self._held = self._held, []
+        for each in held:
+            each()
 
     def answer_all(self) -> None:
         """End the look-ups that are under way now, as they would have ended: what held them up is over."""

@@ -54,11 +54,14 @@ class SimSelector:
         end = _Channel(self, channel)
         self._connections[channel] = self._network.dial(f"{self._name}.{channel}", end, address)
 
-    def send(self, channel: int, data: bytes) -> None:
-        """Send `data`; ignored when the channel is gone."""
+    def send(self, channel: int, *pieces: bytes) -> None:
+        """Send the pieces; ignored when the channel is gone."""
+        data = b"".join(pieces)
+        if not data:
+            return
         connection = self._connections.get(channel)
         if connection is not None:
-            connection.send(bytes(data))
+            connection.send(data)
         elif channel in self._lost_bytes:
             self._lost_bytes[channel] += len(data)
 

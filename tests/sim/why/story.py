@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.consumer.consumer import Consumer
+from kctl.sandbox import ClusterSettings
 from kctl.why import Diagnosis, Finding, Gatherer, Looks, Scope, Selection, diagnose, take_looks
 from tests.sim.kit import SimCluster, run_with_admin
 
@@ -19,6 +20,7 @@ class Story:
     def __init__(self, sim: SimCluster, admin: Admin) -> None:
         self.sim = sim
         self.admin = admin
+        self.members: dict[str, Consumer] = {}
         self._between: Callable[[], None] | None = None
 
     def enter(self, consumer: Consumer) -> Consumer:
@@ -73,6 +75,11 @@ def by_id(diagnosis: Diagnosis) -> dict[str, Finding]:
     return {finding.id: finding for finding in diagnosis.findings}
 
 
-def run_story(body: Callable[[Story], None], *, topics: Mapping[str, int] | None = None) -> None:
+def run_story(
+    body: Callable[[Story], None],
+    *,
+    topics: Mapping[str, int] | None = None,
+    settings: ClusterSettings | None = None,
+) -> None:
     """Run a story on a cluster with these topics."""
-    run_with_admin(lambda sim, admin: body(Story(sim, admin)), topics=topics)
+    run_with_admin(lambda sim, admin: body(Story(sim, admin)), topics=topics, settings=settings)

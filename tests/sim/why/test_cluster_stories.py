@@ -8,6 +8,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from kctl.sandbox.quotas import Quota
 from kctl.why import Scope, Selection, Throttles, diagnose, take_looks
+from tests.sim.virtual.runtime import HubClock
 from tests.sim.why.story import Story, run_story
 
 HOUR_MS = 3_600_000
@@ -145,5 +146,25 @@ def test_throttle_that_a_move_left_behind() -> None:
         resource = ConfigResource(ResourceType.TOPIC, "r")
         story.admin.alter_configs({resource: {"leader.replication.throttled.replicas": None}}).raise_first()
         assert story.topic("r") == {}
+
+    run_story(body)
+
+
+class ClockAhead(HubClock):
+    """The clock of the simulation, with the date of a good hour later."""
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + HOUR_MS + 500
+
+
+def test_clock_of_the_controller_that_is_behind_the_clock_here() -> None:
+    def body(story: Story) -> None:
+        assert "controller-clock" not in story.cluster()
+        ahead = story.sim.runtime._replace(clock=ClockAhead(story.sim.hub))
+        with story.admin.within(10):
+            everything = Selection(topics=None, has_brokers=True)
+            looks = take_looks(story.admin, ahead, Timer(ahead.clock, 10_000), everything, 0)
+        found = {each.id: each for each in diagnose(looks, (Scope.CLUSTER,)).findings}["controller-clock"]
+        assert found.sentence == "the clock of controller 1 is 1h behind the clock of this machine"
 
     run_story(body)

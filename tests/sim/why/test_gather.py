@@ -1,10 +1,14 @@
 """Looks at clusters that only half respond: bounded by time and requests, read-only, with gaps that have a reason."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import pytest
 
+from kctl.client.admin import Admin, ConfigEntry, ConfigResource, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout
-from kctl.client.network.in_flight import Outgoing
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.api_versions import ApiVersion
 from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest
@@ -15,6 +19,7 @@ from kctl.why import Scope, Selection, diagnose
 from tests.sim.why.story import Story, run_story
 
 ALL = Selection(groups=None, topics=None, has_brokers=True)
+ConfigResults = Results[ConfigResource, dict[str, ConfigEntry]]
 READ_ONLY = {
     "ApiVersions", "ConsumerGroupDescribe", "DescribeCluster", "DescribeConfigs", "DescribeGroups", "DescribeLogDirs",
     "DescribeProducers", "DescribeQuorum", "DescribeTransactions", "Fetch", "FindCoordinator", "ListGroups",
@@ -79,6 +84,54 @@ def test_only_requests_that_read_are_sent(monkeypatch: pytest.MonkeyPatch) -> No
     run_story(body)
 
 
+def test_at_most_two_requests_to_a_broker_are_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_now: Counter[int] = Counter()
+    most: Counter[int] = Counter()
+    send = NetworkClient.send
+
+    def record(self: NetworkClient, outgoing: Outgoing) -> None:
+        def done(answer: Answer) -> None:
+            open_now[outgoing.node_id] -= 1
+            on_done(answer)
+
+        on_done = outgoing.on_done
+        open_now[outgoing.node_id] += 1
+        most[outgoing.node_id] = max(most[outgoing.node_id], open_now[outgoing.node_id])
+        send(self, outgoing._replace(on_done=done))
+
+    def body(story: Story) -> None:
+        story.produce(5)
+        for number in range(30):
+            story.sim.commit(f"g{number}", {("t", 0): 2})
+        monkeypatch.setattr(NetworkClient, "send", record)
+        story.looks(ALL, meanwhile=lambda: None)
+        assert {1, 2, 3} <= most.keys()
+        assert max(most.values()) <= 2
+
+    run_story(body)
+
+
+def test_values_that_are_marked_sensitive_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    describe = Admin.describe_configs
+
+    def marked(self: Admin, resources: Sequence[ConfigResource], *, timeout: float | None = None) -> ConfigResults:
+        found = describe(self, resources, timeout=timeout)
+        secret = {
+            resource: {name: entry._replace(is_sensitive=name == "retention.ms") for name, entry in entries.items()}
+            for resource, entries in found.done.items()
+        }
+        return Results(secret, found.failed)
+
+    def body(story: Story) -> None:
+        assert "retention.ms" in story.looks(ALL).now.topic_configs["t"]
+        monkeypatch.setattr(Admin, "describe_configs", marked)
+        configs = story.looks(ALL).now.topic_configs["t"]
+        assert "retention.ms" not in configs
+        assert "min.insync.replicas" in configs
+
+    run_story(body)
+
+
 @pytest.mark.parametrize("budget", [1, 2, 5, 10, 20, 60])
 def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
     def body(story: Story) -> None:
@@ -88,7 +141,7 @@ def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
         assert story.admin.requests_sent - sent <= budget
         diagnosis = diagnose(looks, tuple(Scope))
         assert bool(diagnosis.unchecked) == (budget < 60)
-        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the budget of requests is spent (--budget)"}
+        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the request budget is used up (--budget)"}
 
     run_story(body)
 
@@ -138,7 +191,7 @@ def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(m
         assert looks.now.topic_configs
         assert looks.now.log_dirs
         [gap] = looks.now.gaps
-        assert (gap.request, gap.reason) == ("OffsetFetch", "the budget of requests is spent (--budget)")
+        assert (gap.request, gap.reason) == ("OffsetFetch", "the request budget is used up (--budget)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
 
     run_story(body)

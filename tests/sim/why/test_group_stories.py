@@ -2,6 +2,7 @@
 
 import pytest
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from tests.sim.kit import settle
 from tests.sim.why.story import Story, run_story
@@ -129,6 +130,62 @@ def retention(value: str) -> dict:  # type: ignore[type-arg]
     from kctl.client.admin import ConfigResource, ResourceType
 
     return {ConfigResource(ResourceType.TOPIC, "t"): {"retention.ms": value}}
+
+
+@pytest.mark.parametrize("back_to", [0, 3, 5])
+def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
+        settle(member)
+        story.produce(5)
+        commit_all(member)
+
+        def meanwhile() -> None:
+            story.produce(2)
+            member.commit_sync({TopicPartition("t", 0): back_to}, timeout=5)
+
+        found = story.group(meanwhile=meanwhile)
+        if back_to == 5:
+            assert "offset-went-back" not in found
+            return
+        assert found.keys() == {"offset-went-back"}
+        assert found["offset-went-back"].sentence == (
+            f"g went back on t-0 from offset 5 to {back_to} within 10s, and reads {5 - back_to} records again; the log "
+            "starts at 0"
+        )
+
+    run_story(body, topics={"t": 1})
+
+
+def test_member_that_reads_on_does_not_go_back() -> None:
+    def body(story: Story) -> None:
+        member = story.enter(story.sim.classic_member("g", enable_auto_commit=False))
+        settle(member)
+        story.produce(5)
+        commit_all(member)
+
+        def meanwhile() -> None:
+            story.produce(2)
+            commit_all(member)
+
+        assert story.group(meanwhile=meanwhile) == {}
+
+    run_story(body, topics={"t": 1})
+
+
+def test_topic_that_was_recreated_is_no_way_back() -> None:
+    def body(story: Story) -> None:
+        story.produce(5)
+        story.sim.commit("g", {("t", 0): 5})
+
+        def meanwhile() -> None:
+            story.admin.delete_topics(["t"]).raise_first()
+            story.sim.sandbox.cluster.create_topic("t", 1, 1, {})
+            story.sim.commit("g", {("t", 0): 0})
+
+        assert "offset-went-back" not in story.group(meanwhile=meanwhile)
+
+    run_story(body, topics={"t": 1})
 
 
 def test_members_that_never_commit() -> None:

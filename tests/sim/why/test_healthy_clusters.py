@@ -8,6 +8,7 @@ import pytest
 
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.sandbox import ClusterSettings, Fault
 from kctl.why import Finding, Gatherer, Looks, Scope, Selection, diagnose
@@ -17,8 +18,10 @@ from tests.sim.virtual import Hub, sim_runtime
 EVERYTHING = Selection(groups=None, topics=None, has_brokers=True)
 TRUE_NOTES = {"preferred-leader-away", "members-idle"}
 """Leaders stay where a restart has moved them, and some groups have more members than partitions: both are so."""
+TRANSACTED = 0.1
+"""The share of turns in which a transaction is written."""
 APART_MS, SETTLED_MS, TIMEOUT_MS, BUDGET = 10_000, 20_000, 60_000, 2_000
-QUICK = (0, 2, 3, 4, 5)
+QUICK = (2, 4)
 MANY = sorted({*range(int(os.environ.get("KCTL_HEALTHY_CLUSTERS", "40")))} - {*QUICK})
 """`make sim-long` has 200; these take a minute."""
 
@@ -38,22 +41,45 @@ class Healthy:
             cluster.sandbox.cluster.create_topic(name, count, replicas, {"min.insync.replicas": least})
             self.topics[name] = count
         self.producer = cluster.enter(cluster.producer())
+        self.transactional = cluster.enter(cluster.producer({"transactional.id": "copier"}))
+        self.transactional.init_transactions(timeout=30)
         self.members: list[Consumer] = []
         for number in range(draw.randint(1, 3)):
             topic = draw.choice(list(self.topics))
             join = draw.choice([cluster.classic_member, cluster.kip_848_member])
             for _ in range(draw.randint(1, 3)):
                 self.members.append(cluster.enter(join(f"g{number}", topic)))
+        topic = draw.choice(list(self.topics))
+        self.careful = cluster.enter(cluster.classic_member("careful", topic, enable_auto_commit=False))
+        """Commits the offset behind the last record that it has read, in front of any marker."""
+        self.read: dict[TopicPartition, int] = {}
 
-    def run(self, ms: int) -> None:
-        """Produce and consume for a while; every group reads faster than records come."""
+    def run(self, ms: int, *, is_calm: bool = True) -> None:
+        """Produce and consume for a while; every group reads faster than records come.
+
+        Args: is_calm: all brokers are there, so that calls that wait for them end at once.
+        """
         until_ms = self.world.clock.now_ms() + ms
         while self.world.clock.now_ms() < until_ms:
             for _ in range(self.draw.randint(0, 5)):
                 topic = self.draw.choice(list(self.topics))
                 self.producer.send(topic, b"x" * 20, partition=self.draw.randrange(self.topics[topic]))
+            if is_calm and self.draw.random() < TRANSACTED:
+                self.transact()
             for member in self.members:
                 member.poll(timeout=0.1)
+            for record in self.careful.poll(timeout=0.1):
+                self.read[TopicPartition(record.topic, record.partition)] = record.offset + 1
+            if is_calm and self.read:
+                self.careful.commit_sync(self.read, timeout=30)
+                self.read.clear()
+
+    def transact(self) -> None:
+        """Write a transaction of one record to a partition of each topic."""
+        self.transactional.begin_transaction()
+        for topic, count in self.topics.items():
+            self.transactional.send(topic, b"x" * 20, partition=self.draw.randrange(count))
+        self.transactional.commit_transaction(timeout=30)
 
     def restart_each_broker(self) -> None:
         """Move the leaders of each broker away, and let it be gone for two seconds."""
@@ -67,7 +93,7 @@ class Healthy:
                         self.world.sandbox.move_leader(topic.name, number, self.draw.choice(others))
             for fault in (Fault.REFUSE, Fault.RESET_ON_REQUEST):
                 self.world.sandbox.start_fault(node_id, fault)
-            self.run(2_000)
+            self.run(2_000, is_calm=False)
             self.world.sandbox.heal(node_id)
             self.run(1_000)
 

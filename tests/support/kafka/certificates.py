@@ -57,6 +57,12 @@ def make_certificates(folder: Path) -> Certificates:
     )
 
 
+def renewed_chain(certificates: Certificates, days: int) -> str:
+    """Return a new certificate of the broker for the same key, valid for `days` from now on, as PEM text."""
+    folder = certificates.broker.parent
+    return _signed(find_tool("openssl", "openssl"), folder, "broker", days, folder / "renewed.crt").read_text()
+
+
 def private_key(both: Path) -> str:
     """Return the key of a file that has key and certificate, as PEM text."""
     return _section(both, first=True)
@@ -83,16 +89,20 @@ def _authority(openssl: str, folder: Path, name: str) -> Path:
 
 def _leaf(openssl: str, folder: Path, name: str, hosts: str, days: int = 30) -> Path:
     """Return a file with key and certificate signed by `ca`; negative `days`: already over."""
-    key, request, signed = (folder / f"{name}.{suffix}" for suffix in ("key", "csr", "crt"))
-    extensions = folder / f"{name}.ext"
+    key, request, extensions = (folder / f"{name}.{suffix}" for suffix in ("key", "csr", "ext"))
     extensions.write_text("\n".join([*_LEAF_EXTENSIONS, f"subjectAltName={hosts}", ""]))
     _run([openssl, "req", "-new", *_NEW_KEY, "-keyout", str(key), "-out", str(request), "-subj", f"/CN={name}"])
-    issuer = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", str(days)]
-    command = [openssl, "x509", "-req", "-in", str(request), "-out", str(signed), *issuer]
-    _run([*command, "-extfile", str(extensions)])
+    signed = _signed(openssl, folder, name, days, folder / f"{name}.crt")
     both = folder / f"{name}.pem"
     both.write_text(key.read_text() + signed.read_text())
     return both
+
+
+def _signed(openssl: str, folder: Path, name: str, days: int, to: Path) -> Path:
+    issuer = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", str(days)]
+    command = [openssl, "x509", "-req", "-in", f"{folder}/{name}.csr", "-out", str(to), *issuer]
+    _run([*command, "-extfile", f"{folder}/{name}.ext"])
+    return to
 
 
 def _run(command: list[str]) -> None:

@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class KafkaNode:
             (folder / "server.properties").write_text(self._cluster.server_properties(self, folder / "data"))
             prepare = [self._cluster.prepare_command(folder / "server.properties")]
         command = java_command(self._cluster.class_path, "kafka.Kafka", str(folder / "server.properties"))
+        command[1:1] = self._cluster.jvm_options
         self.process.start(command, prepare)
 
     def start(self) -> None:
@@ -112,13 +113,24 @@ class KafkaCluster:
         version: 3.x and 4.x run as KRaft with combined roles, 2.x with a ZooKeeper of its own (one node only).
         nodes: one or three.
         broker_properties: more lines for every `server.properties`; they win.
+        jvm_options: more options of the brokers' Java.
+        classes: the class path of what the properties name and Kafka does not have.
 
     Use it as a context manager, or `launch()`, `wait_ready()` and `close()`.
     """
 
-    def __init__(self, version: str, nodes: int = 1, broker_properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        version: str,
+        nodes: int = 1,
+        broker_properties: Mapping[str, str] | None = None,
+        *,
+        jvm_options: Sequence[str] = (),
+        classes: str | None = None,
+    ) -> None:
         self.version = version
-        self.class_path = kafka_class_path(version)
+        self.class_path = classes or kafka_class_path(version)
+        self.jvm_options = list(jvm_options)
         self.with_zookeeper = version.startswith("2.")
         if self.with_zookeeper and nodes != 1:
             raise ValueError("with ZooKeeper only one node is supported")

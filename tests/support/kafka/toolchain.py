@@ -33,14 +33,11 @@ _LOG_OPTIONS = (
 
 _POM = """<project>
   <modelVersion>4.0.0</modelVersion>
-  <groupId>kctl.tests</groupId><artifactId>kafka</artifactId><version>{version}</version>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_{scala}</artifactId><version>{version}</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{version}</version></dependency>
-    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-  </dependencies>
+  <groupId>kctl.tests</groupId><artifactId>jars</artifactId><version>1</version>
+  <dependencies>{dependencies}</dependencies>
 </project>
 """
+_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 
 
 class ToolMissing(Exception):
@@ -76,15 +73,30 @@ def kafka_jars(version: str) -> Path:
         FetchError: Maven failed.
     """
 
+    kafka = "org.apache.kafka"
+    return maven_jars(
+        f"kafka-{version}",
+        f"{kafka}:kafka_{SCALA}:{version}",
+        f"{kafka}:kafka-tools:{version}",
+        "org.slf4j:slf4j-simple:1.7.36",
+    )
+
+
+def maven_jars(name: str, *artifacts: str) -> Path:
+    """Return cache folder `name` with the jars of these artifacts (`group:artifact:version`) and all that they need.
+
+    Raises: ToolMissing, FetchError: as kafka_jars.
+    """
+
     def fetch(folder: Path) -> None:
         find_tool("java", "openjdk-17-jdk-headless")
         maven = find_tool("mvn", "maven")
         pom = folder / "pom.xml"
-        pom.write_text(_POM.format(version=version, scala=SCALA))
+        pom.write_text(_POM.format(dependencies="".join(_DEPENDENCY.format(*each.split(":")) for each in artifacts)))
         command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
-        _run([*command, f"-DoutputDirectory={folder}"], FETCH_TIMEOUT_S, f"fetching Kafka {version}")
+        _run([*command, f"-DoutputDirectory={folder}"], FETCH_TIMEOUT_S, f"fetching {name}")
 
-    return cached(f"kafka-{version}", fetch)
+    return cached(name, fetch)
 
 
 def kafka_class_path(version: str) -> str:
@@ -98,14 +110,16 @@ def kafka_class_path(version: str) -> str:
     return os.pathsep.join(map(str, jars))
 
 
-def compiled_class_path(source: Path, version: str = NEWEST_KAFKA) -> str:
+def compiled_class_path(source: Path, version: str = NEWEST_KAFKA, class_path: str | None = None) -> str:
     """Return the class path to run the one-file Java program `source`, compiled against this Kafka version.
+
+    Args: class_path: what to compile against instead; `version` is then its name in the cache.
 
     Raises:
         ToolMissing: not compiled yet and there is no javac.
         FetchError: it does not compile.
     """
-    class_path = kafka_class_path(version)
+    class_path = class_path or kafka_class_path(version)
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
 
     def build(folder: Path) -> None:

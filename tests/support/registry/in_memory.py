@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.http import HttpResponse
 from kctl.serdes.registry import SchemaRegistry
+from kctl.serdes.schema_store import SchemaStore
 from tests.support.registry.server import FakeRegistry
 
 
@@ -57,3 +59,18 @@ def registry_of(http: InMemoryHttp, clock: ManualClock, **properties: str) -> Sc
     given = {name.replace("_", "."): value for name, value in properties.items()}
     config = RegistryConfig.parse({"schema.registry.url": "http://one", **given})
     return SchemaRegistry(config, http, lambda: Timer(clock, 60_000))  # type: ignore[arg-type]  # request() alone is used
+
+
+class RegistryScene:
+    """A registry without sockets, a clock that stands still, and what is made over them."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.fake = FakeRegistry()
+        self.http = InMemoryHttp({"one": self.fake})
+
+    def registry(self) -> SchemaRegistry:
+        return registry_of(self.http, self.clock)
+
+    def store(self, folder: Path | None = None) -> SchemaStore:
+        return SchemaStore(self.registry(), self.clock, folder)

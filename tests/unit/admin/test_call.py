@@ -85,7 +85,7 @@ def test_condition_that_holds_is_not_waited_for() -> None:
 def test_wait_ends_at_the_deadline_with_cause_and_time_breakdown() -> None:
     call = call_with(silent, timeout_ms=1500)
     refused = ConnectionRefused("refused")
-    fake_of(call).failures[-1] = refused
+    fake_of(call).status.failures[-1] = refused
     with pytest.raises(ApiTimeout, match=r"timed out after 1.5s .* while creating: looking") as caught:
         call.wait_until(lambda: False, "looking")
     assert call.client.clock.now_ms() == 1500
@@ -95,7 +95,7 @@ def test_wait_ends_at_the_deadline_with_cause_and_time_breakdown() -> None:
 
 def test_fatal_error_ends_a_wait_at_once() -> None:
     call = call_with(silent)
-    fake_of(call).fatal = AuthenticationError("no")
+    fake_of(call).status.fatal = AuthenticationError("no")
     with pytest.raises(AuthenticationError):
         call.wait_until(lambda: False, "looking")
     assert call.client.clock.now_ms() == 0

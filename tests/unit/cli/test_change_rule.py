@@ -7,7 +7,7 @@ import pytest
 
 from kctl.cli.command_tree import Command, read_tree
 
-DESTROY = {"delete", "trim", "reset-offsets", "delete-offsets", "abort", "elect"}
+DESTROY = {"delete", "trim", "reset-offsets", "delete-offsets", "remove-members", "abort", "elect"}
 """What destroys records, access or positions: shown first, made with --execute or a yes on a terminal."""
 CHANGE = {"create", "alter", "set", "unset", "move", "register", "config"}
 """Made at once; --dry-run shows what would be."""
@@ -15,6 +15,8 @@ BOTH = {"kctl apply": {"--execute", "--dry-run", "--yes"}, "kctl api": {"--execu
 """Commands of which some uses destroy and others do not."""
 OUTSIDE = {"profile", "completion", "sandbox", "pipeline", "bench", "produce", "consume"}
 """They change no cluster, or are made for nothing else: files of the user, jobs, records."""
+READ_PROFILES = {"list", "show", "check", "export"}
+"""The others change profiles, which needs no confirmation."""
 RULE = {"--execute", "--dry-run", "--yes"}
 COMMANDS = [command for command in read_tree().walk() if len(command.path) > 1 and command.path[1] not in OUTSIDE]
 
@@ -35,6 +37,19 @@ def test_command_has_the_options_of_its_class(command: Command) -> None:
     found = options_of(command)
     allowed = {"--dry-run"} if "--execute" in expected_of(command) else set()
     assert expected_of(command) <= found <= expected_of(command) | allowed
+
+
+def test_whatever_changes_profiles_accepts_yes() -> None:
+    (profile,) = (command for command in read_tree().walk() if command.name == "kctl profile")
+    options = {command.path[-1]: options_of(command) for command in profile.commands}
+    assert {name for name, found in options.items() if "--yes" not in found} == READ_PROFILES
+
+
+def test_every_job_that_writes_accepts_yes_and_has_a_dry_run() -> None:
+    (pipeline,) = (command for command in read_tree().walk() if command.name == "kctl pipeline")
+    options = {command.path[-1]: options_of(command) for command in pipeline.commands}
+    assert {name for name, found in options.items() if "--yes" not in found} == {"stats", "verify"}, "they only read"
+    assert all("--dry-run" in found for found in options.values())
 
 
 def test_every_class_is_seen() -> None:

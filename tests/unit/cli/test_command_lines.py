@@ -107,7 +107,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("probe", "--diff", "a", "b", "--output", "json"), "this command offers table"),
         (("probe", "-b", "no-port:"), "no-port:9092"),
         (("sandbox", "up", "--nodes", "0"), "--nodes"),
-        (("sandbox", "up", "--port", "65535"), "end above 65535"),
+        (("sandbox", "up", "--port", "65535"), "need ports above 65535"),
         (("sandbox", "up", "--port", "0", "--topic", "a:b"), "is not NAME or NAME:PARTITIONS"),
         (("sandbox", "up", "--port", "0", "--topic", "a/b"), "--topic"),
         (("sandbox", "--port", "1"), "No such option"),

@@ -33,7 +33,7 @@ def test_each_error_class() -> None:
         assert page.means[0], "its docstring"
         facts = dict(page.facts)
         assert facts["exit code"][0].isdigit()
-        assert (facts["tried again by itself"] == "yes") == kind.retriable
+        assert (facts["retried automatically"] == "yes") == kind.retriable
 
 
 def test_each_broker_error_by_name_class_and_number() -> None:
@@ -134,12 +134,14 @@ def test_broker_errors_have_causes_and_something_to_try() -> None:
 def test_list_has_every_page_once() -> None:
     names = [(page.kind, page.name) for page in all_pages() if page.kind != "limit"]
     assert len(names) == len(set(names))
-    told = run_in_process("explain", "--list").stdout.decode()
-    assert [line for line in told.splitlines() if line.endswith(":")] == [
-        "Exit codes:", "Faults:", "Limits:", "Properties:", "Errors:", "Broker errors:", "Findings:",
+    shown_list = run_in_process("explain", "--list").stdout.decode()
+    assert [line for line in shown_list.splitlines() if line.endswith(":")] == [
+        "Exit codes:", "Faults:", "Limits:", "Properties:", "Topic configs:", "Errors:", "Broker errors:", "Findings:",
+        "Terms:",
     ]  # fmt: skip
     for page in all_pages():
-        assert f"\n  {page.name}\n" in told
+        shown = page.title if page.kind in ("exit code", "fault", "broker error") else page.name
+        assert f"\n  {shown}\n" in shown_list, "with its number, where it has one"
         assert find_pages(page.name)
 
 
@@ -148,6 +150,17 @@ def _rows(*asked: str) -> list[dict[str, Any]]:
     assert (document["v"], document["kind"]) == (1, "explanations")
     rows: list[dict[str, Any]] = document["rows"]
     return rows
+
+
+def test_blank_text_is_no_text() -> None:
+    assert run_in_process("explain", " ") == run_in_process("explain")
+    assert _rows(" ") == _rows()
+
+
+def test_json_has_each_fact_of_every_page() -> None:
+    for page in all_pages():
+        facts = page.fields()["facts"]
+        assert [line for value in facts.values() for line in value.split("\n")] == [value for _, value in page.facts]
 
 
 def test_json() -> None:

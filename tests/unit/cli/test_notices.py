@@ -45,12 +45,38 @@ def test_refused_connection_is_reported_after_a_second() -> None:
     run = Run()
     run.on_event(run.refused())
     assert run.passes(900) == []
-    assert run.passes(100) == [f"kctl topics: waiting: {PLACE}: connection refused, retrying until 60s (--api-timeout)"]
+    assert run.passes(100) == [
+        f"kctl topics: waiting: {PLACE}: connection refused, retrying for up to 60s (--api-timeout)"
+    ]
     run.on_event(run.refused())
     assert run.passes(9_000) == [], "it is the same cause"
     assert len(run.passes(1_000)) == 1, "and is repeated after 10 s"
     assert len(run.passes(19_900)) == 0
     assert len(run.passes(100)) == 1
+
+
+def test_verbose_names_the_servers_that_were_used_and_those_that_failed() -> None:
+    clock, said = ManualClock(), list[str]()
+    notices = WaitNotices("kctl topics", said.append, clock, "60s (--api-timeout)", verbose=True)
+    dead = ConnectionRefused("127.0.0.1:9093: connection refused (RST after 1 ms) [phase tcp]")
+    notices.on_event(Failed(0, _target(port=9093), Phase.TCP, 0, dead))
+    notices.on_event(Ready(0, _target(), 7))
+    notices.stop()
+    assert said == [
+        "kctl topics: connected to 127.0.0.1:9092 in 7ms",
+        "kctl topics: 127.0.0.1:9093 is not usable: connection refused",
+    ]
+    notices.stop()
+    assert len(said) == 2, "once"
+
+
+def test_verbose_leaves_it_to_the_error_where_no_server_was_used() -> None:
+    said: list[str] = []
+    notices = WaitNotices("kctl topics", said.append, ManualClock(), "60s (--api-timeout)", verbose=True)
+    dead = ConnectionRefused("127.0.0.1:9093: connection refused")
+    notices.on_event(Failed(0, _target(port=9093), Phase.TCP, 0, dead))
+    notices.stop()
+    assert said == []
 
 
 def test_new_cause_is_reported_within_a_second_after_repetitions() -> None:
@@ -65,9 +91,9 @@ def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     run = Run()
     run.notices.refused_limit = limit_text(5000, "--fail-fast")
     run.on_event(run.refused())
-    assert run.passes(1000)[0].endswith(", retrying until 5s (--fail-fast)")
+    assert run.passes(1000)[0].endswith(", retrying for up to 5s (--fail-fast)")
     run.on_event(Failed(1000, _target(port=1), Phase.APIVERSIONS, 0, ConnectionLost("127.0.0.1:1: closed")))
-    assert run.passes(1000)[0].endswith(", retrying until 60s (--api-timeout)")
+    assert run.passes(1000)[0].endswith(", retrying for up to 60s (--api-timeout)")
 
 
 def test_request_that_expects_no_response_is_not_waited_for() -> None:

@@ -156,3 +156,11 @@ def test_control_characters_of_a_broker_do_not_reach_the_terminal() -> None:
     common, _, stderr = _parse()
     common.say("kctl consume: waiting: leader [a\x1b[31mX\x07]:9092")
     assert stderr.getvalue() == "kctl consume: waiting: leader [a\\x1b[31mX\\x07]:9092\n"
+
+
+@pytest.mark.parametrize(("api_timeout", "limit"), [("60s", "5s (--fail-fast)"), ("5s", ""), ("1s", "")])
+def test_notices_name_fail_fast_only_where_it_ends_the_call(api_timeout: str, limit: str) -> None:
+    common, _, _ = _parse("-v", "--api-timeout", api_timeout)
+    assert common.notices is not None
+    assert common.fail_fast_settings.by_name["bootstrap.refused.timeout.ms"].text == "5000"
+    assert common.notices.refused_limit == limit

@@ -1,6 +1,8 @@
 """Interrupting work at the API timeout: by a signal that the test itself sends, without any wait."""
 
 import signal
+import sys
+from types import FrameType
 
 import pytest
 
@@ -38,6 +40,48 @@ def test_error_that_is_on_its_way_wins_over_the_interrupt() -> None:
     with pytest.raises(ConnectionLost) as caught:
         work()
     assert caught.value is error
+
+
+def test_second_interrupt_leaves_the_first_on_its_way_alone() -> None:
+    swallowed = []
+
+    def work() -> None:
+        with interrupted_after(LONG_MS, ManualClock(), "counting"):
+            try:
+                signal.raise_signal(signal.SIGALRM)
+            finally:
+                signal.raise_signal(signal.SIGALRM)  # a slow machine: the timer is due again
+                swallowed.append(True)
+
+    with pytest.raises(ApiTimeout):
+        work()
+    assert swallowed
+
+
+@pytest.mark.parametrize("is_overdue", [False, True])
+def test_interrupt_at_the_very_end_of_the_block_is_none(is_overdue: bool) -> None:
+    """The timer may be due at any instruction: here at the call of what ends the block, of this module or another."""
+
+    def interrupt_the_end(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "__exit__":
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGALRM)
+
+    def work() -> str:
+        with interrupted_after(LONG_MS, ManualClock(), "counting"):
+            sys.setprofile(interrupt_the_end)
+            if is_overdue:
+                signal.raise_signal(signal.SIGALRM)
+        return "done"
+
+    try:
+        if is_overdue:
+            with pytest.raises(ApiTimeout):
+                work()
+        else:
+            assert work() == "done"
+    finally:
+        sys.setprofile(None)
 
 
 def test_block_that_ends_in_time_leaves_no_timer_and_no_handler() -> None:

@@ -1,11 +1,13 @@
 """Where a setting comes from, who wins, and what is refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kctl.cli.profile.change import read_overrides
 from kctl.cli.profiles.references import Fetched
-from kctl.cli.settings import Setting, has_password, is_secret, merge_settings, unknown_variables
+from kctl.cli.settings import Setting, has_password, is_secret, key_and_value, merge_settings, unknown_variables
 from kctl.client.config import AdminConfig, ConsumerConfig
 from kctl.client.errors import ConfigError
 
@@ -92,6 +94,18 @@ def test_malformed_override(text: str) -> None:
         merge_settings({}, [text], {}, None)
 
 
+@pytest.mark.parametrize(
+    "text", ["sasl.password:hunter2", "sasl.password hunter2", "sasl.password: hunter2", "{hunter2}"]
+)
+@pytest.mark.parametrize(
+    "read", [key_and_value, lambda text: read_overrides([text]), lambda text: merge_settings({}, [text], {}, None)]
+)
+def test_malformed_override_is_named_by_its_key_alone(text: str, read: Callable[[str], object]) -> None:
+    with pytest.raises(ConfigError, match=r"not '[\w.]*\.\.\.'$") as caught:
+        read(text)
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.key.password", "ssl.keystore.key"])
 def test_a_secret_on_the_command_line_is_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(ConfigError) as e:
@@ -132,6 +146,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_variables_that_mean_nothing_are_found() -> None:
     environ = {"KCTL_PURE": "1", "KCTL_ACKS": "1", "KCTL_SERVICE_HOST": "10.0.0.1", "HOME": "/"}
     assert unknown_variables(environ) == ["KCTL_SERVICE_HOST"]
+
+
+@pytest.mark.parametrize("url", ["http://token@h:8081", "http://h:1,http://token@h:8081", "https://token:@h"])
+def test_user_in_the_url_of_a_registry_is_refused_on_the_command_line(url: str) -> None:
+    with pytest.raises(ConfigError, match="a secret on the command line") as caught:
+        merge_settings({}, [f"schema.registry.url={url}"], {}, None)
+    assert "token" not in str(caught.value)
+    assert merge_settings({}, [], {"KCTL_SCHEMA_REGISTRY_URL": url}, None).by_name["schema.registry.url"].value == url
 
 
 @pytest.mark.parametrize("url", ["http://u:p@h", "http://u:p w@h", "http://u:p@w@h", "https://a@b,http://:p@h/x"])

@@ -21,7 +21,7 @@ def test_auto_commit_needs_a_group() -> None:
     assert parse(group_id="g").enable_auto_commit
     assert not parse().enable_auto_commit
     refused("enable.auto.commit=true needs group.id", enable_auto_commit=True)
-    refused("group.id takes a text that is not empty", group_id=" ")
+    refused("group.id takes a non-empty text", group_id=" ")
 
 
 @pytest.mark.parametrize(

@@ -38,5 +38,8 @@ class ReadyCoordinator:
     def lost(self, error: KafkaError) -> None:
         self.lost_with.append(error)
 
+    def last_error(self) -> KafkaError | None:
+        return self.error
+
     def check(self, code: int, what: str) -> KafkaError | None:
         return broker_error(code, what) if code else None

@@ -20,7 +20,7 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.records import Record, RecordBatchBuilder, stamp_batch
-from kctl.client.records.crc import crc32c
+from kctl.client.records.batch import crc32c
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
@@ -71,7 +71,7 @@ def pop_chunk(data: FetchedData) -> FetchedChunk | None:
 
 
 class FakeNetwork:
-    """Every node is ready, unless it is in `down`."""
+    """Every node is ready, unless it is in `down`; it is its own status."""
 
     def __init__(self) -> None:
         self.down: dict[int, KafkaError | None] = {}
@@ -81,6 +81,7 @@ class FakeNetwork:
         self.attempts: dict[int, KafkaError] = {}
         """What connections under way are waiting for, by node."""
         self.nodes: Sequence[Node] = ()
+        self.status = self
 
     def ready(self, node_id: int) -> bool:
         return node_id not in self.down

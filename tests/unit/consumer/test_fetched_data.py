@@ -275,7 +275,9 @@ def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
     take(scenario.data, 100)
     for end_offset, divergent in ((2, 2), (-1, None)):
         scenario.cut(end_offset)
-        with pytest.raises(LogTruncationError, match="t-0 was read up to offset 4 of a log that was cut") as caught:
+        with pytest.raises(
+            LogTruncationError, match="t-0 was read up to offset 4 of a log that was truncated"
+        ) as caught:
             take(scenario.data, 100)
         error = caught.value
         assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 4, divergent)

@@ -33,7 +33,7 @@ def test_reads(text: str, expected: int) -> None:
         ("", "not a size"),
         ("٣MiB", "not a size"),
         ("1.5B", "not a whole number of bytes"),
-        ("9" * 30 + "GiB", "more than any machine"),
+        ("9" * 30 + "GiB", "is too large"),
         ("9" * 41, "too long"),
     ],
 )

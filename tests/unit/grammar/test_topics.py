@@ -32,7 +32,7 @@ def test_one_pattern_for_a_group() -> None:
 @pytest.mark.parametrize(
     ("word", "words"),
     [
-        ("", "not empty"),
+        ("", "must not be empty"),
         ("a/b", "a pattern is written /a/b/"),
         ("/", "between slashes"),
         ("//", "between slashes"),

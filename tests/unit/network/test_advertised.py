@@ -7,8 +7,10 @@ from kctl.client.errors import (
     AdvertisedAddressError,
     AuthenticationError,
     ConnectionRefused,
+    DnsError,
     HostnameMismatch,
     KafkaError,
+    TransportError,
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
@@ -33,7 +35,16 @@ def test_an_advertised_address_that_never_worked() -> None:
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
     assert str(error) == ("bootstrap ok; broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]")
-    assert error.hint == "fix advertised.listeners of that broker, or make the address reachable from here"
+    assert error.hint.startswith("start that broker if it is down; if not, fix its advertised.listeners")
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"), [(DnsError("NXDOMAIN"), "make the name resolve here"), (WrongPeerError("HTTP"), "that broker")]
+)
+def test_hint_about_an_advertised_address_follows_what_was_met_there(error: TransportError, ending: str) -> None:
+    hint = AdvertisedAddressError(1, error).hint
+    assert hint.startswith("fix advertised.listeners of that broker")
+    assert hint.endswith(ending)
 
 
 def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -> None:

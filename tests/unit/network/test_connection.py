@@ -12,6 +12,7 @@ from kctl.client.errors import (
     KafkaError,
     RemoteProtocolError,
     SaslRequired,
+    TlsError,
     WrongPeerError,
 )
 from kctl.client.events import Phase, PhaseDone, Ready, ignore_events
@@ -40,7 +41,7 @@ def send(wired: Wired, *, deadline_at_ms: int = 1000) -> RequestFrame:
 def test_the_way_to_ready_is_told_phase_by_phase() -> None:
     wired = Wired()
     wired.connection.on_connected("10.0.0.1:1", 5)
-    assert wired.connection.state is ConnectionState.APIVERSIONS
+    assert wired.connection.progress.state is ConnectionState.APIVERSIONS
     wired.serve(now_ms=12)
     assert [type(event) for event in wired.events if isinstance(event, PhaseDone | Ready)] == [
         PhaseDone,
@@ -174,7 +175,7 @@ def test_few_bytes_and_a_hang_up_are_kept_for_the_name() -> None:
     wired = Wired()
     wired.connection.on_connected("", 0)
     wired.connection.receive(b"+OK", 0)
-    assert "POP3" in str(wired.connection.lost(None, 2))
+    assert "POP3" in str(wired.connection.progress.lost(None, 2))
 
 
 @pytest.mark.parametrize("is_second", [False, True], ids=["the first", "after an older version was asked for"])
@@ -191,7 +192,7 @@ def test_a_broker_that_hangs_up_inside_of_its_answer_is_no_wrong_peer(is_second:
     for size in range(1, len(begin()[1])):
         wired, answer = begin()
         wired.connection.receive(answer[:size], 0)
-        error = wired.connection.lost(None, 2)
+        error = wired.connection.progress.lost(None, 2)
         assert isinstance(error, ConnectionLost), size
         assert error.retriable
 
@@ -202,8 +203,8 @@ def test_the_first_request_to_expire_is_the_next_deadline() -> None:
     send(wired, deadline_at_ms=900)
     send(wired, deadline_at_ms=500)
     assert wired.connection.next_deadline_ms() == 500
-    assert wired.connection.expired_request(499) is None
-    expired = wired.connection.expired_request(500)
+    assert wired.connection.in_flight.expired(499) is None
+    expired = wired.connection.in_flight.expired(500)
     assert expired is not None
     assert expired.deadline_at_ms == 500
     assert len(wired.connection.closed()) == 2
@@ -238,7 +239,7 @@ def test_sasl_comes_after_api_versions_and_ends_ready() -> None:
     ("handshake", "authenticate", "words", "match"),
     [
         (33, 0, "", "PLAIN refused; the broker offers SCRAM-SHA-256, OAUTHBEARER"),
-        (34, 0, "", "does no SASL"),
+        (34, 0, "", "does not use SASL"),
         (0, 58, "Authentication failed: Invalid username", "PLAIN: Authentication failed: Invalid username"),
         (0, 58, "", "SASL_AUTHENTICATION_FAILED"),
     ],
@@ -294,9 +295,9 @@ def test_peer_that_closes_on_the_first_request_wants_sasl_only_where_no_request_
     wired = Wired()
     wired.make_ready()
     send(wired)
-    assert isinstance(wired.connection.lost(None, 5), SaslRequired)
+    assert isinstance(wired.connection.progress.lost(None, 5), SaslRequired)
     wired.notes.has_answered = True  # another connection of the same client
-    error = wired.connection.lost(None, 5)
+    error = wired.connection.progress.lost(None, 5)
     assert isinstance(error, ConnectionLost)
     assert not isinstance(error, AuthenticationError)
 
@@ -318,3 +319,53 @@ def test_connection_whose_peer_ended_tls_without_tcp_is_over() -> None:
     ((found, connection, error),) = table.renew_sessions(5)
     assert (found, connection) == (entry, wired.connection)
     assert isinstance(error, ConnectionLost | SaslRequired)
+
+
+class _BrokenTransport(PlainTransport):
+    """A transport that has met a damaged record of TLS behind the last bytes."""
+
+    is_broken = False
+
+    def check(self) -> None:
+        if self.is_broken:
+            raise TlsError("bad record mac")
+
+    def wrap(self, data: bytes) -> bytes:
+        self.check()
+        return data
+
+
+def test_connection_is_over_with_the_answer_that_a_damaged_record_follows() -> None:
+    transport = _BrokenTransport()
+    wired = Wired(transport)
+    wired.make_ready()
+    data = wired.reply(send(wired), MetadataResponse(cluster_id="c"))
+    transport.is_broken = True
+    with pytest.raises(TlsError, match="bad record mac"):
+        wired.connection.receive(data, 5)
+    (arrived,) = wired.connection.pop_arrived()
+    assert arrived.response == MetadataResponse(cluster_id="c")
+
+
+def test_requests_held_back_are_not_forgotten_where_the_first_of_them_cannot_be_sent() -> None:
+    def answer(request: RequestFrame) -> Response:
+        if request.api_key == SaslHandshakeRequest.API_KEY:
+            return SaslHandshakeResponse(mechanisms=["PLAIN"])
+        if request.api_key == SaslAuthenticateRequest.API_KEY:
+            return SaslAuthenticateResponse(session_lifetime_ms=10_000)
+        return answer_well(request)
+
+    transport = _BrokenTransport()
+    wired = Wired(transport, PlainClient("alice", "secret"))
+    wired.connection.on_connected("10.0.0.1:1", 0)
+    wired.serve(answer)
+    wired.connection.renew_session(9_500)
+    for deadline_at_ms in (20_000, 20_001, 20_002):
+        wired.connection.send(MetadataRequest(), 9, now_ms=9_500, deadline_at_ms=deadline_at_ms, on_done=lambda _: None)
+    (handshake,) = wired.sent()
+    wired.connection.receive(wired.reply(handshake, answer(handshake)), 9_501)
+    (authenticate,) = wired.sent()
+    transport.is_broken = True
+    with pytest.raises(TlsError, match="bad record mac"):
+        wired.connection.receive(wired.reply(authenticate, answer(authenticate)), 9_502)
+    assert [request.deadline_at_ms for request in wired.connection.closed()] == [20_000, 20_001, 20_002]

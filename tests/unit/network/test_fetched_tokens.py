@@ -14,7 +14,8 @@ from kctl.client.errors import (
     TlsError,
     WrongPeerError,
 )
-from kctl.client.network.fetched_tokens import LEAST_REFRESH_MS, FetchedTokens, fetched_tokens
+from kctl.client.network.fetched_tokens import FetchedTokens, fetched_tokens
+from kctl.client.network.renewed import LEAST_REFRESH_MS
 from kctl.client.oauth import AccessToken
 from kctl.client.runtime import Lookup
 
@@ -168,10 +169,12 @@ def test_callback_returns_a_token_or_one_that_expires() -> None:
     for returned in ("abc", ("abc", clock.wall_ms() / 1000 + 10), ("abc", None)):
         tokens = fetched_tokens(config(sasl_oauthbearer_token_callback=lambda given=returned: given), clock)
         assert tokens is not None
+        tokens.get()
         assert tokens.current().value == "abc"
     for wrong in (None, 5, ("a", "b"), ("a", 1, 2)):
         tokens = fetched_tokens(config(sasl_oauthbearer_token_callback=lambda given=wrong: given), clock)
         assert tokens is not None
+        tokens.get()
         with pytest.raises(AuthenticationError, match="returns a token"):
             tokens.current()
 
@@ -182,6 +185,7 @@ def test_callback_that_raises_is_the_reason() -> None:
 
     tokens = fetched_tokens(config(sasl_oauthbearer_token_callback=fail), ManualClock())
     assert tokens is not None
+    tokens.get()
     with pytest.raises(AuthenticationError, match="vault is sealed"):
         tokens.current()
 

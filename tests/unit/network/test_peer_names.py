@@ -60,7 +60,7 @@ def test_only_tls_is_tls() -> None:
         (Phase.TCP, OSError(errno.ECONNREFUSED, "x"), ConnectionRefused, "connection refused (RST after 3 ms)"),
         (Phase.TCP, OSError(errno.EHOSTUNREACH, "x"), ConnectionRefused, "host unreachable"),
         (Phase.TCP, OSError(errno.ENETUNREACH, "x"), ConnectionRefused, "network unreachable"),
-        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "gave up connecting after 3 ms"),
+        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "stopped connecting after 3 ms"),
         (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the server reset the connection after 3 ms"),
         (Phase.TCP, OSError(errno.EMFILE, "Too many open files"), ConnectionRefused, "Too many open files"),
         (Phase.TLS, None, ConnectionLost, "the server closed the connection after 3 ms"),
@@ -137,7 +137,8 @@ def test_a_node_without_metadata_is_a_controller_and_any_other_lack_names_the_no
     controller = connect_errors.not_spoken(TARGET, error("Metadata"), lacking)
     assert isinstance(controller, WrongPeerError)
     assert str(controller) == (
-        "broker.example:9092 [10.0.0.7]: it speaks Kafka, but not Metadata: a KRaft controller [phase metadata]"
+        "broker.example:9092 [10.0.0.7]: it supports the Kafka protocol but not Metadata: a KRaft controller "
+        "[phase metadata]"
     )
     assert controller.hint == "use a listener for clients"
     for found in (

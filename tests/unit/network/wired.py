@@ -1,10 +1,12 @@
 """A connection wired to a broker's side made of frames, without a socket or a clock."""
 
 from collections.abc import Callable
+from copy import copy
 
 from kctl.client.events import Event, Target
-from kctl.client.network.connection import Connection, ListenerNotes
+from kctl.client.network.connection import Connection
 from kctl.client.network.handshake import Handshake
+from kctl.client.network.progress import ListenerNotes
 from kctl.client.network.transport import PlainTransport, Transport
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
@@ -45,7 +47,7 @@ class Wired:
             7,
             TARGET,
             transport or PlainTransport(),
-            Handshake(None if sasl is None else lambda: sasl),
+            Handshake(None if sasl is None else lambda: copy(sasl)),
             client_id="test",
             max_frame_bytes=1 << 20,
             request_timeout_ms=30_000,

@@ -7,9 +7,11 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.jobs.export import CLUSTER_TASKS, interleaved, resumed_start, tasks_at_once, without_holes
+from kctl.pipeline.jobs.export import resumed_start
+from kctl.pipeline.range_order import interleaved, without_holes
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.session import SessionOptions
+from kctl.pipeline.sizing import CLUSTER_TASKS, tasks_at_once
 
 TP = TopicPartition("t", 0)
 

@@ -7,7 +7,7 @@ import pytest
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
-from kctl.pipeline.ranges import Cut, OffsetRange, Place, cut_ranges
+from kctl.pipeline.ranges import Cut, OffsetRange, RangeBound, cut_ranges
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -52,12 +52,12 @@ def test_nothing_is_cut_into_nothing() -> None:
 
 
 def test_a_place_for_all_or_for_each() -> None:
-    assert Place(EARLIEST).of_each([T0, T1]) == {T0: EARLIEST, T1: EARLIEST}
-    assert Place(None, ((T0, 5), (T1, LATEST))).of_each([T0, T1]) == {T0: 5, T1: LATEST}
+    assert RangeBound(EARLIEST).of_each([T0, T1]) == {T0: EARLIEST, T1: EARLIEST}
+    assert RangeBound(None, ((T0, 5), (T1, LATEST))).of_each([T0, T1]) == {T0: 5, T1: LATEST}
     with pytest.raises(ConfigError, match="startingOffsets does not name t-1: it has to name each"):
-        Place(None, ((T0, 5),), option="startingOffsets").of_each([T0, T1])
+        RangeBound(None, ((T0, 5),), option="startingOffsets").of_each([T0, T1])
     with pytest.raises(ConfigError, match="endingOffsets names t-1, which is not read"):
-        Place(None, ((T0, 5), (T1, 5)), option="endingOffsets").of_each([T0])
+        RangeBound(None, ((T0, 5), (T1, 5)), option="endingOffsets").of_each([T0])
 
 
 def test_a_range_shows_itself() -> None:

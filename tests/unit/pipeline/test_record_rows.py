@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.record_columns import HEADERS
-from kctl.pipeline.record_rows import Place, RecordRows, place_rows, record_rows
+from kctl.pipeline.record_rows import RecordRows, RowDestination, place_rows, record_rows
 
 TIME = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -60,7 +60,7 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
         ({"value": pa.array([b""]), "timestamp": pa.array([7])}, "column timestamp is int64"),
         ({"value": pa.array([b""]), "timestamp": pa.array([-1], pa.timestamp("ms"))}, "a timestamp of -1 ms"),
         ({"value": pa.array([b""]), "partition": pa.array(["0"])}, "column partition is string, not int"),
-        ({"value": pa.array([b""]), "partition": pa.array([-3])}, "a partition of -3"),
+        ({"value": pa.array([b""]), "partition": pa.array([-3])}, "partition -3"),
     ],
 )
 def test_row_that_no_record_can_have_is_named(columns: dict[str, pa.Array], said: str) -> None:
@@ -89,16 +89,16 @@ def test_each_place_gets_its_rows_in_their_order(given: list[tuple[str, int | No
         partition=pa.array([partition for _, partition in given], pa.int32()),
     )
     at = len(given) // 3 if split else 0  # a slice has an offset into its buffers
-    found: dict[Place, list[bytes | None]] = {}
+    found: dict[RowDestination, list[bytes | None]] = {}
     seen: list[int] = []
     for place, part in place_rows(rows.slice(at), "all" if named else None):
         values = record_rows(part, with_timestamps=True).values
         found.setdefault(place, []).extend(values)
         seen += [int(value or 0) for value in values]
-    wanted: dict[Place, list[bytes | None]] = {}
+    wanted: dict[RowDestination, list[bytes | None]] = {}
     for number, (topic, partition) in enumerate(given):
         if number >= at:
-            wanted.setdefault(Place("all" if named else topic, partition), []).append(b"%d" % number)
+            wanted.setdefault(RowDestination("all" if named else topic, partition), []).append(b"%d" % number)
     assert found == wanted
     changes = [(before is None) != (after is None) for (_, before), (_, after) in pairwise(given)]
     stretch = [0, *accumulate(changes)]  # rows with and without a partition do not overtake each other

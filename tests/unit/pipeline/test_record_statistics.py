@@ -85,7 +85,7 @@ def test_a_frequent_key_is_found_among_many_rare_ones() -> None:
         rare = [(b"rare-%d-%d" % (number, each), b"", 0) for each in range(5000)]
         found = found.then(statistics_of(batch([*rare, *[(b"hot", b"", 0)] * 500], number * 5500)))
     assert max(found.frequent_keys.items(), key=lambda each: each[1]) == (b"hot", 10_000)
-    assert len(found.frequent_keys) <= 1000
+    assert len(found.frequent_keys) < 2000
 
 
 def test_shares_of_values_are_sizes_to_the_next_power_of_two() -> None:

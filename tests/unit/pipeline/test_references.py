@@ -56,6 +56,14 @@ def test_a_secret_in_plain_text_is_refused_and_not_repeated() -> None:
     assert "canary" not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["http://me:canary@a", "http://b,https://canary@a:1/x", "HTTP://:canary@a"])
+def test_a_registrys_url_with_a_user_is_a_secret(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"schema.registry.url: a secret would travel") as caught:
+        refuse_plain_secrets({"schema.registry.url": url})
+    assert "canary" not in str(caught.value)
+    refuse_plain_secrets({"schema.registry.url": "http://b,https://a:1/@x"})
+
+
 def test_a_secret_is_lent_by_a_variable_that_goes_away() -> None:
     given = {"ssl.key.password": "canary", "sasl.jaas.config": "env:ELSEWHERE", "client.id": "me"}
     with lent(given) as referring:

@@ -7,14 +7,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.pipeline.source.failures import MARK, SourceError, reason, reported_in_one_line, source_error
 from kctl.pipeline.source.options import read_options
-from kctl.pipeline.source.stream_reader import (
-    KctlStreamReader,
-    RefusedStreamReader,
-    StreamOffsets,
-    as_json,
-    as_offsets,
-    share_out,
-)
+from kctl.pipeline.source.stream_offsets import StreamOffsets, as_json, as_offsets
+from kctl.pipeline.source.stream_reader import KctlStreamReader, RefusedStreamReader, share_out
 
 T = [TopicPartition("t", n) for n in range(3)]
 

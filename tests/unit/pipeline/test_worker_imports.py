@@ -37,7 +37,7 @@ print("pyspark.zip" in pyspark.__file__, finders() > 0, flush=True)
 if not os.fork():
     before = set(sys.modules)
     print(finders())
-    from kctl.client.records.crc import crc32c
+    from kctl.client.records.batch import crc32c
     from kctl.pipeline.record_columns import RecordColumns
     from kctl.pipeline.record_writer import write_batches
     from kctl.pipeline.source.batch_reader import read_partition

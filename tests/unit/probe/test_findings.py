@@ -18,8 +18,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase, Target
 from kctl.client.probe.findings import DAY_MS, ProbeFinding, Severity, diagnose, is_for
-from kctl.client.probe.idle import IdleReport
-from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, IdleReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
 
 NOW_MS = 1_700_000_000_000
@@ -69,9 +68,9 @@ def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
 
 
 def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
-    refused = report(error=SaslRequired("the server closed the connection", hint="it wants SASL"))
+    refused = report(error=SaslRequired("the server closed the connection", hint="it requires SASL"))
     refused.sasl_mechanisms = ("PLAIN",)
-    assert found(refused)["authentication-failed"].hint == "it wants SASL: it offers PLAIN"
+    assert found(refused)["authentication-failed"].hint == "it requires SASL: it offers PLAIN"
 
 
 def test_hung_broker_is_named_with_its_duties() -> None:
@@ -154,7 +153,7 @@ def test_no_coordinator_has_the_brokers_reason() -> None:
     finding = found(report(), coordinator=CoordinatorReport("g", None, error))["no-coordinator"]
     assert "COORDINATOR_NOT_AVAILABLE" in finding.text
     assert finding.error is error
-    assert "may not be made yet" in finding.hint
+    assert "may not exist yet" in finding.hint
     assert found(report(), coordinator=CoordinatorReport("g", A, None)) == {}
 
 

@@ -22,7 +22,7 @@ from kctl.client.protocol.api.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from tests.unit.fake_network import FakeClient, SentRequest
 from tests.unit.metadata_answers import answer, leader, topic
 from tests.unit.producer.records import Maker, config
@@ -85,7 +85,7 @@ def values_in(sent: SentRequest, partition: int = 0) -> list[bytes | None]:
     data = [
         part.records for entry in sent.request.topic_data for part in entry.partition_data if part.index == partition
     ]
-    reader = decode_batches(data[0] or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
+    reader = BatchReader(data[0] or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
     return [record.value for record in reader.records(1000)]
 
 

@@ -10,7 +10,7 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from kctl.sandbox.batches import produced_batch
 from tests.unit.producer.records import Maker, config
 
@@ -42,7 +42,7 @@ def numbers(data: bytes) -> tuple[int, int, int]:
 
 
 def values(data: bytes) -> list[bytes | None]:
-    reader = decode_batches(data, topic="t", partition=0, fetch_offset=0, aborted=None)
+    reader = BatchReader(data, topic="t", partition=0, fetch_offset=0, aborted=None)
     return [record.value for record in reader.records(1000)]
 
 

@@ -185,7 +185,7 @@ def test_a_leader_that_cannot_be_reached_makes_the_metadata_stale() -> None:
     scenario.add()
     scenario.run()
     assert scenario.client.metadata.due_at_ms() == 300_000  # it is only being connected
-    scenario.network.failures[1] = ConnectionLost("gone")
+    scenario.network.status.failures[1] = ConnectionLost("gone")
     scenario.run()
     assert scenario.client.metadata.due_at_ms() < 300_000
 

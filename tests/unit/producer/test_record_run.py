@@ -15,7 +15,7 @@ from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
 from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
-from kctl.client.records import RecordBatchBuilder, Rows, decode_batches
+from kctl.client.records import BatchReader, RecordBatchBuilder, Rows
 from tests.unit.producer.records import Maker, config, mailbox, values_of
 
 LATE = DeliveryTimeout("waiting", timeout_ms=1, elapsed_ms=1)
@@ -97,7 +97,7 @@ class Scenario:
 
 
 def read(data: bytes) -> list[bytes | None]:
-    reader = decode_batches(data, topic="t", partition=0, fetch_offset=0, aborted=None)
+    reader = BatchReader(data, topic="t", partition=0, fetch_offset=0, aborted=None)
     return [record.value for record in reader.records(10_000)]
 
 

@@ -10,15 +10,16 @@ from kctl.client.protocol import codec, framing
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.framing import FrameReader
+from tests.support.frames import decode_response, encode_request
 
 
 def test_request_frame_with_header_1() -> None:
-    frame = framing.encode_request(MetadataRequest(topics=None), 1, 7, "me")
+    frame = encode_request(MetadataRequest(topics=None), 1, 7, "me")
     assert frame == bytes.fromhex("00000010 0003 0001 00000007 0002 6d65 ffffffff")
 
 
 def test_request_frame_with_header_2_keeps_the_old_client_id() -> None:
-    frame = framing.encode_request(MetadataRequest(topics=None), 9, 7, "me")
+    frame = encode_request(MetadataRequest(topics=None), 9, 7, "me")
     assert frame == bytes.fromhex("00000012 0003 0009 00000007 0002 6d65 00 00 01 00 00 00")
 
 
@@ -26,7 +27,7 @@ def test_request_frame_with_header_2_keeps_the_old_client_id() -> None:
 @pytest.mark.parametrize("client_id", ["me", "", None])
 def test_requests_are_read_back(version: int, client_id: str | None) -> None:
     request = MetadataRequest(topics=None)
-    frame = framing.encode_request(request, version, -5, client_id)
+    frame = encode_request(request, version, -5, client_id)
     assert framing.decode_request(frame[4:]) == (3, version, -5, client_id, request)
 
 
@@ -36,34 +37,34 @@ def test_responses_are_read_back(version: int) -> None:
     frame = framing.encode_response(response, version, 41)
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     for data in (frame[4:], bytearray(frame[4:]), memoryview(frame)[4:]):
-        assert framing.decode_response(MetadataResponse, data, version) == (41, response)
+        assert decode_response(MetadataResponse, data, version) == (41, response)
 
 
 def test_response_header_with_tagged_fields() -> None:
     body = codec.encode(MetadataResponse(), 9)
-    assert framing.decode_response(MetadataResponse, b"\0\0\0\x09\x01\x05\x01x" + body, 9) == (9, MetadataResponse())
+    assert decode_response(MetadataResponse, b"\0\0\0\x09\x01\x05\x01x" + body, 9) == (9, MetadataResponse())
 
 
 def test_api_versions_response_has_the_old_header_even_when_flexible() -> None:
     frame = framing.encode_response(ApiVersionsResponse(), 3, 1)
     assert frame[4:] == bytes.fromhex("00000001") + codec.encode(ApiVersionsResponse(), 3)
-    assert framing.decode_response(ApiVersionsResponse, frame[4:], 3) == (1, ApiVersionsResponse())
+    assert decode_response(ApiVersionsResponse, frame[4:], 3) == (1, ApiVersionsResponse())
 
 
 def test_a_broker_that_does_not_know_the_version_answers_in_version_0() -> None:
     answer = ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=18, max_version=2)])
     frame = framing.encode_response(answer, 0, 1)
-    assert framing.decode_response(ApiVersionsResponse, frame[4:], 4) == (1, answer)
+    assert decode_response(ApiVersionsResponse, frame[4:], 4) == (1, answer)
 
 
 def test_requests_that_are_not_spoken_can_still_be_answered() -> None:
     data = struct.pack(">hhi", 18, 99, 5) + b"whatever"
     with pytest.raises(
-        UnsupportedVersionError, match="ApiVersions version 99 is asked for, versions 0 to 4 are spoken"
+        UnsupportedVersionError, match="ApiVersions version 99 is not supported: kctl supports versions 0 to 4"
     ):
         framing.decode_request(data)
     assert framing.peek_request(data) == (18, 99, 5)
-    with pytest.raises(UnsupportedVersionError, match=r"ApiKey\(999\) \(api key 999\) is not spoken here"):
+    with pytest.raises(UnsupportedVersionError, match=r"ApiKey\(999\) \(api key 999\) is not supported by kctl"):
         framing.decode_request(struct.pack(">hhi", 999, 0, 5))
 
 
@@ -74,7 +75,7 @@ def test_short_requests(size: int) -> None:
 
 
 def test_a_cut_client_id_is_no_shorter_client_id() -> None:
-    frame = framing.encode_request(ApiVersionsRequest(), 0, 1, "client")[4:]
+    frame = encode_request(ApiVersionsRequest(), 0, 1, "client")[4:]
     assert framing.decode_request(frame).client_id == "client"
     for end in range(8, len(frame)):
         for _ in range(3):
@@ -85,14 +86,14 @@ def test_a_cut_client_id_is_no_shorter_client_id() -> None:
 def test_short_responses() -> None:
     for size in range(4):
         with pytest.raises(RemoteProtocolError):
-            framing.decode_response(MetadataResponse, bytes(size), 0)
+            decode_response(MetadataResponse, bytes(size), 0)
         with pytest.raises(RemoteProtocolError):
-            framing.decode_response(ApiVersionsResponse, bytes(4 + size), 3)
+            decode_response(ApiVersionsResponse, bytes(4 + size), 3)
 
 
 def test_offsets_of_errors_are_those_of_the_frame() -> None:
     with pytest.raises(RemoteProtocolError) as caught:
-        framing.decode_response(MetadataResponse, b"\0\0\0\x01\0\0\0\x02", 0)
+        decode_response(MetadataResponse, b"\0\0\0\x01\0\0\0\x02", 0)
     assert caught.value.offset == 4
     assert caught.value.field == "brokers"
 

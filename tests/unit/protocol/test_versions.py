@@ -9,8 +9,7 @@ from kctl.client.protocol.api.fetch import FetchRequest
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
 from kctl.client.protocol.api.list_transactions import ListTransactionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.client.protocol.releases import FIRST_RELEASE
-from kctl.client.protocol.versions import NodeVersions
+from kctl.client.protocol.versions import FIRST_RELEASE, NodeVersions
 
 
 def node(low: int, high: int, api_key: int = 1) -> NodeVersions:

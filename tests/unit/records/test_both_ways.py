@@ -3,6 +3,7 @@
 The tests of this folder and of tests/fuzz/records run twice, with and without KCTL_PURE=1 (see the Makefile).
 """
 
+import ast
 import os
 import shutil
 import subprocess
@@ -51,7 +52,8 @@ def test_the_extension_is_not_older_than_its_sources() -> None:
     built = extensions()
     if not built:
         pytest.skip("the extension is not built")
-    newest = max((SOURCES / f"{name}.py").stat().st_mtime for name in _hot.MODULES)
+    sources = [*(SOURCES / f"{name}.py" for name in _hot.MODULES), *SOURCES.glob("*.c")]
+    newest = max(path.stat().st_mtime for path in sources)
     assert min(path.stat().st_mtime for path in built) >= newest, f"the sources were changed since: {REBUILD}"
 
 
@@ -62,5 +64,13 @@ def test_the_environment_chooses() -> None:
 
 
 def test_setup_builds_what_the_package_loads() -> None:
-    setup = (SOURCES.parents[3] / "setup.py").read_text()
-    assert f"MODULES = {_hot.MODULES!r}".replace("'", '"') in setup
+    setup = ast.parse((SOURCES.parents[3] / "setup.py").read_text())
+    listed = {
+        name.id: ast.literal_eval(statement.value)
+        for statement in setup.body
+        if isinstance(statement, ast.Assign)
+        for name in statement.targets
+        if isinstance(name, ast.Name) and isinstance(statement.value, ast.Tuple)
+    }
+    assert listed["MODULES"] == _hot.MODULES
+    assert sorted(listed["IN_C"]) == sorted(path.stem for path in SOURCES.glob("*.c"))

@@ -28,7 +28,7 @@ def test_chunks_cross_batches() -> None:
     reader = BatchReader(LOG)
     chunks = [[found.offset for found in reader.records(4)] for _ in range(4)]
     assert chunks == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9], []]
-    assert (reader.count, reader.next_offset, reader.whole_batches, reader.exhausted) == (10, 10, 3, True)
+    assert (reader.count, reader.next_offset, reader.exhausted) == (10, 10, True)
 
 
 def test_the_next_offset_follows_every_chunk() -> None:
@@ -50,7 +50,7 @@ def test_no_records_wanted_is_not_the_end() -> None:
 def test_nothing_fetched() -> None:
     reader = BatchReader(b"", fetch_offset=7)
     assert reader.records() == []
-    assert (reader.exhausted, reader.next_offset, reader.cut_batch_bytes) == (True, 7, 0)
+    assert (reader.exhausted, reader.next_offset) == (True, 7)
 
 
 @pytest.mark.parametrize("start", range(11))
@@ -84,18 +84,16 @@ def test_a_cut_batch_at_the_end_is_normal(kept: int) -> None:
     ends = [len(numbered(0, 3)), len(numbered(0, 3) + numbered(3, 1)), len(LOG)]
     whole = sum(end <= kept for end in ends)
     reader = BatchReader(LOG[:kept])
-    assert len(reader.records()) == [0, 3, 4, 10][whole]
-    assert (reader.exhausted, reader.whole_batches) == (True, whole)
-    begun = kept - [0, *ends][whole]
-    wanted = len([numbered(0, 3), numbered(3, 1), numbered(4, 6)][whole]) if begun >= 12 else 0
-    assert reader.cut_batch_bytes == wanted
+    given = [0, 3, 4, 10][whole]
+    assert [found.offset for found in reader.records()] == list(range(given))
+    assert (reader.exhausted, reader.next_offset) == (True, given)
 
 
 def test_a_cut_old_message_is_normal() -> None:
     data = message(0) + message(1)
     reader = BatchReader(data[:-1])
     assert len(reader.records()) == 1
-    assert reader.cut_batch_bytes == len(message(1))
+    assert (reader.exhausted, reader.next_offset) == (True, 1)
 
 
 def test_batches_are_read_where_they_lie_in_a_buffer() -> None:
@@ -106,7 +104,7 @@ def test_batches_are_read_where_they_lie_in_a_buffer() -> None:
         alone, inside = BatchReader(data), BatchReader(LOG + data + LOG, start=len(LOG), end=len(LOG) + len(data))
         for _ in range(3):
             assert outcome(inside) == outcome(alone)
-        assert (inside.next_offset, inside.cut_batch_bytes) == (alone.next_offset, alone.cut_batch_bytes)
+        assert (inside.next_offset, inside.exhausted) == (alone.next_offset, alone.exhausted)
 
 
 @pytest.mark.parametrize("check_crcs", [True, False])
@@ -180,7 +178,6 @@ def test_aborted_batches_are_not_decompressed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(reader_module, "decompress", None)
     reader = BatchReader(aborted + good, aborted=[AbortedTransaction(7, 0)])
     assert [found.value for found in reader.records()] == [b"yes"]
-    assert reader.aborted_records == 1
 
 
 def test_records_are_given_after_enough_bytes_were_decompressed() -> None:

@@ -10,11 +10,12 @@ from typing import TypeVar
 import google_crc32c
 
 from kctl.client.clock import ManualClock
-from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
+from kctl.client.protocol.framing import FrameReader
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.settings import ClusterSettings
+from tests.support.frames import decode_response, encode_request
 
 R = TypeVar("R", bound=Response)
 

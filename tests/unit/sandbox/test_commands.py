@@ -39,6 +39,14 @@ def _in_sync(scenario: Scenario) -> list[int]:
     return scenario.cluster.topics["t"].partitions[0].in_sync
 
 
+def _registered(scenario: Scenario) -> list[bool]:
+    return [node.state.is_registered for node in scenario.cluster.nodes.values()]
+
+
+def _following(scenario: Scenario) -> list[bool]:
+    return [node.state.held_at_ms is None for node in scenario.cluster.nodes.values()]
+
+
 def _ended(scenario: Scenario) -> str:
     side = ProducerSide(scenario.connect(scenario.cluster.transactions.node_of("tx").node_id))
     side.init()
@@ -103,6 +111,13 @@ def _debts(scenario: Scenario) -> list[int]:
         (["limit produce 10 2"], _debts, [0, 9_000, 0]),
         (["limit produce 10", "limit produce none 1"], _debts, [0, 9_000, 9_000]),
         (["limit fetch 10 all"], _debts, [0, 0, 0]),
+        (["disk 1 5000"], lambda scenario: scenario.cluster.nodes[1].state.disk_bytes, 5_000),
+        (["disk 1 offline"], lambda scenario: scenario.cluster.nodes[1].state.is_disk_offline, True),
+        (["disk 1 offline", "heal 1"], lambda scenario: scenario.cluster.nodes[1].state.is_disk_offline, False),
+        (["unregister 2"], _registered, [True, False, True]),
+        (["unregister 2", "register 2"], _registered, [True, True, True]),
+        (["hold-metadata 3"], _following, [True, True, False]),
+        (["hold-metadata 3", "release-metadata 3"], _following, [True, True, True]),
         (["forget-sessions all"], lambda scenario: len(scenario.cluster.nodes[1].fetch_sessions), 0),
     ],
 )
@@ -120,7 +135,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("start 2", "start takes NODE|all FAULT [MS]"),
         ("start 2 freeze 1 2", "start takes NODE"),
         ("start 9 freeze", "start: no node 9; there are 1 to 3"),
-        ("start x freeze", "start: 'x' is not a number from 0 on"),
+        ("start x freeze", "start: 'x' is not a number of at least 0"),
         ("start 1 melt", "start: no fault 'melt'; there are blackhole, "),
         ("start 1 delay", "start: fault delay with ms=0"),
         ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be made to fail"),
@@ -130,10 +145,12 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("lead t 0 2 99", "lead: 99 in a log from 0 to 3"),
         ("hold t 0 1", "hold: node 1 is not a follower of t-0"),
         ("delete-records t 0 99", "delete-records: offset 99"),
-        ("trouble g NONE", "trouble: NONE is not a trouble of a coordinator"),
-        ("trouble-transaction x NONE", "trouble-transaction: NONE is not a trouble of a coordinator"),
+        ("trouble g NONE", "trouble: NONE is not a coordinator error"),
+        ("trouble-transaction x NONE", "trouble-transaction: NONE is not a coordinator error"),
         ("coordinate-transaction x 9", "coordinate-transaction: no node 9"),
         ("expire-producers u 0", "expire-producers: no partition 0 of topic 'u'"),
+        ("disk 1 much", "disk: 'much' is not a number"),
+        ("hold-metadata 9", "hold-metadata: no node 9"),
         ("limit sleep 10", "limit: no quota 'sleep'; there are produce, fetch"),
         ("limit fetch much", "limit: 'much' is not a number"),
         ("limit fetch 0", "limit: 0 bytes a second: 1 to "),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.settings import TopicSettings
@@ -33,7 +33,7 @@ def _write(log: PartitionLog, *pairs: tuple[bytes, bytes | None], age_ms: int = 
 
 def _left(log: PartitionLog) -> list[tuple[int, bytes | None, bytes | None]]:
     data = b"".join(one.data for one in log.batches if not one.header.is_control)
-    return [(one.offset, one.key, one.value) for records in decode_batches(data) for one in records]
+    return [(one.offset, one.key, one.value) for records in BatchReader(data) for one in records]
 
 
 def test_compaction_keeps_the_latest_record_of_each_key_and_all_of_the_active_segment() -> None:

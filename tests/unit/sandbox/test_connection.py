@@ -6,8 +6,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.framing import encode_request
 from kctl.sandbox.settings import ClusterSettings
+from tests.support.frames import encode_request
 from tests.unit.sandbox.scenario import Client, Scenario
 
 

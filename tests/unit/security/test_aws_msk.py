@@ -59,7 +59,7 @@ def test_credentials_of_environment_and_profile(home: Path, monkeypatch: pytest.
     assert find_credentials("team") == AwsCredentials("A", "canary-1", None)
     with pytest.raises(AuthenticationError, match="ProfileNotFound"):
         find_credentials("nobody")
-    with pytest.raises(AuthenticationError, match="there are no AWS credentials"):
+    with pytest.raises(AuthenticationError, match="no AWS credentials found"):
         find_credentials(None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "B")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-2")
@@ -92,6 +92,7 @@ def test_region_is_that_of_the_server_or_the_one_given(home: Path, monkeypatch: 
     for given, region in ((config(server), "us-east-2"), (config("x:1", aws_region="eu-west-1"), "eu-west-1")):
         tokens = fetched_tokens(given, ManualClock(wall_ms=WALL_MS))
         assert tokens is not None
+        tokens.get()
         assert url_of(tokens.current().value).startswith(f"https://kafka.{region}.amazonaws.com/?Action=")
     with pytest.raises(ConfigError, match=r"aws\.region"):
         fetched_tokens(config("x:1"), ManualClock())

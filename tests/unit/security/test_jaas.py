@@ -39,14 +39,14 @@ def test_comments_and_case_of_the_flag() -> None:
         ("", "must be: LoginModuleClass"),
         ("   ", "must be: LoginModuleClass"),
         (PLAIN, "must be: LoginModuleClass"),
-        (f"{PLAIN} username=hunter2;", "at character 57: after the login module must stand one of required"),
+        (f"{PLAIN} username=hunter2;", "at character 57: the login module must be followed by one of required"),
         (f"{PLAIN} required username=hunter2", "must end with a semicolon"),
         (f"{PLAIN} required password=hun ter2;", "option 2 is not of the form"),
         (f'{PLAIN} required password="hun"ter2";', "a quote is not closed"),
         (f'{PLAIN} required password="hun"ter2;', "option 2 is not of the form"),
         (f'{PLAIN} required password="hun\nter2";', "a quote is not closed"),
         (f"{PLAIN} required password=;", "option 1 has no value"),
-        (f"{PLAIN} required password=hunter2; {PLAIN} required;", "one login module only"),
+        (f"{PLAIN} required password=hunter2; {PLAIN} required;", "exactly one login module"),
     ],
 )
 def test_errors_say_where_and_never_what(text: str, why: str) -> None:

@@ -1,7 +1,7 @@
 """OAUTHBEARER: the message, refusals, and where tokens come from."""
 
 import json
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -83,6 +83,25 @@ def test_a_refusal_is_answered_and_then_told() -> None:
         theirs.step(farewell)
     with pytest.raises(AuthenticationError, match="the token was refused: status invalid_token"):
         ours.step(b"")
+
+
+def test_refused_token_is_compared_by_its_claims_and_not_shown() -> None:
+    clock = ManualClock(wall_ms=WALL_MS)
+    claims = {"iss": "http://id", "aud": ["a", "b"], "exp": clock.wall_ms() / 1000 - 90, "canary": "canary"}
+    payload = urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+    ours = OauthBearerClient(lambda: Token(f"e30.{payload}.sig"), clock)
+    ours.first()
+    reason, hint = ours.refusal('{"status":"invalid_token"}')
+    assert reason == "the token was refused: status invalid_token"
+    assert hint.startswith("the token is from issuer http://id, for audience a, b; it expired 1m30s ago: compare")
+    assert "canary" not in hint
+
+
+@pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.W10.c", "a.MQ.c"])
+def test_refused_token_that_is_no_jwt_is_named_as_such(token: str) -> None:
+    ours = OauthBearerClient(lambda: Token(token))
+    ours.first()
+    assert "it is not a JWT" in ours.refusal("no")[1]
 
 
 @pytest.mark.parametrize("refusal", [b"\xff", b"[" * 100_000, b"[]", b"{", b"1" * 5000])

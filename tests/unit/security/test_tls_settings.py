@@ -116,7 +116,7 @@ def test_a_trust_store_that_cannot_be_used(tmp_path: Path) -> None:
     refused("ssl.truststore.location", "no usable certificate", ssl_truststore_certificates="nothing")
     refused(
         "ssl.truststore.location",
-        "exclude each other",
+        "cannot be combined",
         ssl_truststore_location=str(garbage),
         ssl_truststore_certificates="x",
     )

@@ -139,6 +139,12 @@ def test_references_are_named_types_of_other_schemas() -> None:
     assert codec.decode(codec.encode({"items": [{"sku": "é"}]})) == {"items": [{"sku": "é"}]}
 
 
+ITEM: dict[str, Any] = {"type": "record", "name": "Item", "fields": [{"name": "n", "type": "bytes"}]}
+PAIR: dict[str, Any] = {"type": "record", "name": "Pair", "fields": [{"name": name, "type": "int"} for name in "nm"]}
+LIKE_ITEM = {"type": "record", "name": "Like", "fields": [{"name": "n", "type": "bytes"}]}
+STATE = {"type": "enum", "name": "E", "symbols": ["A"]}
+
+
 @pytest.mark.parametrize("damage", [slice(None, -1), b"\0", slice(0), b"\xff" * 30])
 def test_damaged_bytes_are_decode_errors(damage: slice | bytes) -> None:
     codec = AvroCodec(ORDER)
@@ -175,11 +181,54 @@ def test_value_that_does_not_fit_is_an_encode_error(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", ["", "[", '"nothing"', '{"type":"record"}', "[" * 100_000, '{"type":"enum","name":"a"}']
+    ("schema", "wrong"),
+    [
+        ("int", 2**31),
+        ("int", -(2**31) - 1),
+        ("int", True),
+        ("int", 1.0),
+        ("long", 2**63),
+        ("boolean", 1),
+        ("boolean", "false"),
+        ("float", 1e39),
+        ("float", -(10**400)),
+        ("float", "1"),
+        ("double", False),
+        ("string", 5),
+    ],
 )
-def test_invalid_schema_is_a_schema_error(schema: str) -> None:
-    with pytest.raises(SchemaError):
+def test_value_of_another_type_is_no_value_of_this_one(schema: str, wrong: Any) -> None:
+    record = {"type": "record", "name": "R", "fields": [{"name": "f", "type": schema}]}
+    for whole, value in ((schema, wrong), (record, {"f": wrong}), (["bytes", schema], {schema: wrong})):
+        with pytest.raises(EncodeError):
+            AvroCodec(json.dumps(whole)).encode(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ("int", 2**31 - 1),
+        ("int", -(2**31)),
+        ("long", -(2**63)),
+        ("float", 3.4028234663852886e38),
+        ("float", "-Infinity"),
+        ("double", 1e300),
+        ("boolean", False),
+    ],
+)
+def test_largest_values_of_a_type_are_read_by_others(schema: str, value: Any) -> None:
+    data = AvroCodec(json.dumps(schema)).encode(value)
+    assert fastavro.schemaless_reader(BytesIO(data), fastavro.parse_schema(schema)) == float(value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["", "[", '"nothing"', r'"a\u001b[2J\nkctl: b"', '{"type":"record"}', "[" * 100_000, '{"type":"enum","name":"a"}'],
+)
+def test_invalid_schema_is_a_schema_error_in_one_line(schema: str) -> None:
+    with pytest.raises(SchemaError) as raised:
         AvroCodec(schema)
+    assert str(raised.value).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -229,3 +278,76 @@ def test_names_of_a_schema_are_no_code() -> None:
     convert = Shape(AvroSchema(record, {"R": record}), TO_JSON).convert
     assert convert is not None
     assert convert({hostile: b"\xff"}) == {hostile: "\u00ff"}
+
+
+@pytest.mark.parametrize(
+    ("branches", "written", "shown"),
+    [
+        (["int", ITEM], {"n": b"a"}, {"Item": {"n": "a"}}),
+        (["int", {"type": "map", "values": "bytes"}, ITEM], ("Item", {"n": b"a"}), {"Item": {"n": "a"}}),
+        (["int", ITEM, PAIR], {"n": b"a"}, {"Item": {"n": "a"}}),
+        (["int", ITEM, PAIR], {"n": 1, "m": 2}, {"Pair": {"n": 1, "m": 2}}),
+        (["int", PAIR, {**PAIR, "name": "Other", "fields": []}], ("Other", {}), {"Other": {}}),
+        (["int", ITEM, LIKE_ITEM], ("Like", {"n": b"a"}), {"Like": {"n": "a"}}),
+        ([STATE, ITEM, PAIR], "A", {"E": "A"}),
+        (["string", STATE, ITEM, PAIR], ("Pair", {"n": 1, "m": 2}), {"Pair": {"n": 1, "m": 2}}),
+        (["int", STATE], "A", {"E": "A"}),
+        (["string", STATE], ("E", "A"), {"E": "A"}),
+        (["int", {"type": "fixed", "name": "F", "size": 2}], b"\xff\x00", {"F": "\xff\x00"}),
+        (["bytes", {"type": "fixed", "name": "F", "size": 2}], ("F", b"\xff\x00"), {"F": "\xff\x00"}),
+    ],
+)
+def test_branch_of_a_named_type_is_told_by_its_class_or_by_name(branches: Any, written: Any, shown: Any) -> None:
+    schema = {"type": "array", "items": ["null", *branches]}
+    out = BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), [written, None])
+    codec = AvroCodec(json.dumps(schema))
+    assert codec.decode(out.getvalue()) == [shown, None]
+    assert codec.decode(codec.encode([shown, None])) == [shown, None]
+
+
+BRANCHES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "boolean": ("boolean", (True,)),
+    "int": ("int", (16_777_217,)),
+    "long": ("long", (7,)),
+    "float": ("float", (3, "NaN")),
+    "double": ("double", (3, 0.5)),
+    "string": ("string", ("A", "ab")),
+    "bytes": ("bytes", ("A", "ab")),
+    "array": ({"type": "array", "items": "int"}, ([1],)),
+    "map": ({"type": "map", "values": "int"}, ({"n": 1, "m": 2}, {})),
+    "Pair": (PAIR, ({"n": 1, "m": 2},)),
+    "E": (STATE, ("A",)),
+    "F": ({"type": "fixed", "name": "F", "size": 2}, ("ab",)),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branch_that_is_named_is_written_whichever_stands_before_it(name: str) -> None:
+    schema, values = BRANCHES[name]
+    for other, (before, _) in BRANCHES.items():
+        if other != name:
+            codec = AvroCodec(json.dumps([before, schema, "null"]))
+            assert [codec.encode({name: value})[0] for value in values] == [2] * len(values), other
+
+
+def test_record_that_becomes_a_branch_of_the_readers_union_has_its_name() -> None:
+    new = json.dumps(["null", "int", ITEM])
+    assert AvroCodec(json.dumps(ITEM), (), new).decode(b"\x02a") == {"Item": {"n": "a"}}
+
+
+def test_record_of_a_union_that_gains_a_field_by_default_has_its_name() -> None:
+    more = {**ITEM, "fields": [*ITEM["fields"], {"name": "more", "type": "int", "default": 1}]}
+    old, new = json.dumps(["int", ITEM, PAIR]), json.dumps(["int", more, {**PAIR, "fields": PAIR["fields"][:1]}])
+    codec = AvroCodec(old, (), new)
+    assert codec.decode(b"\x02\x02a") == {"Item": {"n": "a", "more": 1}}
+    assert codec.decode(b"\x04\x02\x04") == {"Pair": {"n": 1}}
+
+
+def test_fastavro_names_branches_only_where_fields_do_not_tell_records_apart() -> None:
+    def names(*branches: Any) -> bool:
+        return Shape(read_avro_schema(json.dumps(branches)), TO_JSON).names_branches
+
+    assert not names("int", ITEM, PAIR)
+    assert names("int", ITEM, LIKE_ITEM)
+    assert names(ITEM, PAIR, {"type": "map", "values": "int"})

@@ -7,30 +7,26 @@ from uuid import UUID
 
 import pytest
 
-from kctl.client.clock import ManualClock
 from kctl.serdes.avro import AvroCodec
 from kctl.serdes.codecs import Codec, Codecs, codec_of
 from kctl.serdes.decoder import Decoded, Decoder, Form
 from kctl.serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Schema
-from kctl.serdes.schema_store import Resolved, SchemaStore
+from kctl.serdes.schema_store import Resolved
 from kctl.serdes.wire import VALUE_HEADER, Header, write_frame
-from tests.support.registry.in_memory import InMemoryHttp, registry_of
-from tests.support.registry.server import FakeRegistry
+from tests.support.registry.in_memory import RegistryScene
 
 INT = AvroCodec('"int"')
 
 
-class Scene:
+class Scene(RegistryScene):
     """A registry with one Avro and one JSON schema."""
 
     def __init__(self) -> None:
-        self.fake = FakeRegistry()
+        super().__init__()
         self.avro = self.fake.add("a", '"int"')
         self.json = self.fake.add("j", '{"type":"object"}', "JSON")
-        clock = ManualClock()
-        self.http = InMemoryHttp({"one": self.fake})
-        self.codecs = Codecs(SchemaStore(registry_of(self.http, clock), clock, None))
+        self.codecs = Codecs(self.store())
 
     def decode(
         self, form: Form, data: bytes, headers: Sequence[Header] = (), local: Codec | None = None
@@ -56,6 +52,13 @@ def test_form_that_is_named_must_be_that_of_the_schema() -> None:
     with pytest.raises(DecodeError, match="names no schema"):
         scene.decode(Form.AVRO, b"plain")
     assert scene.decode(Form.AVRO, INT.encode(7), local=INT) == Decoded(7)
+
+
+def test_codec_of_framed_data_needs_no_registry() -> None:
+    double = AvroCodec('"double"')
+    decoder = Decoder(Form.PROTOBUF, VALUE_HEADER, None, INT, double)
+    assert decoder.decode(write_frame(7, double.encode(0.5))) == Decoded(0.5, 7, "PROTOBUF")
+    assert decoder.decode(INT.encode(5)) == Decoded(5)
 
 
 def test_unknown_schema_is_the_registrys_error() -> None:

@@ -2,14 +2,13 @@
 
 import pytest
 
-from kctl.client.clock import ManualClock
 from kctl.serdes.avro import AvroCodec
+from kctl.serdes.codecs import Codec
 from kctl.serdes.encoder import Encoder, LocalEncoder, Target, check_schema_of, parse_target
-from kctl.serdes.errors import EncodeError, SchemaNotFoundError
+from kctl.serdes.errors import EncodeError, SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Schema
-from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.wire import VALUE_HEADER, write_frame
-from tests.support.registry.in_memory import InMemoryHttp, registry_of
+from tests.support.registry.in_memory import RegistryScene
 from tests.support.registry.server import FakeRegistry
 
 INT = AvroCodec('"int"')
@@ -39,19 +38,15 @@ def test_malformed_target_is_a_value_error(text: str) -> None:
         parse_target(text, "value")
 
 
-class Scene:
+class Scene(RegistryScene):
     """A registry with a subject for the topic `t`."""
 
     def __init__(self) -> None:
-        self.fake = FakeRegistry()
+        super().__init__()
         self.number = self.fake.add("t-value", '"int"')
-        self.clock = ManualClock()
-        self.http = InMemoryHttp({"one": self.fake})
 
-    def encoder(self, target: str, new: Schema | None = None) -> Encoder:
-        registry = registry_of(self.http, self.clock)
-        store = SchemaStore(registry, self.clock, None)
-        return Encoder(parse_target(target, "value"), VALUE_HEADER, registry, store, new)
+    def encoder(self, target: str, new: Schema | None = None, codec: Codec | None = None) -> Encoder:
+        return Encoder(parse_target(target, "value"), VALUE_HEADER, self.registry(), self.store(), new, codec)
 
 
 def test_value_is_encoded_by_subject_topic_or_id() -> None:
@@ -90,6 +85,14 @@ def test_schema_is_registered_only_where_asked_for() -> None:
 def test_value_that_does_not_fit_is_an_encode_error(value: bytes) -> None:
     with pytest.raises(EncodeError):
         Scene().encoder("topic").encode(value, "t", None, ())
+
+
+def test_codec_of_the_caller_is_for_protobuf_schemas_alone() -> None:
+    scene = Scene()
+    text = scene.fake.add("p", "text of a file", "PROTOBUF")
+    assert scene.encoder(f"id:{text}", codec=INT).encode(b"5", "t", None, ()) == write_frame(text, INT.encode(5))
+    with pytest.raises(SchemaError, match=f"schema {scene.number} is AVRO, not PROTOBUF"):
+        scene.encoder("topic", codec=INT).encode(b"5", "t", None, ())
 
 
 def test_local_codec_writes_no_schema_id() -> None:

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from kctl.serdes.errors import EncodeError, SerdesError
+from kctl.serdes.errors import DecodeError, EncodeError, SerdesError
+from kctl.serdes.json_schema import JsonSchemaCodec
 from kctl.serdes.json_text import read_json, show_json
 
 
@@ -33,3 +34,13 @@ def test_value_that_is_nested_too_deeply_is_an_error(leaf: float) -> None:
         value = [value]
     with pytest.raises(SerdesError, match="nested too deeply"):
         show_json(value)
+
+
+@pytest.mark.parametrize("data", [b"\x00\x00\x00\x05", b"\x00\x00\x00\x001", '{"a":1}'.encode("utf-16"), b"\xff"])
+def test_json_that_is_not_utf8_is_refused(data: bytes) -> None:
+    """json.loads takes bytes with NULs for UTF-16 or UTF-32: a schema's id in front of a value would be one."""
+    with pytest.raises(EncodeError, match="not JSON"):
+        read_json(data)
+    with pytest.raises(DecodeError, match="not JSON"):
+        JsonSchemaCodec("").decode(data)
+    assert read_json(b'\xef\xbb\xbf{"a":1}') == {"a": 1}

@@ -83,6 +83,16 @@ def test_fields_without_presence_are_written_with_their_default() -> None:
     assert decoded == {"id": "0", "counts": {}, "lines": [], "weight": 0.0}
 
 
+def test_apicurios_type_name_stands_for_the_indexes() -> None:
+    codec = ProtobufCodec(FILES, is_framed=True)
+    message = codec.encode({})[1:]
+    assert codec.decode(b"\x07\n\x05Order" + ProtobufCodec(FILES, "shop.Order", is_framed=False).encode(VALUE)) == VALUE
+    assert codec.decode(b"\x07\n\x05Empty" + message) == {}
+    for unknown in (b"\x07\n\x05Other", b"\x08\n\x05Order", b"\x07\n\x05Ord\xff\xff"):
+        with pytest.raises(DecodeError):
+            codec.decode(unknown + message)
+
+
 def test_descriptor_set_needs_no_frame() -> None:
     both = descriptor_pb2.FileDescriptorSet()
     for _, content in FILES:
@@ -133,3 +143,10 @@ def test_text_of_a_proto_file_is_refused_with_what_to_do() -> None:
     with pytest.raises(SchemaError, match="as text only") as raised:
         file_of('syntax = "proto3";')
     assert "--protoset" in raised.value.hint
+
+
+def test_names_of_a_schema_stay_in_the_line_of_its_error() -> None:
+    file = descriptor_pb2.FileDescriptorProto(name="a.proto", dependency=["b\x1b[2J\nkctl: c"])
+    with pytest.raises(SchemaError, match=r"b\\x1b\[2J\\x0akctl: c") as raised:
+        ProtobufCodec([("a.proto", file.SerializeToString())], is_framed=True)
+    assert str(raised.value).isprintable()

@@ -86,7 +86,7 @@ def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemory
         "GET two /subjects/s/versions",
     ]
     http.failures["two"] = HttpResponse(503, "Unavailable", {}, b"")
-    with pytest.raises(ConnectionRefused):
+    with pytest.raises(ConnectionRefused, check=lambda error: error.hint.startswith("check schema.registry.url")):
         registry.versions("s")
 
 

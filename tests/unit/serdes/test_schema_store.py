@@ -5,26 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kctl.client.clock import ManualClock
 from kctl.client.errors import ApiTimeout, ConnectionRefused, WrongPeerError
 from kctl.client.http import HttpResponse
 from kctl.serdes.errors import SchemaError, SchemaNotFoundError
 from kctl.serdes.registry import Reference, Schema
-from kctl.serdes.schema_store import MOST_SCHEMAS, RETRY_MS, Resolved, SchemaStore
-from tests.support.registry.in_memory import InMemoryHttp, registry_of
-from tests.support.registry.server import FakeRegistry
-
-
-class Scene:
-    """A registry, and stores over it."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.fake = FakeRegistry()
-        self.http = InMemoryHttp({"one": self.fake})
-
-    def store(self, folder: Path | None = None) -> SchemaStore:
-        return SchemaStore(registry_of(self.http, self.clock), self.clock, folder)
+from kctl.serdes.schema_store import MOST_SCHEMAS, RETRY_MS, Resolved
+from tests.support.registry.in_memory import RegistryScene
 
 
 def reference(name: str, subject: str) -> dict[str, object]:
@@ -32,7 +18,7 @@ def reference(name: str, subject: str) -> dict[str, object]:
 
 
 def test_schema_is_asked_for_once_also_by_the_next_command(tmp_path: Path) -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     first = scene.store(tmp_path)
     assert first.resolve(number) == first.resolve(number) == scene.store(tmp_path).resolve(number)
@@ -41,7 +27,7 @@ def test_schema_is_asked_for_once_also_by_the_next_command(tmp_path: Path) -> No
 
 
 def test_damaged_file_is_fetched_again(tmp_path: Path) -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     scene.store(tmp_path).resolve(number)
     for path in tmp_path.rglob("*.json"):
@@ -50,14 +36,14 @@ def test_damaged_file_is_fetched_again(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_be_written_costs_only_requests(tmp_path: Path) -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     (tmp_path / "file").write_text("")
     assert scene.store(tmp_path / "file").resolve(number).schema.text == '"int"'
 
 
 def test_schema_with_many_references_has_one_timeout_for_all_of_them() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     for number in range(100):
         scene.fake.add(f"r{number}", json.dumps({"type": "fixed", "name": f"F{number}", "size": 1}))
     references = [reference(f"F{number}", f"r{number}") for number in range(100)]
@@ -70,7 +56,7 @@ def test_schema_with_many_references_has_one_timeout_for_all_of_them() -> None:
 
 
 def test_references_come_before_the_schema_that_needs_them() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     scene.fake.add("c", '"c"')
     scene.fake.add("b", '"b"', references=[reference("C", "c")])
     top = scene.fake.add("a", '"a"', references=[reference("B", "b"), reference("C", "c")])
@@ -79,14 +65,14 @@ def test_references_come_before_the_schema_that_needs_them() -> None:
 
 
 def test_protobuf_is_fetched_in_its_serialized_form() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("p", 'syntax = "proto3";', "PROTOBUF")
     scene.fake.serialized[number] = "AAAA"
     assert scene.store().resolve(number) == Resolved(Schema("PROTOBUF", "AAAA"))
 
 
 def test_references_in_a_circle_are_refused() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     scene.fake.add("a", '"a"', references=[reference("B", "b")])
     scene.fake.add("b", '"b"', references=[reference("A", "a")])
     with pytest.raises(SchemaError, match="refers to itself"):
@@ -94,7 +80,7 @@ def test_references_in_a_circle_are_refused() -> None:
 
 
 def test_failure_is_not_asked_for_again_before_its_time() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     store = scene.store()
     scene.http.failures["one"] = ConnectionRefused("connection refused")
     for _ in range(3):
@@ -109,7 +95,7 @@ def test_failure_is_not_asked_for_again_before_its_time() -> None:
 
 @pytest.mark.parametrize("strange", ["[[1]]", '[["n","s",Infinity]]', "5"])
 def test_cached_reference_with_strange_fields_is_fetched_again(tmp_path: Path, strange: str) -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     scene.store(tmp_path).resolve(number)
     for path in tmp_path.rglob("*.json"):
@@ -118,7 +104,7 @@ def test_cached_reference_with_strange_fields_is_fetched_again(tmp_path: Path, s
 
 
 def test_references_of_one_name_without_an_end_are_refused() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     for number in range(MOST_SCHEMAS + 2):
         scene.fake.add(f"s{number}", '"int"', references=[reference("x", f"s{number + 1}")])
     with pytest.raises(SchemaError, match="more than"):
@@ -126,7 +112,7 @@ def test_references_of_one_name_without_an_end_are_refused() -> None:
 
 
 def test_registry_that_is_down_is_asked_once_and_not_for_each_schema() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     store = scene.store()
     scene.http.failures["one"] = ConnectionRefused("connection refused")
     for number in (1, 2, 3):
@@ -142,7 +128,7 @@ def test_registry_that_is_down_is_asked_once_and_not_for_each_schema() -> None:
 
 
 def test_response_that_is_no_schema_does_not_stand_for_others() -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     store = scene.store()
     scene.http.failures["one"] = HttpResponse(200, "", {}, b"[]")
@@ -154,7 +140,7 @@ def test_response_that_is_no_schema_does_not_stand_for_others() -> None:
 
 def test_schemas_in_memory_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kctl.serdes.schema_store.MOST_IN_MEMORY", 2)
-    scene = Scene()
+    scene = RegistryScene()
     numbers = [scene.fake.add(f"s{number}", f'"{number}"') for number in range(3)]
     store = scene.store()
     for number in (*numbers, *numbers[1:], numbers[0]):
@@ -163,7 +149,7 @@ def test_schemas_in_memory_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
-    scene = Scene()
+    scene = RegistryScene()
     number = scene.fake.add("s", '"int"')
     scene.store(tmp_path).resolve(number)
     [folder] = tmp_path.iterdir()

@@ -3,8 +3,8 @@
 Shown by tests/cli/test_probe_report.py.
 """
 
-from pathlib import Path
-from typing import Annotated
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,17 +15,28 @@ from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
 from kctl.client.wording import harmless_text
 
+if TYPE_CHECKING:
+    from kctl.cli.probe.report.stored import StoredFile
+
 SHAPES = (Output.TABLE, *DOCUMENT_SHAPES)
+
+
+def _file_text(text: str) -> str:
+    from kctl.cli.pipeline.spark_options import files_text  # not wanted for --help
+
+    return files_text(text)
 
 
 @with_common(*SHAPES, fetches=False)
 def report(
     common: Common,
     files: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
+            parser=_file_text,
             metavar="FILE...",
-            help="Files of probe --output jsonl or json and of --trace-file, also .gz; a folder's name is a place.",
+            help="Files written by probe --output jsonl or json, or by --trace-file; also .gz, and s3://, gs:// or "
+            "abfs:// of a file or folder. The name of a folder groups its files.",
         ),
     ],
     html: Annotated[
@@ -45,18 +56,17 @@ def report(
     from kctl.cli.probe.report.statistics import Statistics
 
     statistics = Statistics()
-    for path in dict.fromkeys(files):
-        if not path.exists() or path.is_dir():
-            what = "a folder; name its files" if path.is_dir() else "no such file"
-            raise CommandError(ExitCode.USAGE, f"{path}: {what}")
-    for path in dict.fromkeys(files):
-        read_file(str(path), place_of(path), statistics)
+    local, stored = _existing(files, common)
+    for file in local:
+        read_file(str(file), place_of(file), statistics)
+    for each in stored:
+        read_file(each.url, place_of(each.place), statistics, each.open)
     bad = [harmless_text(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
     first = f", the first: {bad[0]}" if bad else ""
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
         hint = "kctl probe --watch --output jsonl >FILE, or --trace-file FILE on any command"
         what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
-        raise CommandError(ExitCode.DATA, f"nothing to report in {len(files)} files: {what}", hint)
+        raise CommandError(ExitCode.DATA, f"nothing to report in {len(local) + len(stored)} files: {what}", hint)
     found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
     if output is not Output.TABLE:
         write_document(common.environment, output, as_object(found))
@@ -74,6 +84,25 @@ def report(
     return ExitCode.DEGRADED if strict and found.findings else ExitCode.OK
 
 
-def place_of(path: Path) -> str:
+def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[StoredFile]]":
+    """Return the local files and those of object stores. Raises: CommandError: one does not exist."""
+    from kctl.pipeline.locations import StoreUrl, parse_location
+
+    local, stored = [], []
+    for place in dict.fromkeys(map(parse_location, files)):
+        if isinstance(place, StoreUrl):
+            from kctl.cli.probe.report.stored import stored_files
+
+            stored += stored_files(place, {name: each.text for name, each in common.settings.by_name.items()})
+            continue
+        assert isinstance(place, Path)
+        if not place.exists() or place.is_dir():
+            what = "a folder; name its files" if place.is_dir() else "no such file"
+            raise CommandError(ExitCode.USAGE, f"{place}: {what}")
+        local.append(place)
+    return local, stored
+
+
+def place_of(file: PurePath) -> str:
     """Return the place of a file: the name of its folder, or of itself where no folder is named."""
-    return path.parent.name or path.name.partition(".json")[0]
+    return file.parent.name or file.name.partition(".json")[0]

@@ -20,12 +20,15 @@ MOST_ATTEMPTS = 10_000
 """Attempts of a trace that are under way; the oldest is dropped above that."""
 
 
-def read_file(path: str, place: str, statistics: Statistics) -> None:
-    """Count the lines of a file; `.gz` is decompressed. What cannot be read counts as an invalid line 0."""
+def read_file(path: str, place: str, statistics: Statistics, opened: Callable[[], IO[bytes]] | None = None) -> None:
+    """Count the lines of a file; `.gz` is decompressed. What cannot be read counts as an invalid line 0.
+
+    Args: opened: opens one that is not a local file.
+    """
     reader = _Reader(path, place, statistics)
     before = statistics.lines
     try:
-        with _open(path) as file:
+        with _open(path) if opened is None else opened() as file:
             for line, data in _lines(gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file):
                 statistics.lines += 1
                 reader.read(line, data)

@@ -103,13 +103,7 @@ def _node(node: NodeStatistics, now_ms: int) -> dict[str, Any]:
         "setup": latency(node.setup),
         "phases": {name: latency(each) for name, each in node.phases.items()},
         "requests": {api: latency(each) for api, each in node.requests.items()},
-        "certificate": found
-        and {
-            "not_after_ms": -found[1],
-            "days_left": days_left(node, now_ms),
-            "subject": found[2],
-            "seen_at_ms": found[0],
-        },
+        "certificate": found and _certificate(found, days_left(node, now_ms)),
     }
 
 
@@ -129,3 +123,8 @@ def _of_node(node: NodeStatistics, now_ms: int, cert_warn_ms: int) -> Iterator[t
         yield "certificate-expired", "error", f"{subject} expired {-days:.0f} days ago"
     elif days is not None and days * DAY_MS <= cert_warn_ms:
         yield "certificate-expires", "warning", f"{subject} expires in {days:.0f} days"
+
+
+def _certificate(found: tuple[int, int, str], left_days: float | None) -> dict[str, Any]:
+    seen_at_ms, negative_ms, subject = found
+    return {"not_after_ms": -negative_ms, "days_left": left_days, "subject": subject, "seen_at_ms": seen_at_ms}

@@ -3,10 +3,10 @@
 Shown by tests/unit/cli/probe/report/test_view.py and, on terminals, tests/cli/test_probe_report.py.
 """
 
-import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from kctl.cli.formats.columns import wrapped
 from kctl.cli.formats.html_page import TitledRows, html_page
 from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.probe.report.result import Report, latency
@@ -69,7 +69,7 @@ def page(report: Report) -> str:
 
 
 def _wrap(text: str, width: int | None) -> list[str]:
-    return [harmless_text(text)] if width is None else textwrap.wrap(harmless_text(text), width)
+    return [harmless_text(text)] if width is None else wrapped(harmless_text(text), width)
 
 
 def _timeouts(place: str, timeouts: Timeouts) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from kctl.cli.probe.view.result import PHASES, Outcome, latency_ms, outcome
+from kctl.cli.probe.view.result import PHASES, AddressStatus, latency_ms, outcome
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport
 from kctl.grammar.durations import show_duration
@@ -31,7 +31,7 @@ _STYLES = {
     Phase.METADATA: "bold",
 }
 LIMIT_MARK = "|"
-_MARKS = {Outcome.FAILED: "x", Outcome.EXPIRED: "!"}
+_MARKS = {AddressStatus.FAILED: "x", AddressStatus.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
 _STEPS = (1, 2, 5)
 _LATE_MS = 100
@@ -101,7 +101,7 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
             until_ms += report.phases_ms[phase]
             fill(scale.cell(until_ms, width), LETTERS[phase], phase)
     stands, end = outcome(report), scale.cell(elapsed_ms(report, now_ms), width)
-    if stands is not Outcome.READY and report.phase in LETTERS:
+    if stands is not AddressStatus.READY and report.phase in LETTERS:
         fill(end, LETTERS[report.phase].lower(), report.phase)
     if not line and report.phases_ms:  # too short for the scale, yet not nothing
         longest = max(report.phases_ms, key=lambda phase: report.phases_ms[phase])

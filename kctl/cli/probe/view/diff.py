@@ -30,6 +30,13 @@ class Difference(NamedTuple):
         return f"{self.where}: {self.text}"
 
 
+def _parsed(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError(f"line {number} is not JSON: save it with --output json or jsonl") from None
+
+
 def read_summary(text: str) -> Summary:
     """Return the last summary in a saved result.
 
@@ -39,10 +46,7 @@ def read_summary(text: str) -> Summary:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            one = json.loads(line)
-        except (ValueError, RecursionError):
-            raise ValueError(f"line {number} is not JSON: save it with --output json or jsonl") from None
+        one = _parsed(line, number)
         if isinstance(one, dict) and one.get("event") == "summary":
             found = _checked(one, number)
     if found is None:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from rich.text import Text
 
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
-from kctl.cli.probe.view.result import Outcome, count, outcome
+from kctl.cli.probe.view.result import AddressStatus, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
 from kctl.cli.view.painter import text_of
+from kctl.cli.view.tables import style_of
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
 from kctl.client.wording import harmless_text
@@ -23,13 +24,7 @@ WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60
 MOST_EVENTS = 3
 _EVENT_ROWS = 15
 """Terminals lower than this show no events: the addresses matter more."""
-_RANKS = {Outcome.FAILED: 0, Outcome.EXPIRED: 0, Outcome.UNFINISHED: 1, Outcome.READY: 2}
-_STYLES = {
-    Outcome.READY: "green",
-    Outcome.FAILED: "red",
-    Outcome.EXPIRED: "red",
-    Outcome.UNFINISHED: "",
-}
+_RANKS = {AddressStatus.FAILED: 0, AddressStatus.EXPIRED: 0, AddressStatus.UNFINISHED: 1, AddressStatus.READY: 2}
 
 
 class Scene(NamedTuple):
@@ -117,7 +112,7 @@ def _chosen(scene: Scene, room: int, columns: int) -> tuple[Sequence[AddressRepo
 
 
 def _rest(hidden: Sequence[AddressReport]) -> str:
-    ready, running = count(hidden, Outcome.READY), count(hidden, Outcome.UNFINISHED)
+    ready, running = count(hidden, AddressStatus.READY), count(hidden, AddressStatus.UNFINISHED)
     failed = len(hidden) - ready - running
     counts = ((failed, "failed"), (running, "under way"), (ready, "ready"))
     return f"and {len(hidden)} more: " + ", ".join(f"{number} {word}" for number, word in counts if number)
@@ -130,7 +125,7 @@ def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
 def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Text]:
     stands = outcome(report)
     total = f"{elapsed_ms(report, now_ms)} ms"
-    words = (_words(report), _STYLES[stands])
+    words = (_words(report), style_of("outcome", stands.value))
     height = _lines_a_row(columns)
     label = text_of((name(report), "bold"))
     if height == 1:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.text import Text
-
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
@@ -35,7 +33,7 @@ class Painted(Report):
         self._clock = environment.clock
         self._environment = environment
         self._since_ms = since_ms
-        self._painter = Painter(out, colour=environment.colour)
+        self._painter = Painter(out.write_at_once, lambda: environment.size()[0], colour=environment.colour)
         self._painted_at_ms = since_ms - REDRAW_MS
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
@@ -51,9 +49,6 @@ class Painted(Report):
             return False
         self._painted_at_ms = now_ms
         return True
-
-    def _paint(self, lines: Sequence[Text]) -> None:
-        self._painter.paint(lines, self._environment.size()[0])
 
     def __enter__(self) -> Self:
         self._painter.follow_suspension(self._environment.stdout)
@@ -85,12 +80,11 @@ class LiveReport(Painted):
             prober.next_limit(),
             tuple(self._events),
         )
-        self._paint(draw(scene, *self._environment.size()))
+        self._painter.paint(draw(scene, *self._environment.size()))
 
     def ended(self, result: ProbeResult) -> None:
         now_ms = result.started_at_ms + result.elapsed_ms
-        columns, rows = self._environment.size()
-        self._paint(draw(Scene(result.reports, self._plan, now_ms), columns, rows))
+        self._painter.paint(draw(Scene(result.reports, self._plan, now_ms), *self._environment.size()))
         self._painter.below([*fact_lines(result), *finding_lines(result.findings)])
 
 
@@ -122,4 +116,4 @@ class WatchReport(Painted):
         rest = [text_of((f"and {hidden} more", "dim"))] if hidden else []
         table = fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])
         events = [text_of((event, "dim")) for event in self._events]
-        self._paint([*table, *rest, *events, text_of((last_line, "bold"))])
+        self._painter.paint([*table, *rest, *events, text_of((last_line, "bold"))])

@@ -7,8 +7,8 @@ tests/unit/cli/probe/view/test_objects.py, which holds every kind of object to t
 from collections.abc import Mapping
 from typing import Any
 
-from kctl.cli.probe.view.result import Outcome, ProbeResult, brokers, count, outcome
-from kctl.cli.probe.view.statistics import Latencies, Place
+from kctl.cli.probe.view.result import AddressStatus, ProbeResult, brokers, count, outcome
+from kctl.cli.probe.view.statistics import AddressKey, AddressLatencies
 from kctl.cli.probe.view.text import LoggedEvent
 from kctl.cli.trace.event_objects import error_object, target_object
 from kctl.cli.trace.event_objects import event_object as trace_object
@@ -25,7 +25,7 @@ def event_object(event: LoggedEvent, since_ms: int, round_number: int = 1) -> di
 
 
 def summary_object(
-    result: ProbeResult, since_ms: int, statistics: Mapping[Place, Latencies] | None = None
+    result: ProbeResult, since_ms: int, statistics: Mapping[AddressKey, AddressLatencies] | None = None
 ) -> dict[str, Any]:
     """Return how a round ended: every address, all findings, and the exit code."""
     return {
@@ -37,9 +37,9 @@ def summary_object(
         "time_ms": result.wall_ms,
         "kctl": VERSION,
         "exit_code": int(result.code),
-        "ready": count(result.reports, Outcome.READY),
-        "failed": count(result.reports, Outcome.FAILED, Outcome.EXPIRED),
-        "unfinished": count(result.reports, Outcome.UNFINISHED),
+        "ready": count(result.reports, AddressStatus.READY),
+        "failed": count(result.reports, AddressStatus.FAILED, AddressStatus.EXPIRED),
+        "unfinished": count(result.reports, AddressStatus.UNFINISHED),
         "brokers": [_node(broker) for broker in brokers(result.reports)],
         "coordinator": None if result.coordinator is None else _coordinator(result.coordinator),
         "findings": [_finding(finding) for finding in result.findings],
@@ -121,7 +121,7 @@ def _tls(tls: TlsReport) -> dict[str, Any]:
     }
 
 
-def _statistics(place: Place, latencies: Latencies) -> dict[str, Any]:
+def _statistics(place: AddressKey, latencies: AddressLatencies) -> dict[str, Any]:
     return {
         "host": place.host,
         "port": place.port,

@@ -14,8 +14,8 @@ from kctl.cli.formats.listing import Listing, document_lines, listing_lines, wri
 from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.options import Output
 from kctl.cli.probe.view.objects import address_object, event_object, summary_object
-from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
-from kctl.cli.probe.view.statistics import COLUMNS, Latencies, Place, Statistics, statistics_rows
+from kctl.cli.probe.view.result import AddressStatus, ProbeResult, latency_ms, outcome
+from kctl.cli.probe.view.statistics import COLUMNS, AddressKey, AddressLatencies, Statistics, statistics_rows
 from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_logged, name, state, summary
 from kctl.cli.probe.view.write_out import Template, fill
 from kctl.client.clock import Timer
@@ -70,7 +70,7 @@ class ObjectsReport(Report):
     def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, output: Output) -> None:
         super().__init__(out)
         self._since_ms = since_ms
-        self._statistics: Mapping[Place, Latencies] | None = statistics
+        self._statistics: Mapping[AddressKey, AddressLatencies] | None = statistics
         self._output = output
         self._round = 1
 
@@ -147,7 +147,7 @@ class RoundsReport(Report):
 
     def ended(self, result: ProbeResult) -> None:
         for report in result.reports:
-            is_ready = outcome(report) is Outcome.READY
+            is_ready = outcome(report) is AddressStatus.READY
             how = f"ready in {latency_ms(report)} ms" if is_ready else f"{outcome(report).value}: {state(report)}"
             self._out.write_line(f"round {result.number}  {name(report)}  {how}")
         self._out.flush()

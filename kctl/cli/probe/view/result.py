@@ -17,7 +17,7 @@ PHASES = (Phase.DNS, Phase.TCP, Phase.TLS, Phase.APIVERSIONS, Phase.SASL, Phase.
 """The phases of an address, in their order."""
 
 
-class Outcome(Enum):
+class AddressStatus(Enum):
     """How an address stands."""
 
     READY = "ready"
@@ -43,14 +43,16 @@ class ProbeResult(NamedTuple):
     code: ExitCode = ExitCode.OK
 
 
-def outcome(report: AddressReport) -> Outcome:
+def outcome(report: AddressReport) -> AddressStatus:
     """Return how an address stands, now or in the end."""
     if report.error is not None:
-        return Outcome.EXPIRED if isinstance(report.error, ConnectTimeout | RequestTimeout) else Outcome.FAILED
-    return Outcome.READY if report.is_ready else Outcome.UNFINISHED
+        return (
+            AddressStatus.EXPIRED if isinstance(report.error, ConnectTimeout | RequestTimeout) else AddressStatus.FAILED
+        )
+    return AddressStatus.READY if report.is_ready else AddressStatus.UNFINISHED
 
 
-def count(reports: Sequence[AddressReport], *outcomes: Outcome) -> int:
+def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
     """Return how many addresses stand like that."""
     return sum(outcome(report) in outcomes for report in reports)
 

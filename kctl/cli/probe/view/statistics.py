@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kctl.cli.formats.rows import Row
-from kctl.cli.probe.view.result import Outcome, latency_ms, outcome
+from kctl.cli.probe.view.result import AddressStatus, latency_ms, outcome
 from kctl.client.probe import AddressReport
 
 
-class Place(NamedTuple):
+class AddressKey(NamedTuple):
     """One address, the same in every round."""
 
     host: str
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     address: str
 
 
-class Latencies:
+class AddressLatencies:
     """What the rounds so far came to for one address."""
 
     def __init__(self) -> None:
@@ -71,15 +71,15 @@ class Latencies:
         return None
 
 
-Statistics = dict[Place, Latencies]
+Statistics = dict[AddressKey, AddressLatencies]
 
 
 def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
     """Take the reports of one round; an address that was not met before begins with it."""
     for report in reports:
-        place = Place(report.target.host, report.target.port, report.target.address)
-        latencies = statistics.setdefault(place, Latencies())
-        if outcome(report) is Outcome.READY:
+        place = AddressKey(report.target.host, report.target.port, report.target.address)
+        latencies = statistics.setdefault(place, AddressLatencies())
+        if outcome(report) is AddressStatus.READY:
             latencies.add(latency_ms(report))
         else:
             latencies.add(None, report.reason or f"unfinished in {report.phase.value}")
@@ -99,7 +99,7 @@ def statistics_rows(statistics: Statistics, most: int | None = None) -> tuple[li
     return [_row(*item) for item in items[:most]], len(items) - len(items[:most])
 
 
-def _row(place: Place, latencies: Latencies) -> Row:
+def _row(place: AddressKey, latencies: AddressLatencies) -> Row:
     ip = place.address.rpartition(":")[0].strip("[]")
     average = latencies.average_ms
     return {

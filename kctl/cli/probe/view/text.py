@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
 from kctl.cli.failures import exit_code
-from kctl.cli.probe.view.result import Outcome, ProbeResult, count
+from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
 from kctl.client.wording import harmless_text
@@ -71,8 +71,11 @@ def name(report: AddressReport) -> str:
 
 def summary(reports: Sequence[AddressReport]) -> str:
     """Return the state of all in a few words: `2 of 3 addresses ready, 1 failed`."""
-    failed, unfinished = count(reports, Outcome.FAILED, Outcome.EXPIRED), count(reports, Outcome.UNFINISHED)
-    words = f"{count(reports, Outcome.READY)} of {len(reports)} addresses ready"
+    failed, unfinished = (
+        count(reports, AddressStatus.FAILED, AddressStatus.EXPIRED),
+        count(reports, AddressStatus.UNFINISHED),
+    )
+    words = f"{count(reports, AddressStatus.READY)} of {len(reports)} addresses ready"
     if failed:
         words += f", {failed} failed"
     if unfinished:

@@ -87,20 +87,23 @@ def parse_template(text: str) -> Template:
         raise ValueError(f"a template of {len(text)} characters is too long")
     pieces: Template = []
     for match in _PIECE.finditer(text):
-        name, percent, escape, plain = match["name"], match["percent"], match["escape"], match["plain"]
-        if plain is not None:
-            pieces.append(plain)
-        elif name is not None:
-            pieces.append(_field(name))
-        elif escape is not None:
-            if escape not in _ESCAPES:
-                raise ValueError(f"\\{escape} is not an escape: there are \\n, \\t, \\r and \\\\")
-            pieces.append(_ESCAPES[escape])
-        elif percent == "%":
-            pieces.append("%")
-        else:
-            raise ValueError(f"a field is written %{{name}}, a percent sign %%, not %{percent}")
+        pieces.append(_piece(match))
     return pieces
+
+
+def _piece(match: re.Match[str]) -> str | Field:
+    name, percent, escape, plain = match["name"], match["percent"], match["escape"], match["plain"]
+    if plain is not None:
+        return plain
+    if name is not None:
+        return _field(name)
+    if escape is not None:
+        if escape not in _ESCAPES:
+            raise ValueError(f"\\{escape} is not an escape; use \\n, \\t, \\r and \\\\")
+        return _ESCAPES[escape]
+    if percent == "%":
+        return "%"
+    raise ValueError(f"a field is written %{{name}}, a percent sign %%, not %{percent}")
 
 
 def _field(name: str) -> Field:

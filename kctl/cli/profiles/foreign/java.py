@@ -17,6 +17,6 @@ def read_java(raw: bytes, name: str) -> Read:
 
 def write_java(items: Mapping[str, Item]) -> Written:
     """Return a file from which Kafka's clients, or `read_java`, have the same properties."""
-    told = {name: each.value for name, each in items.items() if each.value is not None}
-    notes = [f"{name}: left out, {LEFT_OUT}" for name in items if name not in told]
-    return Written(header(notes) + write_properties(told), notes)
+    given = {name: each.value for name, each in items.items() if each.value is not None}
+    notes = [f"{name}: left out, {LEFT_OUT}" for name in items if name not in given]
+    return Written(header(notes) + write_properties(given), notes)

@@ -51,6 +51,7 @@ WRITTEN = {ours: theirs for theirs, ours in reversed(NAMES.items()) if ours not 
     name: name
     for name in (
         "bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "client.dns.lookup",
+        "sasl.kerberos.service.name", "sasl.kerberos.principal", "sasl.kerberos.keytab",
         "ssl.key.password", "ssl.endpoint.identification.algorithm", "ssl.cipher.suites",
         "socket.connection.setup.timeout.ms", "connections.max.idle.ms", "reconnect.backoff.ms",
         "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms", "metadata.max.age.ms",
@@ -85,7 +86,7 @@ _WORDS_WRITTEN = {
     **{name: {ours: theirs for theirs, ours in _WORDS[name].items()} for name in list(_WORDS)[1:]},
 }
 _REASONS = {
-    "request.timeout.ms": "the limit of a broker's wait for replicas there, not that of a request",
+    "request.timeout.ms": "there it limits how long a broker waits for replicas, not a request",
     "enable.ssl.certificate.verification": "kctl always checks certificates, against ssl.ca.location",
 }
 
@@ -132,7 +133,7 @@ def write_librdkafka(items: Mapping[str, Item]) -> Written:
         elif name in ("ssl.truststore.type", "ssl.keystore.type") and each.value == "PEM":
             continue
         elif name == "partition.assignment.strategy" and not _are_alike(each.value or ""):
-            notes.append(f"{name}: left out: librdkafka knows range and roundrobin, or cooperative-sticky alone")
+            notes.append(f"{name}: left out: librdkafka supports range and roundrobin, or cooperative-sticky alone")
         elif name not in WRITTEN:
             notes.append(f"{name}: skipped: librdkafka has no such property")
         elif each.value is None:
@@ -152,7 +153,7 @@ def _write_login(login: Item, lines: dict[str, str], notes: list[str]) -> None:
     if known is not None:
         lines["sasl.username"], lines["sasl.password"] = known
     elif login.value is not None:
-        notes.append(f"{JAAS}: left out: librdkafka knows logins by user and password only")
+        notes.append(f"{JAAS}: left out: librdkafka supports logins by user and password only")
     else:
         if login.user is not None:
             lines["sasl.username"] = login.user
@@ -175,7 +176,7 @@ def _store(files: Mapping[str, str]) -> dict[str, str]:
 
 def _read_lines(raw: bytes, name: str) -> dict[str, str]:
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: more than the {LARGEST_FILE_BYTES} bytes a file may have")
+        raise ConfigError(f"{name}: larger than {LARGEST_FILE_BYTES} bytes")
     try:
         text = raw.decode()
     except UnicodeDecodeError:

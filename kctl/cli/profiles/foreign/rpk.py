@@ -78,7 +78,7 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
     import yaml  # 15 ms, wanted only here
 
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: more than the {LARGEST_FILE_BYTES} bytes a file may have")
+        raise ConfigError(f"{name}: larger than {LARGEST_FILE_BYTES} bytes")
     depth = 0
     try:
         for event in yaml.parse(raw, Loader=yaml.BaseLoader):
@@ -86,7 +86,7 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
             if depth > DEEPEST:
                 raise ConfigError(f"{name}: nested too deeply")
             if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
-                raise ConfigError(f"{name}: aliases (*{str(event.anchor)[:40]}) are not taken")
+                raise ConfigError(f"{name}: aliases (*{str(event.anchor)[:40]}) are not supported")
         document = yaml.load(raw, Loader=yaml.BaseLoader)  # all scalars are texts: a password 0123 is no number
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
@@ -171,7 +171,7 @@ def _written_tls(items: Mapping[str, Item], notes: list[str]) -> dict[str, str]:
         if name in items and items[name].file is not None:
             tls[theirs] = str(items[name].file)
         elif name in items:
-            notes.append(f"{name}: left out: rpk wants a file, such as ${{file:PATH}} names one")
+            notes.append(f"{name}: left out: rpk takes a file only: ${{file:PATH}}")
     return tls
 
 
@@ -182,7 +182,7 @@ def _written_login(items: Mapping[str, Item], notes: list[str]) -> dict[str, str
     if known is not None:
         return {"user": known[0], "password": known[1], **sasl}
     if login is not None and login.value is not None:
-        notes.append(f"{JAAS}: left out: rpk knows logins by user and password only")
+        notes.append(f"{JAAS}: left out: rpk supports logins by user and password only")
     elif login is not None:
         notes.append(f"sasl.password: left out, {LEFT_OUT}")
         return {"user": login.user, **sasl} if login.user is not None else sasl

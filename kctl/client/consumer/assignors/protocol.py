@@ -1,6 +1,6 @@
 """The bytes that members of a classic group hand each other through JoinGroup and SyncGroup.
 
-Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/member_data.py writes and reads
+Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/codec.py writes and reads
 them behind their version. Shown by tests/unit/consumer/assignors/test_protocol.py.
 """
 
@@ -12,7 +12,7 @@ from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.api import consumer_protocol_assignment, consumer_protocol_subscription
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kctl.client.protocol.member_data import decode_member_data, encode_member_data
+from kctl.client.protocol.codec import decode_member_data, encode_member_data
 
 PROTOCOL_TYPE = "consumer"
 """What consumers call themselves in JoinGroup."""

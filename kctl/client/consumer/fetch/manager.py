@@ -20,8 +20,8 @@ from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplica
 from kctl.client.consumer.fetch.partition import (
     QUIET_MS,
     Entry,
+    FetchInFlight,
     FetchState,
-    InFlight,
     drop_quiet,
     held_while_fetching,
 )
@@ -30,8 +30,7 @@ from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
 from kctl.client.consumer.fetch.reports import PartitionReports
 from kctl.client.consumer.fetch.sessions import (
     SESSION_ERRORS,
-    SESSIONS_CLOSE_MS,
-    Asked,
+    AskedPartition,
     FetchSessions,
     SessionsClose,
     all_have_ids,
@@ -78,7 +77,7 @@ class FetchManager:
         """Partitions whose position is being looked up, as they were before."""
         self._is_all_waiting = False
         """Whether no partition was to be looked at in the last poll, which holds until one changes."""
-        self._in_flight: dict[int, InFlight] = {}
+        self._in_flight: dict[int, FetchInFlight] = {}
         self._sessions = FetchSessions()
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
@@ -130,8 +129,9 @@ class FetchManager:
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
         """Fetch no more and close the sessions, by the deadline."""
-        give_up_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
-        self._close = SessionsClose(self._sessions, self._leaders, deadline_at_ms=give_up_at_ms)
+        self._close = SessionsClose(
+            self._sessions, self._leaders, frozenset(self._in_flight), now_ms=now_ms, deadline_at_ms=deadline_at_ms
+        )
 
     def is_stopped(self, now_ms: int) -> bool:
         """Return whether nothing is left to do after `stop`."""
@@ -252,7 +252,7 @@ class FetchManager:
 
     def _fetch(self, node_id: int, entries: list[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
         speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
-        wanted: dict[TopicPartition, Asked] = {}
+        wanted: dict[TopicPartition, AskedPartition] = {}
         epochs: dict[TopicPartition, int] = {}
         may_follow = True
         topic_ids = {
@@ -263,7 +263,7 @@ class FetchManager:
             state.asked_epoch = info.leader_epoch
             epochs[tp] = state.epoch
             may_follow = may_follow and state.leader_only_until_ms <= now_ms
-            wanted[tp] = Asked(
+            wanted[tp] = AskedPartition(
                 topic_ids[tp.topic],
                 state.next_offset,
                 info.leader_epoch,
@@ -285,7 +285,7 @@ class FetchManager:
             forgotten_topics_data=difference.forgotten,
             rack_id=self._config.client_rack if may_follow else "",
         )
-        self._in_flight[node_id] = InFlight(epochs, max_bytes, now_ms, early_before_ms=now_ms + max_wait_ms // 2)
+        self._in_flight[node_id] = FetchInFlight(epochs, max_bytes, now_ms, early_before_ms=now_ms + max_wait_ms // 2)
         return Outgoing(
             node_id,
             request,

@@ -141,7 +141,7 @@ class Entry(NamedTuple):
     info: PartitionInfo
 
 
-class InFlight(NamedTuple):
+class FetchInFlight(NamedTuple):
     """One fetch on the wire: epochs of its partitions, its bytes, since when, when an empty response is early."""
 
     epochs: dict[TopicPartition, int]

@@ -56,7 +56,7 @@ def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgres
     """Return the error for record batches that all end before the position."""
     return NoProgressError(
         f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
-        f"end at offset {position - 1}; the same fetch would bring them again",
+        f"end at offset {position - 1}; the same fetch would return them again",
         topic=tp.topic,
         partition=tp.partition,
         position=position,

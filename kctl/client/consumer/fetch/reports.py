@@ -11,7 +11,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
-from kctl.client.consumer.fetch.partition import Entry, FetchState, InFlight
+from kctl.client.consumer.fetch.partition import Entry, FetchInFlight, FetchState
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.requests.leaders import Leaders, no_leader_reason
@@ -49,10 +49,10 @@ class PartitionReports:
     def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
         """Report that nothing more comes where everything is fetched that the application asked for."""
         if state.is_at_its_end:
-            self.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
+            self.wait(tp, state, f"at the requested end, offset {state.end_offset}", WaitKind.AT_END)
 
     def report_overdue(
-        self, in_flight: Mapping[int, InFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
+        self, in_flight: Mapping[int, FetchInFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
     ) -> int:
         """Report the partitions whose fetch has had no response for too long; return when to look again."""
         next_at_ms = FOREVER_MS

@@ -8,7 +8,7 @@ Source: KIP-227, KIP-516. A session that fails is not repaired: the next request
 and closes the old one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
@@ -33,8 +33,11 @@ FINAL_EPOCH = -1
 """In a request: the named session is over, and no other is wanted."""
 LAST_EPOCH = 2**31 - 1
 SESSIONS_CLOSE_MS = 100
-"""How long close() waits for these requests. A fetch that waits at its broker for data delays the request behind it by
-fetch.max.wait.ms; that is not worth half a second at the end of every program."""
+"""How long close() waits for the responses to these requests."""
+BEHIND_FETCH_MS = 20
+"""How long where a fetch is in flight: one that is held at its broker for lack of data delays the request behind it by
+fetch.max.wait.ms. The broker handles that request all the same, after the connection is closed
+(tests/broker/test_fetch_session_close.py)."""
 SESSION_ERRORS = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -45,7 +48,7 @@ SESSION_ERRORS = frozenset(
 """The session is closed, for no fault of any partition: the same is fetched again at once, without one."""
 
 
-class Asked(NamedTuple):
+class AskedPartition(NamedTuple):
     """What is fetched of one partition; a session repeats it until it changes."""
 
     topic_id: bytes
@@ -79,9 +82,9 @@ class FetchSession:
         self.names: dict[bytes, str] = {}
         self._epoch = OPENING_EPOCH
         self._uses_topic_ids = False
-        self._known: dict[TopicPartition, Asked] = {}
+        self._known: dict[TopicPartition, AskedPartition] = {}
 
-    def begin(self, wanted: Mapping[TopicPartition, Asked], *, uses_topic_ids: bool) -> Difference:
+    def begin(self, wanted: Mapping[TopicPartition, AskedPartition], *, uses_topic_ids: bool) -> Difference:
         """Return what the next request has to say so that exactly the wanted partitions are fetched."""
         if uses_topic_ids != self._uses_topic_ids:
             self._epoch = OPENING_EPOCH
@@ -104,7 +107,7 @@ class FetchSession:
             self.names[asked.topic_id] = tp.topic
         return Difference(self.session_id, self._epoch, topics_of(changed), forgotten_of(forgotten))
 
-    def _continues(self, was: Asked, asked: Asked) -> bool:
+    def _continues(self, was: AskedPartition, asked: AskedPartition) -> bool:
         """Return whether a partition stays in the session; a topic recreated under its name is another one."""
         return asked.topic_id == was.topic_id or not self._uses_topic_ids
 
@@ -167,37 +170,46 @@ class SessionsClose:
     Best effort, as the broker drops idle sessions anyway when it needs their slots: a node without a connection is not
     dialled, and a request without a response soon is abandoned. Source: KAFKA-7109. Differs: Java waits for as long as
     close() may take.
+
+    Args: fetching: the nodes with a fetch in flight.
     """
 
-    def __init__(self, sessions: FetchSessions, leaders: Leaders, *, deadline_at_ms: int) -> None:
-        self._deadline_at_ms = deadline_at_ms
+    def __init__(
+        self, sessions: FetchSessions, leaders: Leaders, fetching: Container[int], *, now_ms: int, deadline_at_ms: int
+    ) -> None:
+        self._deadline_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
+        self._behind_fetch_until_ms = min(deadline_at_ms, now_ms + BEHIND_FETCH_MS)
         self._leaders = leaders
+        self._fetching = fetching
         self._unsent = dict(sessions.open_ones())
-        self._pending: dict[int, None] = {}
+        self._pending: dict[int, int] = {}
+        """Until when each node's response is waited for."""
 
     def is_over(self, now_ms: int) -> bool:
-        """Return whether every session that could be closed is, or the deadline has passed."""
-        return now_ms >= self._deadline_at_ms or (not self._unsent and not self._pending)
+        """Return whether no response is waited for any more."""
+        return not self._unsent and all(now_ms >= until_ms for until_ms in self._pending.values())
 
     def poll(self, now_ms: int) -> Poll:
         """Return the requests that can be sent now."""
         remaining_ms = self._deadline_at_ms - now_ms
         if remaining_ms <= 0:
-            return Poll([])
+            self._unsent.clear()
         requests = []
         for node_id, session_id in self._unsent.items():
             if self._leaders.is_connected(node_id):
-                self._pending[node_id] = None
+                is_behind = node_id in self._fetching
+                self._pending[node_id] = self._behind_fetch_until_ms if is_behind else self._deadline_at_ms
                 request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
                 requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
         self._unsent.clear()
-        return Poll(requests, self._deadline_at_ms if self._pending else FOREVER_MS)
+        waits_until_ms = max(self._pending.values(), default=now_ms)
+        return Poll(requests, waits_until_ms if waits_until_ms > now_ms else FOREVER_MS)
 
     def _on_answer(self, answer: Answer) -> None:
         self._pending.pop(answer.node_id, None)
 
 
-def topics_of(wanted: Mapping[TopicPartition, Asked]) -> list[FetchTopic]:
+def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopic]:
     """Return partitions as a request has them, in their order: neighbours of one topic are named together."""
     topics: list[FetchTopic] = []
     for tp, asked in wanted.items():
@@ -224,6 +236,6 @@ def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[For
     return list(topics.values())
 
 
-def all_have_ids(wanted: Mapping[TopicPartition, Asked]) -> bool:
+def all_have_ids(wanted: Mapping[TopicPartition, AskedPartition]) -> bool:
     """Return whether a request can name all topics by id, as the newest versions of Fetch do."""
     return all(asked.topic_id != NO_TOPIC_ID for asked in wanted.values())

@@ -1,4 +1,4 @@
-"""GroupSide: the application's part of being in a group: listener, commits and their callbacks, changes of assignment.
+"""GroupSide: the application's part of being in a group: listener, commits, changes of the assignment.
 
 Owned by the application thread. A change that the network reports waits here until the application polls: between two
 polls nothing is taken from it. Shown by tests/sim/groups.
@@ -12,6 +12,7 @@ from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.fetched_data import FetchedData
+from kctl.client.consumer.group.commit_callbacks import CommitCallbacks, OnCommit
 from kctl.client.consumer.group.events import (
     NO_IDS,
     AssignmentChanged,
@@ -38,9 +39,6 @@ from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 
-OnCommit = Callable[[Offsets, KafkaError | None], None]
-"""Gets what `commit_async` was given, and None or why it is not committed."""
-
 
 class RebalanceListener:
     """Subclass it and override what you need; every method runs on the application thread, inside poll or close.
@@ -59,13 +57,6 @@ class RebalanceListener:
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
         """These may be read by others already: nothing of them can be committed. Else as `on_partitions_revoked`."""
         self.on_partitions_revoked(topic_partitions)
-
-
-class OpenCommit(NamedTuple):
-    """A commit_async on its way."""
-
-    offsets: Offsets
-    on_done: OnCommit | None
 
 
 class AssignmentUpdate(NamedTuple):
@@ -112,11 +103,7 @@ class GroupSide:
         self._update: AssignmentUpdate | None = None
         """The first change of those, when it is being applied."""
         self._failure: KafkaError | None = None
-        self._open: dict[int, OpenCommit] = {}
-        self._ended: dict[int, tuple[OpenCommit, KafkaError | None]] = {}
-        """Commits whose callback has not run, by id."""
-        self._has_failed_at_end = False
-        self._last_commit_id = 0
+        self.callbacks = CommitCallbacks()
         self._session_until_ms = 0
         """No record of subscribed partitions is handed out from then on, until the group confirms the membership."""
         self._auto_commit_id: int | None = None
@@ -202,7 +189,7 @@ class GroupSide:
             raise error
         while self._changes:
             self._apply(self._changes[0])
-        self.run_callbacks()
+        self.callbacks.run()
         now_ms = self._clock.now_ms()
         if now_ms >= self._auto_commit_at_ms:
             self._auto_commit_at_ms = now_ms + self._config.auto_commit_interval_ms
@@ -283,57 +270,22 @@ class GroupSide:
         self._mailbox.query(
             lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member, topic_ids), timer
         )
-        self.run_callbacks()
+        self.callbacks.run()
 
     def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
-        self._last_commit_id += 1
         timeout_ms = self._config.default_api_timeout_ms
         deadline_at_ms = self._clock.start_ms() + timeout_ms
         as_member = self.subscribed is not None
-        commit_id, taken = self._last_commit_id, dict(offsets)
+        commit_id, taken = self.callbacks.next_id(), dict(offsets)
         self._mailbox.post(
             CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)
         )
-        self._open[commit_id] = OpenCommit(offsets, on_done)
+        self.callbacks.sent(commit_id, offsets, on_done)
         return commit_id
 
     def _commit_positions(self, topic_partitions: Sequence[TopicPartition]) -> int | None:
         offsets = self.positions(topic_partitions)
         return self.commit_async(offsets, None, may_retry=True) if offsets else None
-
-    def run_callbacks(self) -> None:
-        """Call back for every commit_async that has ended; what a KeyboardInterrupt stops is called again."""
-        while self._ended:
-            commit_id, (commit, error) = next(iter(self._ended.items()))
-            try:
-                if commit.on_done is not None:
-                    commit.on_done(commit.offsets, error)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:
-                self._ended.pop(commit_id, None)
-                raise
-            self._ended.pop(commit_id, None)
-
-    def end_commits(self, late: KafkaError) -> bool:
-        """End the commits that are still on their way with that error; return whether all had succeeded."""
-        if self._open or any(error is not None for _, error in self._ended.values()):
-            self._has_failed_at_end = True
-        self._ended.update({commit_id: (commit, late) for commit_id, commit in self._open.items()})
-        self._open.clear()
-        return not self._has_failed_at_end
-
-    def last_callbacks(self) -> BaseException | None:
-        """Run every callback that is left and return the first error that one raised."""
-        first: BaseException | None = None
-        for commit_id, (commit, error) in list(self._ended.items()):
-            if commit.on_done is not None:
-                try:
-                    commit.on_done(commit.offsets, error)
-                except BaseException as raised:  # noqa: BLE001 - it is raised when the consumer is closed
-                    first = first or raised
-            self._ended.pop(commit_id, None)
-        return first
 
     # --- events of the network loop ---------------------------------------------------------------------------------
 
@@ -365,10 +317,7 @@ class GroupSide:
     def _on_commit_done(self, event: CommitDone) -> None:
         if event.commit_id == self._auto_commit_id:
             self._auto_commit_id = None
-        commit = self._open.get(event.commit_id)
-        if commit is not None:  # an interrupt may have come before it was noted, or after this
-            self._ended[event.commit_id] = (commit, event.error)
-            del self._open[event.commit_id]
+        self.callbacks.on_commit_done(event)
 
     def _on_change(self, change: AssignmentChanged) -> None:
         """Keep the change for the next poll; one of a subscription that is over has nothing left to change.

@@ -1,7 +1,7 @@
 """ClassicMembership: a member of a group by JoinGroup, SyncGroup and Heartbeat; a member runs the assignor.
 
-Owns where the member stands in a rebalance and what its requests and their responses lead to; what a generation
-consists of is in classic_generation.py.
+Owns the subscription, the heartbeats, and what a loss or a new assignment leads to; JoinGroup and SyncGroup are in
+classic_rebalance.py, what a generation consists of in classic_generation.py.
 Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
@@ -11,6 +11,7 @@ that restarts joins twice where its former process left partitions without a mem
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode
@@ -19,29 +20,24 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.assignors import assignor_by_name
 from kctl.client.consumer.group.classic_generation import (
     ARRIVES_WITHIN_MS,
-    FIRST_VERSION_WITH_ID_FIRST,
     FORGOTTEN,
-    JOIN_AGAIN,
     UNKNOWN,
     ClassicRequests,
-    Joined,
     TopicChoice,
-    partition_counts,
 )
+from kctl.client.consumer.group.classic_rebalance import Rebalance
 from kctl.client.consumer.group.events import GroupToApplication, Subscribe
 from kctl.client.consumer.group.leave import GroupLeave
 from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
 from kctl.client.consumer.group.states import CLASSIC, MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.heartbeat import HeartbeatResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest
-from kctl.client.protocol.api.sync_group import SyncGroupResponse
-from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.leave_group import FIRST_VERSION_WITH_MEMBERS, leave_group
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
@@ -72,19 +68,24 @@ class ClassicMembership(Membership):
         )
         self._choice: TopicChoice | None = None
         self._owned: tuple[TopicPartition, ...] = ()
-        self._joined: Joined | None = None
-        """The last JoinGroup's response, for as long as its generation lasts."""
-        self._join_sent_at_ms = 0
-        self._attempt = 0
-        """Numbers joins: a response to an earlier one is ignored."""
-        self._reason = ""
+        self._rebalance = Rebalance(
+            config,
+            coordinator,
+            metadata,
+            self._place,
+            self._backoff,
+            self._requests,
+            self._heartbeat,
+            on_assigned=self._on_assigned,
+            on_refused=self._on_refused,
+            on_failed=self._fail,
+        )
 
     @property
     def topics(self) -> Iterator[str]:
         if self._choice is not None:
             yield from self._choice.topics or ()
-            if self._joined is not None:
-                yield from self._joined.topics
+            yield from self._rebalance.topics
 
     @property
     def wants_all_topics(self) -> bool:
@@ -105,7 +106,7 @@ class ClassicMembership(Membership):
         self._reports.applied(number)
 
     def rejoin(self, reason: str) -> None:
-        if self._state is MemberState.STABLE:  # else a rebalance is in progress, or begins with the next poll
+        if self._place.state is MemberState.STABLE:  # else a rebalance is in progress, or begins with the next poll
             self._join(reason)
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
@@ -116,23 +117,17 @@ class ClassicMembership(Membership):
 
     def _advance(self) -> None:
         """Join again when what the assignment was made of has changed."""
-        joined = self._joined
-        if self._state is not MemberState.STABLE or joined is None:
-            return
-        assert self._choice is not None
-        topics = self._choice.topics
-        if topics is not None and topics != self._requests.joined_topics:
-            self._join("the topics that match the subscription changed")
-        elif joined.counts is not None:
-            counts = partition_counts(self._metadata, joined.topics)
-            if counts is not None and counts != joined.counts:
-                self._join("the partitions of a topic changed")
+        if self._place.state is MemberState.STABLE:
+            assert self._choice is not None
+            reason = self._rebalance.outdated(self._choice.topics)
+            if reason:
+                self._join(reason)
 
     def _polls(self) -> tuple[Callable[[int], Poll], ...]:
-        return (self._poll_join, self._poll_sync, self._poll_heartbeat)
+        return (self._poll_join, self._rebalance.poll_sync, self._poll_heartbeat)
 
     def _poll_join(self, now_ms: int) -> Poll:
-        if self._state is not MemberState.JOINING:
+        if self._place.state is not MemberState.JOINING:
             return Poll([])
         if self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
@@ -146,58 +141,11 @@ class ClassicMembership(Membership):
             return Poll([], self._backoff.retry_at_ms)
         assert self._choice is not None
         topics = self._choice.topics
-        if topics is None or not self._are_connected():
-            return Poll([])
-        connection, timeout_ms = HELD, self._requests.join_timeout_ms
-        if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
-            connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._backoff.failures)
-        self._move(MemberEvent.SEND_JOIN)
-        self._join_sent_at_ms = now_ms
-        self._attempt += 1
-        attempt = self._attempt
-        request = self._requests.join(self._member_id, self._generation, topics, self._owned, self._reason)
-        return Poll(
-            [
-                self._coordinator.outgoing(
-                    connection, request, timeout_ms, lambda answer: self._on_joined(attempt, answer)
-                )
-            ]
-        )
-
-    @property
-    def _is_new(self) -> bool:
-        """Whether the group responds with a member id first, which it does at once."""
-        return not self._member_id and self._config.group_instance_id is None
-
-    def _are_connected(self) -> bool:
-        """Whether a JoinGroup can be sent; both connections are made side by side."""
-        has_held = self._coordinator.ready(HELD)
-        return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
-
-    def _poll_sync(self, now_ms: int) -> Poll:
-        """Send the assignments of all members, as soon as the metadata of their topics is known."""
-        if self._state is not MemberState.ASSIGNING:
-            return Poll([])
-        assert self._joined is not None
-        counts = partition_counts(self._metadata, self._joined.topics)
-        if counts is None or not self._coordinator.ready(HELD):
-            return Poll([])
-        self._move(MemberEvent.SEND_SYNC)
-        attempt = self._attempt
-        assignments = self._joined.assign(counts)
-        request = self._requests.sync(self._member_id, self._generation, self._joined.protocol, assignments)
-        timeout_ms = self._config.request_timeout_ms
-        return Poll(
-            [
-                self._coordinator.outgoing(
-                    HELD, request, timeout_ms, lambda answer: self._on_synced(attempt, now_ms, answer)
-                )
-            ]
-        )
+        return Poll([]) if topics is None else self._rebalance.poll_join(now_ms, topics, self._owned)
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
         """Send heartbeats; while a request is held back, their responses show that the coordinator is alive."""
-        if not self._member_id or (self._generation < 0 and self._state not in HELD_BACK):
+        if not self._place.member_id or (self._place.generation < 0 and self._place.state not in HELD_BACK):
             return Poll([])  # the group only counts who has joined
         due_at_ms = self._heartbeat.due_at_ms()
         if due_at_ms > now_ms:
@@ -205,83 +153,34 @@ class ClassicMembership(Membership):
         if not self._coordinator.ready(PROMPT):
             return Poll([])
         self._heartbeat.sent(now_ms)
-        identity = self._current_identity()
+        identity = self._place.identity
         request = self._requests.heartbeat(identity)
         timeout_ms = self._requests.heartbeat_timeout_ms
-        return Poll(
-            [
-                self._coordinator.outgoing(
-                    PROMPT, request, timeout_ms, lambda answer: self._on_beat(identity, now_ms, answer)
-                )
-            ]
-        )
+        on_done = partial(self._on_beat, identity, now_ms)
+        return Poll([self._coordinator.outgoing(PROMPT, request, timeout_ms, on_done)])
 
     # --- responses --------------------------------------------------------------------------------------------------
 
-    def _on_joined(self, attempt: int, answer: Answer) -> None:
-        if attempt != self._attempt:
-            return
-        response = answer.response
-        if not isinstance(response, JoinGroupResponse):
-            self._on_no_response(answer)
-            return
-        error = self._coordinator.check(response.error_code, "JoinGroup")
-        if error is not None:
-            if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-                self._member_id = response.member_id
-            self._on_join_error(error, answer.received_at_ms)
-            return
-        self._member_id = response.member_id
-        self._generation = response.generation_id
-        self._heartbeat.restart(answer.received_at_ms)
-        try:
-            self._joined = Joined.from_response(response)
-        except RemoteProtocolError as malformed:
-            self._fail(malformed)
-            return
-        self._report_member()
-        self._move(MemberEvent.JOINED)
-
-    def _on_synced(self, attempt: int, sent_at_ms: int, answer: Answer) -> None:
-        if attempt != self._attempt:
-            return
-        response = answer.response
-        if not isinstance(response, SyncGroupResponse):
-            self._on_no_response(answer)
-            return
-        error = self._coordinator.check(response.error_code, "SyncGroup")
-        if error is not None:
-            self._on_join_error(error, answer.received_at_ms)
-            return
-        assert self._joined is not None
-        try:
-            assigned = self._joined.assigned(response.assignment)
-        except RemoteProtocolError as malformed:
-            self._fail(malformed)
-            return
-        self._backoff.accepted()
+    def _on_assigned(self, assigned: tuple[TopicPartition, ...], sent_at_ms: int) -> None:
         self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
-        self._heartbeat.restart(answer.received_at_ms)
-        self._requests.got(assigned, self._generation)
-        self._move(MemberEvent.ACCEPTED)
         released = [tp for tp in self._owned if tp not in assigned]
         self._change(assigned)
         if released:
             self._join("partitions were released")
-        elif self._joined.keeps_assignment and self._joined.counts is None:
+        elif self._rebalance.is_incomplete:
             self._join("a static leader is back; its former process left no complete assignment")
 
     def _on_beat(self, identity: MemberIdentity, sent_at_ms: int, answer: Answer) -> None:
         response = answer.response
         self._heartbeat.ended(answer.received_at_ms, is_ok=response is not None)
-        if not isinstance(response, HeartbeatResponse) or identity != self._current_identity():
+        if not isinstance(response, HeartbeatResponse) or identity != self._place.identity:
             return
         error = self._coordinator.check(response.error_code, "Heartbeat")
         if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
         if error is None:
             return
-        if self._state in HELD_BACK:
+        if self._place.state in HELD_BACK:
             self._look_for_lost_join(error, sent_at_ms)
         elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.rejoin("the group rebalances")
@@ -295,34 +194,10 @@ class ClassicMembership(Membership):
 
         It got lost with its connection, or its response did and the session has ended since: no response will come.
         """
-        has_arrived = sent_at_ms >= self._join_sent_at_ms + ARRIVES_WITHIN_MS
+        has_arrived = sent_at_ms >= self._rebalance.join_sent_at_ms + ARRIVES_WITHIN_MS
         if has_arrived and isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
             self._on_refused(error)
             self._coordinator.lost(error)
-
-    def _on_no_response(self, answer: Answer) -> None:
-        """JoinGroup or SyncGroup ended with its connection."""
-        assert answer.error is not None
-        if MEMBERSHIP.is_retried(answer.error):
-            self._join_later(answer.received_at_ms)
-        else:
-            self._fail(answer.error)
-
-    def _on_join_error(self, error: KafkaError, now_ms: int) -> None:
-        code = getattr(error, "code", None)
-        if code in JOIN_AGAIN:
-            self._move(MemberEvent.JOIN)
-            self._backoff.asked_again(now_ms)
-        elif MEMBERSHIP.is_retried(error):
-            self._join_later(now_ms)
-        elif isinstance(error, BrokerError):
-            self._on_refused(error)
-            if code in UNKNOWN:
-                self._join_later(now_ms)
-
-    def _join_later(self, now_ms: int) -> None:
-        self._move(MemberEvent.JOIN)
-        self._backoff.failed(now_ms)
 
     def _on_refused(self, error: BrokerError) -> None:
         """The group does not know this member, or not any more; a member that it has forgotten joins again."""
@@ -335,21 +210,19 @@ class ClassicMembership(Membership):
     def _lose(self, loss: Loss) -> None:
         self.loss = loss
         if getattr(loss.error, "code", None) in FORGOTTEN:
-            self._member_id = ""
-        self._attempt += 1
-        self._generation = -1
-        self.incarnation += 1
-        self._joined = None
-        self._requests.lost()
+            self._place.member_id = ""
+        self._place.generation = -1
+        self._place.incarnation += 1
+        self._rebalance.lost()
         if self._owned:
             self._change((), is_lost=True, is_complete=False)
-        self._report_member()
-        self._move(MemberEvent.STOP)
+        self._place.report()
+        self._place.move(MemberEvent.STOP)
 
     # --- small steps ------------------------------------------------------------------------------------------------
 
     def _join(self, reason: str) -> None:
-        self._reason = reason
+        self._rebalance.reason = reason
         super()._join(reason)
 
     def _change(self, owned: tuple[TopicPartition, ...], *, is_lost: bool = False, is_complete: bool = True) -> None:
@@ -360,34 +233,31 @@ class ClassicMembership(Membership):
         if keeps_place:
             return  # the classic protocol has no request for that
         self._leave = None
-        if self._member_id:
-            coordinator, member = self._coordinator, self._current_identity()
+        if self._place.member_id:
+            coordinator, member = self._coordinator, self._place.identity
 
             def request() -> LeaveGroupRequest:
                 takes_members = coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS)
                 return leave_group(coordinator.key, [member], reason, takes_members=takes_members)
 
             self._leave = GroupLeave(self._config, coordinator, request, deadline_at_ms)
-        self._member_id = ""
+        self._place.member_id = ""
 
     def _end(self) -> None:
         self._owned = ()
         self._choice = None
-        self._member_id = ""
+        self._place.member_id = ""
         self._lose(Loss("left the group"))
-
-    def _current_identity(self) -> MemberIdentity:
-        return MemberIdentity(self._member_id, self._generation, self._config.group_instance_id, self.incarnation)
 
     def _wait_reason(self) -> tuple[str, WaitKind]:
         if self._choice is None:
             return "", WaitKind.OUTSIDE
-        if self._state is MemberState.STABLE and self._owned:
+        if self._place.state is MemberState.STABLE and self._owned:
             is_over = self._session.is_over
             return f"{SESSION_OVER}; {self._coordinator.waiting_for}" if is_over else "", WaitKind.COORDINATOR
-        if self._state is MemberState.STABLE:
+        if self._place.state is MemberState.STABLE:
             return "the group has no partition for this member", WaitKind.NO_SHARE
-        if self._state is MemberState.JOINING:
+        if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator(), WaitKind.COORDINATOR
-        kind = WaitKind.OUTSIDE if self._state is MemberState.ABSENT else WaitKind.JOINING
-        return f"joining group {self._coordinator.key}: {self._state.value}", kind
+        kind = WaitKind.OUTSIDE if self._place.state is MemberState.ABSENT else WaitKind.JOINING
+        return f"joining group {self._coordinator.key}: {self._place.state.value}", kind

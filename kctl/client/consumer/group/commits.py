@@ -27,7 +27,7 @@ from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCo
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
 from kctl.client.requests.items import each_once
-from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
@@ -118,11 +118,11 @@ class CommitManager:
             if isinstance(each, PendingCommit):
                 self._report_end(each, error)
 
-    def progress(self, call_id: int) -> Progress | None:
+    def progress(self, call_id: int) -> CallProgress | None:
         for each in self._queue:
             if isinstance(each, PendingCommit) and each.call_id == call_id:
-                waiting_for = f"{self._coordinator.waiting_for} to take the offsets"
-                return Progress(waiting_for, each.error or self._coordinator.error)
+                waiting_for = f"{self._coordinator.waiting_for} to commit the offsets"
+                return CallProgress(waiting_for, each.error or self._coordinator.last_error())
         return None
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -138,6 +138,9 @@ class CommitManager:
         deadline_at_ms = min(each.event.deadline_at_ms for each in self._queue if isinstance(each, PendingCommit))
         head = self._queue[0]
         assert isinstance(head, PendingCommit)
+        return self._poll_head(head, now_ms, deadline_at_ms)
+
+    def _poll_head(self, head: PendingCommit, now_ms: int, deadline_at_ms: int) -> Poll:
         if head.is_in_flight:
             return Poll([], deadline_at_ms)
         if head.pause.until_ms > now_ms:
@@ -263,8 +266,8 @@ class CommitManager:
             self._queue.remove(each)
             if isinstance(each.event, CommitAsync):
                 limit_ms = each.event.timeout_ms
-                cause = each.error or self._coordinator.error
-                waiting_for = f"{self._coordinator.waiting_for} to take the offsets"
+                cause = each.error or self._coordinator.last_error()
+                waiting_for = f"{self._coordinator.waiting_for} to commit the offsets"
                 self._report_end(each, ApiTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause))
 
     def _refuse_all(self, error: KafkaError) -> None:
@@ -293,7 +296,7 @@ def not_a_member(cause: KafkaError | None) -> CommitFailedError:
     """Return the error of a commit by a consumer that is not, or no longer, a member of the group."""
     why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
     return CommitFailedError(
-        f"the offsets cannot be committed: the group has given the partitions away{why}; "
-        "poll more often (max.poll.interval.ms) or take less at a time (max.poll.records)",
+        f"the offsets cannot be committed: the group has assigned the partitions to other members{why}; "
+        "poll more often (max.poll.interval.ms) or return fewer records per poll (max.poll.records)",
         cause=cause,
     )

@@ -33,7 +33,7 @@ from kctl.client.requests.group_offsets import (
     offset_fetch,
 )
 from kctl.client.requests.items import each_once
-from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_FETCH, RetryPause, retry_backoff
 
 POSITIONS = 0
@@ -100,12 +100,12 @@ class CommittedManager:
     def abandon(self, call_id: int) -> None:
         self._open.pop(call_id, None)
 
-    def progress(self, call_id: int) -> Progress | None:
+    def progress(self, call_id: int) -> CallProgress | None:
         each = self._open.get(call_id)
         if each is None:
             return None
         waiting_for = f"{self._coordinator.waiting_for} to return the committed offsets"
-        return Progress(waiting_for, each.error or self._coordinator.error)
+        return CallProgress(waiting_for, each.error or self._coordinator.last_error())
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -188,15 +188,18 @@ class CommittedManager:
             return
         for tp, committed in found.items():
             event = self._positions.get(tp)
-            if event is None or event is not each.wanted.get(tp):
-                continue
-            self.forget(tp)
-            if committed is not None:
-                self._report(PositionResolved(tp, event.epoch, committed.offset, committed.leader_epoch))
-            elif event.timestamp_ms is not None:
-                self._reset(event)
-            else:
-                self._report(NoCommittedOffset(tp, event.epoch))
+            if event is not None and event is each.wanted.get(tp):
+                self.forget(tp)
+                self._on_committed(event, committed)
+
+    def _on_committed(self, event: ResolvePosition, committed: OffsetAndMetadata | None) -> None:
+        tp = event.topic_partition
+        if committed is not None:
+            self._report(PositionResolved(tp, event.epoch, committed.offset, committed.leader_epoch))
+        elif event.timestamp_ms is not None:
+            self._reset(event)
+        else:
+            self._report(NoCommittedOffset(tp, event.epoch))
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 

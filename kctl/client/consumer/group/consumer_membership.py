@@ -10,6 +10,7 @@ was deleted and recreated is another one, though it has the same name, which is 
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -61,8 +62,8 @@ class ConsumerMembership(Membership):
         report: Callable[[GroupToApplication], None],
     ) -> None:
         super().__init__(config, coordinator, rng, report)
-        self._member_id = uuid_text(entropy.token_bytes(16))
-        self._contents = HeartbeatContents(config, coordinator.key, self._member_id)
+        self._place.member_id = uuid_text(entropy.token_bytes(16))
+        self._contents = HeartbeatContents(config, coordinator.key, self._place.member_id)
         self._names = TopicIds(config, client, rng)
         self._assignment = Reconciliation(self._names, self._reports)
         self._subscription: Subscribe | None = None
@@ -110,7 +111,7 @@ class ConsumerMembership(Membership):
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
         """Lose what a member has that the group does not know; one whose epoch is old asks at once for the new one."""
         code = getattr(error, "code", None)
-        if identity.incarnation != self.incarnation or self._state is not MemberState.STABLE:
+        if identity.incarnation != self._place.incarnation or self._place.state is not MemberState.STABLE:
             return
         if code in UNKNOWN:
             self._lose(Loss(str(error), error))
@@ -128,7 +129,7 @@ class ConsumerMembership(Membership):
 
         What such a heartbeat leaves out of the target counts as revoked when it is answered.
         """
-        if self._state is not MemberState.ABSENT and self._coordinator.refusal is not None:
+        if self._place.state is not MemberState.ABSENT and self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
         is_reporting = self._in_flight is not None and self._in_flight.owned is not None
         if not is_reporting and self._assignment.advance():
@@ -139,9 +140,9 @@ class ConsumerMembership(Membership):
         return (self._names.poll, self._poll_heartbeat)
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
-        if self._state is MemberState.ABSENT or self._in_flight is not None:
+        if self._place.state is MemberState.ABSENT or self._in_flight is not None:
             return Poll([])
-        if self._state is MemberState.JOINING and not self._reports.is_applied:
+        if self._place.state is MemberState.JOINING and not self._reports.is_applied:
             return Poll([])  # what was lost is still in use
         due_at_ms = max(self._due_at_ms, self._backoff.retry_at_ms)
         if due_at_ms > now_ms:
@@ -153,16 +154,14 @@ class ConsumerMembership(Membership):
         except (LocalProtocolError, UnsupportedVersionError) as error:
             self._fail(error)
             return Poll([])
-        if self._state is MemberState.JOINING:
-            self._move(MemberEvent.SEND_JOIN)
+        if self._place.state is MemberState.JOINING:
+            self._place.move(MemberEvent.SEND_JOIN)
         number = self._heartbeats
         self._in_flight = changes
         self._sent_at_ms = now_ms
         timeout_ms = self._config.request_timeout_ms
-        sent = self._coordinator.outgoing(
-            PROMPT, request, timeout_ms, lambda answer: self._on_answer(number, changes, answer)
-        )
-        return Poll([sent])
+        on_done = partial(self._on_answer, number, changes)
+        return Poll([self._coordinator.outgoing(PROMPT, request, timeout_ms, on_done)])
 
     def _next_heartbeat(self) -> tuple[ConsumerGroupHeartbeatRequest, Changes]:
         assert self._subscription is not None
@@ -171,7 +170,7 @@ class ConsumerMembership(Membership):
         ):
             text = "the coordinator cannot match patterns: ConsumerGroupHeartbeat version 1 is needed (Kafka 4.0)"
             raise UnsupportedVersionError(text, api=ConsumerGroupHeartbeatRequest.NAME)
-        return self._contents.next(max(self._generation, JOINS), self._subscription, self._assignment.held)
+        return self._contents.next(max(self._place.generation, JOINS), self._subscription, self._assignment.held)
 
     # --- responses --------------------------------------------------------------------------------------------------
 
@@ -194,11 +193,11 @@ class ConsumerMembership(Membership):
     def _on_accepted(self, changes: Changes, response: ConsumerGroupHeartbeatResponse) -> None:
         self._contents.confirm(changes)
         self._backoff.accepted()
-        is_new = self._state is not MemberState.STABLE or self._generation != response.member_epoch
-        self._move(MemberEvent.ACCEPTED)
-        self._generation = response.member_epoch
+        is_new = self._place.state is not MemberState.STABLE or self._place.generation != response.member_epoch
+        self._place.move(MemberEvent.ACCEPTED)
+        self._place.generation = response.member_epoch
         if is_new:
-            self._report_member()
+            self._place.report()
         if response.assignment is not None:
             self._assignment.receive(response.assignment)
         assert self._subscription is not None
@@ -210,7 +209,7 @@ class ConsumerMembership(Membership):
     def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         code = response.error_code
         error = broker_error(code, f"ConsumerGroupHeartbeat of group {self._coordinator.key}", response.error_message)
-        if code in UNKNOWN and self._state is MemberState.STABLE:
+        if code in UNKNOWN and self._place.state is MemberState.STABLE:
             self._lose(Loss(str(error), error))
             self._join(str(error))
         elif code in UNKNOWN or MEMBERSHIP.is_retried(error):
@@ -228,8 +227,8 @@ class ConsumerMembership(Membership):
 
         Or its response was lost, and the target has changed by it: the response to a full report has the target.
         """
-        if self._state is MemberState.JOIN_SENT:
-            self._move(MemberEvent.JOIN)
+        if self._place.state is MemberState.JOIN_SENT:
+            self._place.move(MemberEvent.JOIN)
         self._contents.forget()
         self._assignment.forget_target()
         self._due_at_ms = 0
@@ -242,7 +241,7 @@ class ConsumerMembership(Membership):
     def _lose(self, loss: Loss) -> None:
         self.loss = loss
         self._stop()
-        self._report_member()
+        self._place.report()
         self._assignment.lose()
 
     def _join(self, reason: str) -> None:
@@ -252,16 +251,16 @@ class ConsumerMembership(Membership):
 
     def _stop(self) -> None:
         self._may_be_member = False
-        if self._state is not MemberState.ABSENT:
-            self.incarnation += 1
-        self._move(MemberEvent.STOP)
+        if self._place.state is not MemberState.ABSENT:
+            self._place.incarnation += 1
+        self._place.move(MemberEvent.STOP)
         self._heartbeats += 1
         self._in_flight = None
-        self._generation = -1
+        self._place.generation = -1
         self._contents.forget()
 
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:  # noqa: ARG002 (as rejoin)
-        if self._state is MemberState.STABLE or self._in_flight is not None or self._may_be_member:
+        if self._place.state is MemberState.STABLE or self._in_flight is not None or self._may_be_member:
             request = self._contents.leave(keeps_place=keeps_place)
             self._leave = GroupLeave(self._config, self._coordinator, lambda: request, deadline_at_ms)
 
@@ -274,11 +273,11 @@ class ConsumerMembership(Membership):
         group = f"group {self._coordinator.key}"
         if self._subscription is None:
             return "", WaitKind.OUTSIDE
-        if self._state is MemberState.ABSENT:
+        if self._place.state is MemberState.ABSENT:
             return f"not in {group} until the next poll", WaitKind.OUTSIDE
-        if self._state is MemberState.JOINING:
+        if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator(), WaitKind.COORDINATOR
-        if self._state is MemberState.JOIN_SENT:
+        if self._place.state is MemberState.JOIN_SENT:
             return f"joining {group}", WaitKind.JOINING
         if self._assignment.reported and self._session.is_over:
             return f"{SESSION_OVER}; {self._coordinator.waiting_for}", WaitKind.COORDINATOR

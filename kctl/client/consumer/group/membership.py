@@ -61,6 +61,39 @@ class Loss(NamedTuple):
     error: KafkaError | None = None
 
 
+class MemberPlace:
+    """The place of one member in its group, as far as the member knows it.
+
+    Attributes:
+        state: where it stands in the table of its protocol.
+        member_id, generation, incarnation: as MemberIdentity has them.
+    """
+
+    def __init__(
+        self, transitions: Transitions, group_id: str, instance_id: str | None, report: Callable[[MemberChanged], None]
+    ) -> None:
+        self.state = MemberState.ABSENT
+        self.member_id = ""
+        self.generation = -1
+        self.incarnation = 0
+        self._transitions = transitions
+        self._group_id = group_id
+        self._instance_id = instance_id
+        self._report = report
+
+    @property
+    def identity(self) -> MemberIdentity:
+        return MemberIdentity(self.member_id, self.generation, self._instance_id, self.incarnation)
+
+    def move(self, event: MemberEvent) -> None:
+        """Move to the state that an event leads to."""
+        self.state = after(self._transitions, self.state, event)
+
+    def report(self) -> None:
+        """Report id and generation, which have changed."""
+        self._report(MemberChanged(GroupMetadata(self._group_id, self.generation, self.member_id, self._instance_id)))
+
+
 class AssignmentReports:
     """Numbers the changes that the application is to apply. Attributes: is_applied: it has applied the last one."""
 
@@ -89,12 +122,7 @@ class AssignmentReports:
 
 
 class Membership(ABC):
-    """One member of one group.
-
-    Attributes:
-        incarnation: how often the member has lost everything; see MemberIdentity.
-        loss: why it lost its place the last time.
-    """
+    """One member of one group. Attributes: loss: why it lost its place the last time."""
 
     TRANSITIONS: ClassVar[Transitions]
 
@@ -105,8 +133,8 @@ class Membership(ABC):
         rng: Random,
         report: Callable[[GroupToApplication], None],
     ) -> None:
-        self.incarnation = 0
         self.loss = Loss("")
+        self._place = MemberPlace(self.TRANSITIONS, coordinator.key, config.group_instance_id, report)
         self._config = config
         self._coordinator = coordinator
         self._report = report
@@ -114,9 +142,6 @@ class Membership(ABC):
         self._backoff = JoinBackoff(config, rng)
         self._session = Session(report)
         self._liveness = Liveness(config.max_poll_interval_ms)
-        self._state = MemberState.ABSENT
-        self._member_id = ""
-        self._generation = -1
         self._leave: GroupLeave | None = None
         self._waiting = ""
 
@@ -125,9 +150,12 @@ class Membership(ABC):
     @property
     def identity(self) -> MemberIdentity | None:
         """Who commits now; None while it is no member, and commits of subscribed partitions cannot succeed."""
-        if self._generation < 0:
-            return None
-        return MemberIdentity(self._member_id, self._generation, self._config.group_instance_id, self.incarnation)
+        return None if self._place.generation < 0 else self._place.identity
+
+    @property
+    def incarnation(self) -> int:
+        """How often the member has lost everything; see MemberIdentity."""
+        return self._place.incarnation
 
     @property
     @abstractmethod
@@ -146,7 +174,7 @@ class Membership(ABC):
 
     def poll(self, now_ms: int) -> Poll:
         """Return the requests that can be sent now and the next instant at which this must be polled again."""
-        if self._state is not MemberState.ABSENT and now_ms >= self._liveness.expires_at_ms:
+        if self._place.state is not MemberState.ABSENT and now_ms >= self._liveness.expires_at_ms:
             self._stop_without_polls(now_ms)
         self._advance()
         fatal = self._backoff.advance(now_ms)
@@ -154,7 +182,7 @@ class Membership(ABC):
             self._report(GroupFailed(fatal))
         requests: list[Outgoing] = []
         deadline_at_ms = self._backoff.fatal_at_ms or FOREVER_MS
-        if self._state is not MemberState.ABSENT:
+        if self._place.state is not MemberState.ABSENT:
             deadline_at_ms = min(deadline_at_ms, self._liveness.expires_at_ms, self._session.look(now_ms))
         for poll in (self._poll_leave, *self._polls()):
             polled = poll(now_ms)
@@ -185,7 +213,7 @@ class Membership(ABC):
         """The application polls: it is alive for as long as it does; a member that stopped joins again."""
         self._liveness.poll_began()
         self._backoff.poll_began()
-        if self._state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
+        if self._place.state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
             self._join("the application polls")
 
     def poll_ended(self, at_ms: int) -> None:
@@ -237,11 +265,8 @@ class Membership(ABC):
 
     # --- shared steps -----------------------------------------------------------------------------------------------
 
-    def _move(self, event: MemberEvent) -> None:
-        self._state = after(self.TRANSITIONS, self._state, event)
-
     def _join(self, reason: str) -> None:  # noqa: ARG002 (the consumer protocol has no place for it)
-        self._move(MemberEvent.JOIN)
+        self._place.move(MemberEvent.JOIN)
 
     def _fail(self, error: KafkaError) -> None:
         """Stop, and report it; the next poll joins again after a back-off, except for a fenced instance id."""
@@ -259,12 +284,6 @@ class Membership(ABC):
 
     def _poll_leave(self, now_ms: int) -> Poll:
         return Poll([]) if self._leave is None else self._leave.poll(now_ms)
-
-    def _report_member(self) -> None:
-        instance_id = self._config.group_instance_id
-        self._report(
-            MemberChanged(GroupMetadata(self._coordinator.key, self._generation, self._member_id, instance_id))
-        )
 
     def _report_waiting(self) -> None:
         reason, kind = self._wait_reason()

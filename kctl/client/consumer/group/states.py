@@ -14,7 +14,7 @@ class MemberState(Enum):
     JOINING = "to send JoinGroup, as soon as what was reported is applied"
     JOIN_SENT = "the coordinator collects the members"
     ASSIGNING = "this member leads and waits for the metadata of all topics"
-    SYNC_SENT = "the coordinator waits for the leader's shares"
+    SYNC_SENT = "the coordinator waits for the leader's assignment"
     STABLE = "has its partitions"
 
 

@@ -191,13 +191,13 @@ class TransactionClient:
         """Make a call, wait for its end and return it; raises its error.
 
         Raises:
-            IllegalStateError: without transactional.id, or in a callback, where the wait would hold up its own end.
+            IllegalStateError: without transactional.id, or in a callback, where the wait would never end.
             ValueError: offsets or a member that cannot be.
         """
         if self._transactional_id is None:
             raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
         if self._mailbox.is_on_loop():
-            raise IllegalStateError(f"a callback must not call {step.value}(): the wait would hold up its own end")
+            raise IllegalStateError(f"a callback must not call {step.value}(): the wait would never end")
         checked = checked_offsets(offsets or {})
         if member is not None:
             _check_member(member)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
-from kctl.client.producer.transactions.exchange import Asked
+from kctl.client.producer.transactions.exchange import TransactionRequest
 from kctl.client.producer.transactions.requests import (
     ADD_PARTITIONS_VERSION,
     add_partitions,
@@ -37,9 +37,9 @@ class Contents:
         self._clock = clock
         self.wanted: dict[TopicPartition, None] = {}
         self.started_at_ms: int | None = None
-        self.unsettled: Asked | None = None
+        self.unsettled: TransactionRequest | None = None
         self._partitions: dict[TopicPartition, None] = {}
-        self._latest: Asked | None = None
+        self._latest: TransactionRequest | None = None
 
     def clear(self) -> None:
         """Forget everything: no transaction is open."""
@@ -59,7 +59,7 @@ class Contents:
         self.wanted[partition] = None
         return False
 
-    def ask_for_partitions(self, identity: ProducerId) -> Asked:
+    def ask_for_partitions(self, identity: ProducerId) -> TransactionRequest:
         """Return the request that adds what is wanted."""
         partitions = tuple(self.wanted)
 
@@ -73,10 +73,12 @@ class Contents:
                 self._partitions[partition] = None
                 self.wanted.pop(partition, None)
 
-        self._latest = Asked(add_partitions(self._name, identity, partitions), done, read, ADD_PARTITIONS_VERSION)
+        self._latest = TransactionRequest(
+            add_partitions(self._name, identity, partitions), done, read, ADD_PARTITIONS_VERSION
+        )
         return self._latest
 
-    def ask_for_group(self, identity: ProducerId, group_id: str, added: Callable[[str], None]) -> Asked:
+    def ask_for_group(self, identity: ProducerId, group_id: str, added: Callable[[str], None]) -> TransactionRequest:
         """Return the request that adds the offsets of a group; `added` is called when it is part."""
 
         def done(_: Response) -> None:
@@ -89,7 +91,7 @@ class Contents:
             producer_epoch=identity.epoch,
             group_id=group_id,
         )
-        self._latest = Asked(request, done)
+        self._latest = TransactionRequest(request, done)
         return self._latest
 
     def response_lost(self, api: str) -> None:

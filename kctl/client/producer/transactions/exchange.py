@@ -17,7 +17,7 @@ from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.retry import RULES, Decision, RetryPause
 
 
-class Asked(NamedTuple):
+class TransactionRequest(NamedTuple):
     """A request, and what to do with its answer.
 
     Attributes:
@@ -60,7 +60,7 @@ class Exchange:
         """Return whether a request can be sent now; if not, work towards it."""
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
-    def send(self, asked: Asked) -> None:
+    def send(self, asked: TransactionRequest) -> None:
         """Send; the caller sends again if this attempt fails and it still needs the response."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
@@ -69,7 +69,7 @@ class Exchange:
         """Return when the pause after a failed attempt ends."""
         return self._pause.until_ms if self._pause.until_ms > self._clock.now_ms() else FOREVER_MS
 
-    def _on_answer(self, asked: Asked, answer: Answer) -> None:
+    def _on_answer(self, asked: TransactionRequest, answer: Answer) -> None:
         api, self.api = self.api, ""
         error = answer.error
         if answer.response is not None:

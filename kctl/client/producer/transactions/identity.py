@@ -6,8 +6,6 @@ Shown by tests/unit/producer/transactions/test_transactions.py.
 Source: KIP-98, KIP-360, KIP-890.
 """
 
-from collections.abc import Callable
-
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
@@ -15,6 +13,7 @@ from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.contents import Contents
 from kctl.client.producer.transactions.exchange import Exchange
 from kctl.client.producer.transactions.requests import PRODUCE_V1_VERSION
+from kctl.client.producer.transactions.status import TransactionStatus
 from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId
 
 _FEATURE = "transaction.version"
@@ -23,7 +22,6 @@ _FEATURE = "transaction.version"
 class TransactionalIdentity:
     """Who the producer is while it has transactions.
 
-    Args: may_send: returns whether a transaction is open to which records may be sent.
     Attributes:
         current: the producer id and epoch.
         needs_epoch: the next transaction must wait for a new epoch.
@@ -31,7 +29,7 @@ class TransactionalIdentity:
             brings a new epoch. Learnt from the coordinator when a transaction begins.
     """
 
-    def __init__(self, name: str, contents: Contents, exchange: Exchange, may_send: Callable[[], bool]) -> None:
+    def __init__(self, name: str, contents: Contents, exchange: Exchange, status: TransactionStatus) -> None:
         self.transactional_id: str | None = name
         self.error: KafkaError | None = None
         self.current = NO_PRODUCER_ID
@@ -40,7 +38,7 @@ class TransactionalIdentity:
         self._needs_epoch_after_end = False
         self._contents = contents
         self._exchange = exchange
-        self._may_send = may_send
+        self._status = status
 
     @property
     def last_error(self) -> KafkaError | None:
@@ -54,7 +52,7 @@ class TransactionalIdentity:
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
         """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
-        if not self._may_send() or self.needs_epoch:
+        if not self._status.may_send or self.needs_epoch:
             return False
         if self.is_v2:
             self._contents.start()
@@ -65,7 +63,7 @@ class TransactionalIdentity:
         return True
 
     def run(self, now_ms: int) -> int:  # noqa: ARG002 (it has its own turn)
-        """Do nothing: `Transactions.run` requests the id."""
+        """Do nothing: `TransactionWork.run` requests the id."""
         return FOREVER_MS
 
     def learn_version(self) -> None:

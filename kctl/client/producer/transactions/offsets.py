@@ -1,7 +1,7 @@
 """OffsetsInTransaction: the offsets of a group that become part of the transaction.
 
 Owns the offsets under way and the way to the group's coordinator. With the older protocol the transaction coordinator
-must know of the group first; that is asked by transactions.py. Owned by the network loop.
+must know of the group first; that is asked by work.py. Owned by the network loop.
 Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_transactions_copy.py.
 
 Source: KIP-98, KIP-447, KIP-890.
@@ -15,7 +15,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.calls import GroupMember, Offsets
-from kctl.client.producer.transactions.exchange import Asked, Exchange
+from kctl.client.producer.transactions.exchange import Exchange, TransactionRequest
 from kctl.client.producer.transactions.requests import (
     OFFSETS_V1_VERSION,
     offset_commit,
@@ -121,7 +121,7 @@ class OffsetsInTransaction:
                 self._done()
 
         request = offset_commit(name, identity, self._member, offsets)
-        self._exchange.send(Asked(request, done, read, None if is_v2 else OFFSETS_V1_VERSION))
+        self._exchange.send(TransactionRequest(request, done, read, None if is_v2 else OFFSETS_V1_VERSION))
         return True
 
     def run(self, now_ms: int) -> int:

@@ -110,12 +110,14 @@ def is_fatal_for_records(error: KafkaError) -> bool:
     return isinstance(error, UnsupportedVersionError)
 
 
-def as_told(error: KafkaError) -> KafkaError:
+def as_reported(error: KafkaError) -> KafkaError:
     """Return the error in the words of the application: an older epoch means that a newer producer has taken over."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
             return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)
         if error.code in NO_LONGER_MEMBER:
-            words = "the offsets are not part of the transaction: the group has given the partitions to others"
+            words = (
+                "the offsets are not part of the transaction: the group has assigned the partitions to other members"
+            )
             return CommitFailedError(f"{words} ({error.name})", cause=error)
     return error

@@ -42,7 +42,7 @@ def request_class(api_key: int) -> type[Request]:
         module = MODULES.get(api_key)
         if module is None:
             name = api_name(api_key)
-            raise UnsupportedVersionError(f"{name} (api key {api_key}) is not spoken here", api=name)
+            raise UnsupportedVersionError(f"{name} (api key {api_key}) is not supported by kctl", api=name)
         loaded = import_module(f"kctl.client.protocol.api.{module}")
         found = _requests[api_key] = cast(type[Request], getattr(loaded, f"{API_NAMES[api_key]}Request"))
     return found

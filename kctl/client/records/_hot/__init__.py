@@ -11,7 +11,19 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "murmur2", "rows", "builder")
+MODULES = (
+    "varint",
+    "record",
+    "bulk",
+    "cursor",
+    "conditions",
+    "exits",
+    "columns",
+    "murmur2",
+    "rows",
+    "send_future",
+    "builder",
+)
 """Each imports only those before it; setup.py compiles the same list."""
 
 

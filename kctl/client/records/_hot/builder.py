@@ -220,6 +220,22 @@ class RecordBatchBuilder:
             at += 1
         return end - first
 
+    def set_records(self, records: bytes, count: i64, timestamp_ms: i64) -> None:
+        """Take over all records of the batch as encode_lines() made them, all of that timestamp.
+
+        Raises: LocalProtocolError where there are records already, or for a timestamp out of range.
+        """
+        if self._body is not None or self.record_count > 0:
+            raise LocalProtocolError("the batch has records already")
+        if timestamp_ms < -1 or timestamp_ms >= TIMESTAMP_END_MS:
+            raise LocalProtocolError(f"timestamp {timestamp_ms} is out of range")
+        self._parts.append(records)
+        self._records_bytes = len(records)
+        self._room -= len(records)
+        self.record_count = count
+        self.base_timestamp_ms = timestamp_ms
+        self.max_timestamp_ms = timestamp_ms
+
     def _append_values(self, values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64) -> i64:
         """Append rows behind the first of the batch as try_append() does, in half as many parts; return how many.
 
@@ -338,9 +354,10 @@ class RecordBatchBuilder:
         self._compressed()
 
     def _compressed(self) -> bytes:
+        parts = self._parts  # looked at first: another thread may be compressing, and replaces them last
         body = self._body
         if body is None:
-            body = compress(self.compression, b"".join(self._parts), self.level)
+            body = compress(self.compression, b"".join(parts), self.level)
             self._body = body
             self._parts = []
         return body

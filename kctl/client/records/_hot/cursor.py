@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.bulk import take_values
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
@@ -112,6 +113,24 @@ class RecordCursor:
         except IndexError:
             raise self.damaged("the batch ends inside the record") from None
         return False
+
+    def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
+        """Go past plain records, `most` of them, and return their values, the separator behind each, and their number.
+
+        The last record of the batch, and whatever is not plain, is left to advance(). Of the last record that was taken
+        only the offset is there.
+        """
+        first = max(self._delta + 1, self._start_delta, 0)
+        end = min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
+        most = min(most, self._left - 1)
+        values, taken, pos, delta = take_values(self.buf, self._pos, self._limit, first, end, most, separator, null)
+        if taken > 0:
+            self._pos = pos
+            self._left -= taken
+            self._delta = delta
+            self.offset = self.batch.base_offset + delta
+            self.given += taken
+        return values, taken
 
     def give_back(self) -> None:
         """The record at hand was not given out after all."""

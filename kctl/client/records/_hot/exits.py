@@ -27,11 +27,18 @@ def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
         limit -= 1
 
 
-def read_values(cursor: RecordCursor, out: list[bytes], null: bytes, limit: i64) -> None:
-    """Append the values of up to `limit` records to `out`, `null` for a null value."""
-    while limit > 0 and cursor.advance():
+def read_values(cursor: RecordCursor, out: list[bytes], separator: bytes, null: bytes, limit: i64) -> None:
+    """Append the values of up to `limit` records to `out`, `null` for a null value, the separator behind each."""
+    while limit > 0:
+        values, taken = cursor.take_values(limit, separator, null)
+        if taken > 0:
+            out.append(values)
+            limit -= taken
+        if limit <= 0 or not cursor.advance():
+            break
         value = cursor.value()
         out.append(null if value is None else value)
+        out.append(separator)
         limit -= 1
 
 

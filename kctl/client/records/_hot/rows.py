@@ -212,18 +212,6 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
     return before, behind
 
 
-def sizes_of(contents: list[bytes]) -> tuple[int, int]:
-    """Return the size of the longest, and that of all together."""
-    longest: i64 = 0
-    total: i64 = 0
-    for content in contents:
-        size: i64 = len(content)
-        total += size
-        if size > longest:
-            longest = size
-    return longest, total
-
-
 def check_contents(contents: list[Any], what: str) -> None:
     """Raise TypeError for an entry of a column of keys or values that is neither bytes nor None; it is named."""
     for at in range(len(contents)):

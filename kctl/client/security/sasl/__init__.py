@@ -17,6 +17,9 @@ from kctl.client.runtime import Entropy
 from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kctl.client.kerberos import SecurityContext
     from kctl.client.security.sasl.oauthbearer import TokenSource
 
 __all__ = ["SaslMechanism", "mechanism_from_config"]
@@ -46,6 +49,10 @@ class SaslMechanism(Protocol):
         """
         ...
 
+    def refusal(self, words: str) -> tuple[str, str]:
+        """Return the reason of a refusal for people, of the broker's words, and a hint."""
+        ...
+
 
 def mechanism_from_config(
     config: ClientConfig,
@@ -54,14 +61,16 @@ def mechanism_from_config(
     *,
     clock: Clock | None = None,
     token_source: "TokenSource | None" = None,
+    context_source: "Callable[[str], SecurityContext] | None" = None,
 ) -> SaslMechanism:
     """Return a fresh mechanism for one connection to `host`.
 
     Args:
         clock: for the times inside an unsecured OAUTHBEARER token.
         token_source: gives the OAUTHBEARER token; takes precedence over the config.
+        context_source: gives the security context of GSSAPI for a host; None to check the config alone.
     Raises:
-        ConfigError: the mechanism is not spoken, or what it needs is missing from the config.
+        ConfigError: what the mechanism needs is missing from the config.
     """
     name = config.sasl_mechanism
     if name == "OAUTHBEARER":
@@ -69,7 +78,7 @@ def mechanism_from_config(
 
         entry = _entry(config, "OAuthBearerLoginModule") if config.sasl_jaas_config else None
         source = token_source or token_source_from_config(config, entry, clock or SystemClock())
-        return OauthBearerClient(source)
+        return OauthBearerClient(source, clock or SystemClock())
     if name == "PLAIN":
         from kctl.client.security.sasl.plain import PlainClient
 
@@ -81,7 +90,15 @@ def mechanism_from_config(
         entry = _entry(config, "ScramLoginModule")
         is_token = entry.options.get("tokenauth", "").lower() == "true"
         return ScramClient(name, entry.require("username"), entry.require("password"), entropy, is_token=is_token)
-    raise ConfigError(f"sasl.mechanism={name} is not spoken, asked for by {host or 'the config'}", key="sasl.mechanism")
+    from kctl.client.security.sasl.gssapi import GssapiClient, login_from_config
+
+    login_from_config(config)
+    return GssapiClient(lambda: _context(context_source, host))
+
+
+def _context(source: "Callable[[str], SecurityContext] | None", host: str) -> "SecurityContext":
+    assert source is not None  # the factory of connections has one where it logs in
+    return source(host)
 
 
 def _entry(config: ClientConfig, module: str) -> JaasEntry:

@@ -7,15 +7,16 @@ Shown by tests/unit/security/test_oauthbearer.py.
 
 import json
 import re
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kctl.client.clock import Clock
+from kctl.client.clock import Clock, duration_text
 from kctl.client.config import ClientConfig, read_input
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
+from kctl.client.wording import one_line
 
 if TYPE_CHECKING:
     from kctl.client.oauth import ClientCredentials
@@ -50,9 +51,12 @@ class OauthBearerClient:
 
     name = "OAUTHBEARER"
 
-    def __init__(self, source: TokenSource) -> None:
+    def __init__(self, source: TokenSource, clock: Clock | None = None) -> None:
+        """Args: clock: says how long ago a refused token expired."""
         self.complete = False
         self._source = source
+        self._clock = clock
+        self._token = ""
         self._refusal = ""
 
     def first(self) -> bytes:
@@ -60,6 +64,7 @@ class OauthBearerClient:
         Raises: AuthenticationError: the source gives no usable token.
         """
         token = self._source()
+        self._token = token.value
         if not _TOKEN.fullmatch(token.value) or len(token.value) > MAX_TOKEN_BYTES:
             raise AuthenticationError("OAUTHBEARER: the token is empty, too long or not a bearer token")
         pairs = {"auth": f"Bearer {token.value}", **token.extensions}
@@ -68,12 +73,42 @@ class OauthBearerClient:
     def step(self, challenge: bytes) -> bytes | None:
         if self._refusal or self.complete:
             why = self._refusal or "the broker sent more than OAUTHBEARER allows"
-            raise AuthenticationError(f"OAUTHBEARER: {why}")
+            raise AuthenticationError(f"OAUTHBEARER: {why}", hint=self._hint() if self._refusal else "")
         if not challenge:
             self.complete = True
             return None
         self._refusal = f"the token was refused: {_words(challenge)}"
         return DUMMY_RESPONSE
+
+    def refusal(self, words: str) -> tuple[str, str]:
+        return self._refusal or f"the token was refused: {_words(words.encode())}", self._hint()
+
+    def _hint(self) -> str:
+        """Return what the token claims of itself, which a broker compares with what it expects."""
+        claims = _claims_of(self._token)
+        if claims is None:
+            return "check the source of the token; it is not a JWT, so kctl cannot read its claims"
+        issuer, audience, expires_s = (claims.get(name) for name in ("iss", "aud", "exp"))
+        text = f"the token is from issuer {_shown(issuer)}, for audience {_shown(audience)}"
+        if self._clock is not None and isinstance(expires_s, int | float) and 0 < expires_s < 2**40:
+            left_ms = int(expires_s * 1000) - self._clock.wall_ms()
+            text += f"; it expired {duration_text(-left_ms)} ago" if left_ms <= 0 else ""
+        return f"{text}: compare with what the broker expects"
+
+
+def _claims_of(token: str) -> dict[str, object] | None:
+    """Return the claims of a signed token, unchecked; None where it is not a JWT."""
+    parts = token.split(".")
+    try:
+        found = json.loads(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))) if len(parts) == 3 else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _shown(claim: object) -> str:
+    texts = claim if isinstance(claim, list) else [claim]
+    return one_line(", ".join(each for each in texts if isinstance(each, str)))[:200] or "(none)"
 
 
 def _words(challenge: bytes) -> str:
@@ -134,14 +169,19 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
         http_url(url)
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}", key=name) from None
+    client_id, client_secret, scope = _client_of(config)
+    return ClientCredentials(url, client_id, client_secret, scope, config.sasl_oauthbearer_header_urlencode)
+
+
+def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
+    """Return id, secret and scope: Kafka's properties of Kafka 4.1, else the options of the JAAS entry."""
     options = {} if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config).options
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
     if not client_id or not client_secret:
         name = "sasl.oauthbearer.client.credentials.client.id"
         raise ConfigError(f"a token endpoint needs {name} and its client.secret", key=name)
-    scope = config.sasl_oauthbearer_scope or options.get("scope")
-    return ClientCredentials(url, client_id, client_secret, scope, config.sasl_oauthbearer_header_urlencode)
+    return client_id, client_secret, config.sasl_oauthbearer_scope or options.get("scope")
 
 
 def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
@@ -150,12 +190,7 @@ def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
     Raises: ConfigError: a number or list option is malformed, or there is no principal.
     Source: KIP-255; Java OAuthBearerUnsecuredLoginCallbackHandler.
     """
-    claims: dict[str, object] = {}
-    for option, text in options.items():
-        for kind in _CLAIM_KINDS:
-            prefix = "unsecuredLogin" + kind
-            if option.startswith(prefix):
-                claims[option.removeprefix(prefix)] = _claim(option, kind, text)
+    claims = _claims_in(options)
     principal = options.get("unsecuredLoginPrincipalClaimName", "sub")
     if not isinstance(claims.get(principal), str) or not claims[principal]:
         raise ConfigError(f"{KEY}: an unsecured token needs unsecuredLoginStringClaim_{principal}=...", key=KEY)
@@ -164,6 +199,16 @@ def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
     claims.setdefault("iat", issued_s)
     claims.setdefault("exp", issued_s + lifetime_s)
     return f"{_base64url({'alg': 'none'})}.{_base64url(claims)}."
+
+
+def _claims_in(options: Mapping[str, str]) -> dict[str, object]:
+    claims: dict[str, object] = {}
+    for option, text in options.items():
+        for kind in _CLAIM_KINDS:
+            prefix = "unsecuredLogin" + kind
+            if option.startswith(prefix):
+                claims[option.removeprefix(prefix)] = _claim(option, kind, text)
+    return claims
 
 
 def _claim(option: str, kind: str, text: str) -> object:

@@ -2,6 +2,8 @@
 
 from kctl.client.errors import AuthenticationError, ConfigError
 
+PASSWORD_HINT = "check user name, password and mechanism"
+
 
 class PlainClient:
     """The client's side."""
@@ -23,3 +25,6 @@ class PlainClient:
             raise AuthenticationError("PLAIN: the broker sent more than PLAIN allows")
         self.complete = True
         return None
+
+    def refusal(self, words: str) -> tuple[str, str]:
+        return words, PASSWORD_HINT

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.runtime import Entropy
+from kctl.client.security.sasl.plain import PASSWORD_HINT
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MIN_ITERATIONS = 4096
@@ -98,6 +99,9 @@ class ScramClient:
         self._verify(message)
         self.complete = True
         return None
+
+    def refusal(self, words: str) -> tuple[str, str]:
+        return words, PASSWORD_HINT
 
     def _answer(self, server_first: str) -> bytes:
         """Return the client-final message, with our proof."""

@@ -41,11 +41,11 @@ class TlsChannel:
         self._outgoing = ssl.MemoryBIO()
         name = None if server_side else self.host or None
         if name is None and context.check_hostname:
-            raise TlsError(f"{server_hostname!r} is not a name that a certificate can be for")
+            raise TlsError(f"{server_hostname!r} is not a host name that a certificate can have")
         try:
             self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side, name)
         except (ValueError, TypeError) as e:
-            raise TlsError(f"{self.host!r} is not a name that a certificate can be for: {e}") from None
+            raise TlsError(f"{self.host!r} is not a host name that a certificate can have: {e}") from None
         self._first_bytes = b""
         self._failure: TlsError | TlsClosed | None = None
         self.is_established = False
@@ -106,6 +106,14 @@ class TlsChannel:
                 break
             parts.append(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def check(self) -> None:
+        """Raise what `read` met behind the bytes that it returned.
+
+        Raises: TlsError: a damaged record or an alert.
+        """
+        if self._failure is not None:
+            raise self._failure
 
     def write(self, data: "bytes | bytearray | memoryview") -> None:
         """Encrypt all of `data` for the peer.

@@ -82,7 +82,7 @@ def _refused_certificate(
         text = f"certificate is for {names}, asked for {host}"
         if host in chain[0].names:  # the text of an IP address as a DNS name, which does not count
             text = f"certificate has {host} as a DNS name, and not as an IP address"
-        hint = "connect by a name that the certificate has, or have it issued for this one"
+        hint = "connect by a name that the certificate has, or have the certificate issued for this name"
         return HostnameMismatch(text, presented=presented, hint=hint)
     if code in _UNTRUSTED and chain:
         issuer = chain[-1].issuer
@@ -99,7 +99,7 @@ def _alert(alert: str) -> TlsError:
         )
     if alert in _ABOUT_OUR_CERTIFICATE:
         return ClientCertificateRefused(
-            f"the server refused our certificate, or wants one: it sent the alert {alert!r}",
+            f"the server refused the client certificate, or requires one: it sent the alert {alert!r}",
             alert=alert,
             hint="check ssl.keystore.location, and that the server trusts its issuer",
         )
@@ -107,7 +107,7 @@ def _alert(alert: str) -> TlsError:
         text = "no TLS version in common: the server sent the alert 'protocol version'"
         return NoCommonTls(text, hint="compare ssl.enabled.protocols on both sides")
     if alert == "handshake failure":
-        text = "the server refused the handshake: no cipher suite in common, or it wants a client certificate"
+        text = "the server refused the handshake: no cipher suite in common, or it requires a client certificate"
         return TlsAlert(text, alert=alert, hint="compare ssl.cipher.suites; set ssl.keystore.location")
     return TlsAlert(f"the server sent the alert {alert!r}", alert=alert)
 

@@ -132,7 +132,7 @@ def _trusted(config: ClientConfig) -> str | None:
     location, kind = ClientConfig.ssl_truststore_location, ClientConfig.ssl_truststore_type
     inline = config.ssl_truststore_certificates
     if inline is not None and config.ssl_truststore_location is not None:
-        raise ConfigError(f"{location.name} and ssl.truststore.certificates exclude each other", key=location.name)
+        raise ConfigError(f"{location.name} and ssl.truststore.certificates cannot be combined", key=location.name)
     return inline or read_store(config, location, kind, has_key=False)
 
 
@@ -145,7 +145,7 @@ def _key(config: ClientConfig) -> str | None:
     if key is None or chain is None:
         return read_store(config, location, kind, has_key=True)
     if config.ssl_keystore_location is not None:
-        raise ConfigError(f"{location.name} and ssl.keystore.key exclude each other", key=location.name)
+        raise ConfigError(f"{location.name} and ssl.keystore.key cannot be combined", key=location.name)
     return f"{key}\n{chain}\n"
 
 
@@ -264,6 +264,14 @@ def _key_error(error: "ssl.SSLError", pem: str, password: str | None) -> ConfigE
     return ConfigError(f"{name} cannot be used: {needs}", key="ssl.keystore.location")
 
 
+def _on_disk(content: str) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="kctl-") as folder:
+        path = os.path.join(folder, "pem")
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(content)
+        yield path
+
+
 @contextmanager
 def _as_file(content: str) -> Iterator[str]:
     """Give the content a path for as long as OpenSSL needs one.
@@ -271,11 +279,7 @@ def _as_file(content: str) -> Iterator[str]:
     On Linux in memory, so that no key is written to a disk; elsewhere a file that only its owner can read.
     """
     if not hasattr(os, "memfd_create"):
-        with tempfile.TemporaryDirectory(prefix="kctl-") as folder:
-            path = os.path.join(folder, "pem")
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(content)
-            yield path
+        yield from _on_disk(content)
         return
     descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
     try:

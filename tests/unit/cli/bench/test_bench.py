@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.cli.bench.command import Kind
-from kctl.cli.bench.latencies import Latencies
+from kctl.cli.bench.latencies import LatencyHistogram
 from kctl.cli.bench.report import Figures, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
 from tests.unit.cli.run_in_process import run_in_process
@@ -18,7 +18,7 @@ from tests.unit.cli.run_in_process import run_in_process
     st.sampled_from([0.1, 50, 95, 99, 99.9, 100]),
 )
 def test_percentiles_are_those_of_the_sorted_list_to_a_thousandth(durations: list[int], percent: float) -> None:
-    latencies = Latencies()
+    latencies = LatencyHistogram()
     for duration_us in durations:
         latencies.add(duration_us)
     exact = sorted(durations)[max(1, math.ceil(len(durations) * percent / 100)) - 1]
@@ -29,7 +29,7 @@ def test_percentiles_are_those_of_the_sorted_list_to_a_thousandth(durations: lis
 
 
 def test_nothing_and_too_much() -> None:
-    latencies = Latencies()
+    latencies = LatencyHistogram()
     assert latencies.percentile_us(50) is None
     latencies.add(-5)
     assert latencies.percentile_us(50) == 0
@@ -38,7 +38,7 @@ def test_nothing_and_too_much() -> None:
 
 
 def _figures(*durations_us: int, failed: int = 0, elapsed_us: int = 2_000_000) -> Figures:
-    latencies = Latencies()
+    latencies = LatencyHistogram()
     for duration_us in durations_us:
         latencies.add(duration_us)
     return Figures(Kind.PRODUCE, "t", len(durations_us), 1_000_000, elapsed_us, failed, latencies)

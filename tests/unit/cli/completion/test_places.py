@@ -7,7 +7,7 @@ from kctl.cli.completion.places import (
     GROUPS,
     NOTHING,
     TOPICS,
-    Place,
+    CommandSpec,
     offer_of,
     options_with_values,
     read_places,
@@ -42,7 +42,7 @@ def test_options_with_values_are_known_and_named_with_the_command_where_others_h
     assert "--version" in takes  # of an API; that of kctl itself ends it
     option = PLACES["consume"].options[0]
     flag = option._replace(metavar="", type="flag")
-    places = [Place("a b", (), (option,), ()), Place("c", (), (flag,), ())]
+    places = [CommandSpec("a b", (), (option,), ()), CommandSpec("c", (), (flag,), ())]
     assert "a.b:--offset" in options_with_values(places)
 
 

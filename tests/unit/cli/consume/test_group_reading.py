@@ -20,7 +20,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group.application_side import OnCommit
+from kctl.client.consumer.group.commit_callbacks import OnCommit
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError
 from kctl.client.records import OutputField, RecordBatchBuilder

@@ -2,11 +2,14 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kctl.cli.consume.bounds import Bounds
+from kctl.cli.consume.chunk_writer import WRITE_BYTES
 from kctl.cli.consume.reading import Limits, Reading
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
@@ -23,6 +26,9 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout, ConnectionRefused
 from kctl.client.records import Condition, OutputField, RecordBatchBuilder
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 T0, T1, T9 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 9)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "default.api.timeout.ms": 5000})
@@ -68,16 +74,32 @@ def _chunk(tp: TopicPartition, first: int, count: int, next_offset: int | None =
     builder = RecordBatchBuilder("none", batch_size_bytes=1 << 16)
     for i in range(first, first + count):
         builder.try_append(None, b"%d-%d" % (tp.partition, i), (), 0)
-    data = bytearray(builder.build())
-    data[0:8] = first.to_bytes(8, "big")
-    return FetchedChunk(tp, 0, first, first + count if next_offset is None else next_offset, bytes(data))
+    data = moved(builder.build(), first)
+    return FetchedChunk(tp, 0, first, first + count if next_offset is None else next_offset, data)
+
+
+def moved(batch: bytes, base_offset: int) -> bytes:
+    """Return the batch with another base offset."""
+    return base_offset.to_bytes(8, "big") + batch[8:]
+
+
+class Written(io.BytesIO):
+    """What was written, and in which pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        self.sizes.append(super().write(data))
+        return self.sizes[-1]
 
 
 class Run:
     """A reading, and what it wrote and said."""
 
     def __init__(self, ends: Mapping[TopicPartition, int], *chunks: FetchedChunk, limits: Limits | None = None) -> None:
-        self.stdout, self.stderr = io.BytesIO(), io.StringIO()
+        self.stdout, self.stderr = Written(), io.StringIO()
         self.consumer = Scripted(ManualClock(), ends, chunks)
         environment = Environment(
             io.BytesIO(),
@@ -142,6 +164,30 @@ def test_the_limit_cuts_a_chunk() -> None:
     run = Run({T0: 9}, _chunk(T0, 0, 9), limits=Limits(records=3))
     assert run.to_the_end() == [b"0-0", b"0-1", b"0-2"]
     assert run.reading.written == 3
+
+
+@given(st.lists(st.sampled_from([0, 1, 100, 3000, 300_000]), min_size=1, max_size=40))
+def test_records_of_any_sizes_come_whole_and_in_order(sizes: list[int]) -> None:
+    values = [b"%d:" % number + bytes(size) for number, size in enumerate(sizes)]
+    builder = RecordBatchBuilder("none", batch_size_bytes=1 << 26)
+    for value in values:
+        builder.try_append(None, value, (), 0)
+    run = Run({T0: len(values)}, FetchedChunk(T0, 0, 0, len(values), builder.build()))
+    run.start(with_ends=True)
+    run.reading.follow()
+    assert run.stdout.getvalue() == b"".join(value + b"\n" for value in values)
+
+
+def test_large_records_become_output_in_pieces_that_fit_into_a_cache() -> None:
+    builder = RecordBatchBuilder("none", batch_size_bytes=1 << 26)
+    for _ in range(200):
+        builder.try_append(None, bytes(WRITE_BYTES // 8), (), 0)
+    whole = builder.build()
+    run = Run({T0: 400}, FetchedChunk(T0, 0, 0, 200, whole), FetchedChunk(T0, 0, 200, 400, moved(whole, 200)))
+    run.start(with_ends=True)
+    run.reading.follow()
+    assert run.reading.written == 400
+    assert max(run.stdout.sizes[1:]) <= WRITE_BYTES + 1000
 
 
 def test_a_reason_with_figures_of_each_attempt_is_reported_once() -> None:
@@ -282,7 +328,7 @@ def test_an_offset_that_was_reset_is_told() -> None:
     run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
     run.start(with_ends=False)
     assert run.for_polls(4) == (
-        "kctl consume: t-0 has no offset 2 any more; going on at 50 (auto.offset.reset=latest)\n"
+        "kctl consume: t-0 has no offset 2 any more; continuing at 50 (auto.offset.reset=latest)\n"
     )
 
 
@@ -300,4 +346,4 @@ def test_an_offset_that_was_reset_to_the_end_is_told_though_nothing_comes() -> N
         return chunk
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # the position moves while nothing comes
-    assert "t-0 has no offset 2 any more; going on at 70" in run.for_polls(5)
+    assert "t-0 has no offset 2 any more; continuing at 70" in run.for_polls(5)

@@ -49,6 +49,14 @@ def test_faults_of_connections_have_a_hint() -> None:
     assert [number for number in nothing_to_do if FAULTS[number].code is not ExitCode.OK] == [33]
 
 
+@pytest.mark.parametrize("number", [number for number, fault in FAULTS.items() if fault.hint])
+def test_hint_of_a_fault_is_one_that_kctl_prints(number: int) -> None:
+    """So that a reworded hint is missed here, and not only by the slow tests of faults."""
+    sections = re.split(r"(?m)^## ", (ROOT / "tests/unit/cli/texts.txt").read_text())
+    printed = "".join(text for text in sections if not text.startswith("kctl/cli/explanations/"))
+    assert matches(FAULTS[number].hint, printed)
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "is_match"),
     [

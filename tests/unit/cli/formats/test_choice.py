@@ -109,8 +109,8 @@ def test_greps() -> None:
         ({"kcat_format": "%s", "output": Output.JSONL}, "--kcat-format and --output jsonl cannot be combined"),
         ({"output": Output.TABLE}, "--output table: this command offers jsonl, csv, raw, hex, base64"),
         ({"output": Output.JSONL, "print_offsets": True}, "--print-offsets with --output jsonl"),
-        ({"output": Output.RAW, "print_offsets": True}, "--print-offsets with --output raw"),
-        ({"output": Output.CSV, "null": "x"}, "--null with --output csv"),
+        ({"output": Output.RAW, "print_offsets": True}, "--print-offsets cannot be combined with --output raw"),
+        ({"output": Output.CSV, "null": "x"}, "--null cannot be combined with --output csv"),
     ],
 )
 def test_refuses(options: dict[str, object], problem: str) -> None:

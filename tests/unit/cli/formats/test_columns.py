@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.formats.columns import columns_of, fitted, pieces_of
+from kctl.cli.formats.columns import columns_of, fitted, pieces_of, wrapped
 
 WIDTHS = {
     "": 0,
@@ -40,3 +40,17 @@ def test_text_is_broken_at_spaces() -> None:
 
 def test_a_terminal_narrower_than_a_character_gets_one_a_line() -> None:
     assert pieces_of("\u65e5\u672c", 1) == ["\u65e5", "\u672c"]
+
+
+@pytest.mark.parametrize("columns", [12, 20, 40])
+@pytest.mark.parametrize("text", [*TEXTS, "\u65e5\u672c\u30b0 \u30eb\u30fc\u30d7 " * 9])
+def test_wrapped_lines_fit_by_columns_and_lose_no_word(text: str, columns: int) -> None:
+    lines = wrapped(text, columns, "- ", "  ")
+    assert " ".join(line[2:] for line in lines).split() == text.split()
+    longest = max(map(columns_of, text.split()), default=0)
+    assert all(columns_of(line) <= max(columns, longest + 2) for line in lines)
+    assert {line[:2] for line in lines[1:]} <= {"  "}
+
+
+def test_word_that_is_longer_than_a_line_stays_whole() -> None:
+    assert wrapped(f"see {'x' * 30} now", 10) == ["see", "x" * 30, "now"]

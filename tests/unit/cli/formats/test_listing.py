@@ -44,6 +44,15 @@ def test_json_and_yaml_are_the_same_document() -> None:
     assert yaml.safe_load(written(Output.YAML, LISTING)) == document
 
 
+@pytest.mark.parametrize("text", ["plain", '"},\n      {"', "[]", "日本 \x1b[2J", '"rows": []'])
+def test_json_of_rows_without_lists_is_what_the_library_writes(text: str) -> None:
+    rows: list[Row] = [{text: text, "n": 1, "x": None}, {text: "", "n": 2.5, "x": True}]
+    for some in (rows, rows[:1], []):
+        listing = Listing("topics", (text, "n", "x"), some, {"complete": True, "of": []})
+        document = {"v": 1, "kind": "topics", "complete": True, "of": [], "rows": some}
+        assert written(Output.JSON, listing) == json.dumps(document, indent=2) + "\n"
+
+
 @pytest.mark.parametrize(
     "value",
     ["yes", "null", "~", "1e3", "0x1f", "2026-11-23", " a ", "- a", "a: b", "{", "#", "'", '"', "\t", "\r\n", "\x9b31m",

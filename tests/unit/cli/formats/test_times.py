@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kctl.cli.formats.template_error import LayoutError
-from kctl.cli.formats.times import compile_go, compile_strftime
+from kctl.cli.formats.times import ISO, LOCAL, compile_go, compile_strftime
 
 AT = 1_136_214_245_678
 """2006-01-02T15:04:05.678Z"""
@@ -30,6 +31,21 @@ def test_directives_are_those_of_date(seconds: int) -> None:
     command = ["date", "-u", "-d", f"@{seconds}", f"+{layout}"]
     shown = subprocess.run(command, env={"LC_ALL": "C"}, check=True, capture_output=True).stdout
     assert compile_strftime(layout)(seconds * 1000) + b"\n" == shown
+
+
+def test_iso_is_utc_and_local_has_the_offset_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ISO(AT) == b"2006-01-02T15:04:05.678Z"
+    assert ISO(10**17) == b"%d" % 10**17, "what no calendar shows is a number"
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        LOCAL.cache_clear()  # type: ignore[attr-defined]
+        assert LOCAL(AT) == b"2006-01-03T00:04:05.678+09:00"
+        assert LOCAL(253_402_300_799_999) == b"253402300799999", "the year 10000 in Tokyo"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+        LOCAL.cache_clear()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
         (b"t,1,-7\n", "line 1: '-7' is not an offset"),
         (b"t,1,9223372036854775808\n", "is not an offset"),
         (b"t,1," + b"9" * 5000, "is not an offset"),
+        (b"t," + b"9" * 5000 + b",1", "is not a partition"),
         (b",1,7\n", "'' is not a topic"),
         (b"t,1,7\nt,1,8\n", "line 2: t-1 appears twice, with 7 and 8"),
         (b'"t,1,7\n', "line 1: unexpected end of data"),
@@ -61,6 +62,9 @@ def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
         (b"[" * 100_000, "it is not JSON"),
         (b'{"v": 1}', 'no list "offsets"'),
         (b'{"group": "h", "offsets": []}', "it is about group h, not g"),
+        (b'{"group": "' + b"h" * 5000 + b'", "offsets": []}', "it is about group hhh"),
+        (b'[{"topic": ["' + b"t" * 5000 + b'"], "partition": 1, "offset": 7}]', "is not a topic"),
+        (b'[{"topic": "t", "partition": 1, "offset": -' + b"9" * 4000 + b"}]", "is not an offset"),
         (b"[7]", "offsets[0]: it is not an object"),
         (b'[{"topic": "t", "partition": true, "offset": 7}]', "offsets[0]: True is not a partition"),
         (b'[{"topic": "t", "partition": 1}]', "offsets[0]: None is not an offset"),
@@ -73,6 +77,7 @@ def test_malformed_file_of_offsets_is_refused(tmp_path: Path, content: bytes, wo
         read_offsets(file, "g")
     assert caught.value.code is ExitCode.USAGE
     assert words in str(caught.value)
+    assert len(str(caught.value)) < len(str(file)) + 200
     assert str(file) in str(caught.value)
 
 

@@ -25,12 +25,12 @@ LEADERLESS = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, "t-0")
         (10, 0, 10, (10, 10, 0), ""),
         (0, 0, 0, (0, 0, 0), ""),
         (None, 0, 10, (None, 10, None), "nothing committed"),
-        (11, 0, 10, (11, 10, None), "committed beyond the end: the topic was recreated or cut off"),
-        (2, 5, 10, (2, 10, 8), "3 of them are deleted: the log starts at 5"),
+        (11, 0, 10, (11, 10, None), "committed beyond the end: the topic was recreated or truncated"),
+        (2, 5, 10, (2, 10, 8), "3 of them were deleted: the log starts at 5"),
         (4, 0, UNKNOWN, (4, None, None), "no such topic or partition"),
-        (4, 0, LEADERLESS, (4, None, None), "end not known: LEADER_NOT_AVAILABLE"),
+        (4, 0, LEADERLESS, (4, None, None), "end unknown: LEADER_NOT_AVAILABLE"),
         (None, 0, UNKNOWN, (None, None, None), "no such topic or partition"),
-        (LEADERLESS, 0, 10, (None, None, None), "commit not known: LEADER_NOT_AVAILABLE"),
+        (LEADERLESS, 0, 10, (None, None, None), "committed offset unknown: LEADER_NOT_AVAILABLE"),
     ],
 )
 def test_lag_of_each_kind_of_answer_has_its_figures_and_note(
@@ -43,7 +43,7 @@ def test_lag_of_each_kind_of_answer_has_its_figures_and_note(
     lag = partition_lag("g", TP, committed, start, end, None)
     assert (lag.committed, lag.end, lag.lag) == shown
     assert lag.note == note
-    assert (lag.error is not None) == ("not known" in note)
+    assert (lag.error is not None) == ("unknown" in note)
 
 
 def test_errors_in_a_word() -> None:
@@ -52,4 +52,4 @@ def test_errors_in_a_word() -> None:
     assert short(LEADERLESS) == "LEADER_NOT_AVAILABLE"
     assert short(refused) == short(AdvertisedAddressError(1, refused)) == "ConnectionRefused"
     assert short(ApiTimeout("x", **late, cause=refused)) == "ConnectionRefused"  # type: ignore[arg-type]  # two numbers
-    assert short(RequestTimeout("x", **late)) == "no answer in time"  # type: ignore[arg-type]  # keywords of one kind for several errors
+    assert short(RequestTimeout("x", **late)) == "no response in time"  # type: ignore[arg-type]  # keywords of one kind for several errors

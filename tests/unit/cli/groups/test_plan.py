@@ -4,7 +4,7 @@ import pytest
 
 from kctl.cli import click
 from kctl.cli.failures import CommandError
-from kctl.cli.groups.plan import Change, Place, ago_ms, aim_of, instant_ms, plan
+from kctl.cli.groups.plan import OffsetChange, PartitionOffsets, ago_ms, aim_of, instant_ms, plan
 from kctl.client.cluster import TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -17,25 +17,25 @@ NOW_MS = 1_700_000_000_000
         ("--to-earliest", True, (4, 2, 9), 2, ""),
         ("--to-latest", True, (4, 2, 9), 9, ""),
         ("--to-current", True, (4, 2, 9), 4, ""),
-        ("--to-current", True, (1, 2, 9), 2, "1 is outside of the log (2 to 9)"),
+        ("--to-current", True, (1, 2, 9), 2, "1 is outside the log (2 to 9)"),
         ("--to-current", True, (None, 2, 9), 9, "nothing committed: the end"),
         ("--to-offset", 9, (4, 2, 9), 9, ""),
-        ("--to-offset", 10, (4, 2, 9), 9, "10 is outside of the log (2 to 9)"),
-        ("--to-offset", 0, (None, 5, 5), 5, "0 is outside of the log (empty at 5)"),
+        ("--to-offset", 10, (4, 2, 9), 9, "10 is outside the log (2 to 9)"),
+        ("--to-offset", 0, (None, 5, 5), 5, "0 is outside the log (empty at 5)"),
         ("--shift-by", -2, (4, 2, 9), 2, ""),
-        ("--shift-by", -3, (4, 2, 9), 2, "1 is outside of the log (2 to 9)"),
-        ("--shift-by", 2**80, (4, 2, 9), 9, f"{2**80 + 4} is outside of the log (2 to 9)"),
+        ("--shift-by", -3, (4, 2, 9), 2, "1 is outside the log (2 to 9)"),
+        ("--shift-by", 2**80, (4, 2, 9), 9, f"{2**80 + 4} is outside the log (2 to 9)"),
         ("--from-file", "f", (4, 2, 9), 7, ""),
     ],
 )
 def test_aims(flag: str, value: object, place: tuple[int | None, int, int], new: int, note: str) -> None:
-    changes = plan([Place(TP, *place)], aim_of(flag, value, {TP: 7}))
-    assert changes == [Change(TP, place[0], new, note)]
+    changes = plan([PartitionOffsets(TP, *place)], aim_of(flag, value, {TP: 7}))
+    assert changes == [OffsetChange(TP, place[0], new, note)]
 
 
 def test_nothing_to_shift_from() -> None:
-    with pytest.raises(CommandError, match="t-0: no offset is committed"):
-        plan([Place(TP, None, 0, 9)], aim_of("--shift-by", 1, {}))
+    with pytest.raises(CommandError, match="t-0: no committed offset to shift"):
+        plan([PartitionOffsets(TP, None, 0, 9)], aim_of("--shift-by", 1, {}))
 
 
 @pytest.mark.parametrize(

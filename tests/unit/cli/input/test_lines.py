@@ -1,6 +1,8 @@
 """Lines: where they end, how long they may be, and from where they come."""
 
 import io
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +13,9 @@ from hypothesis import strategies as st
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import Form, InputRecord
-from kctl.cli.input.input_bytes import READ_BYTES, Progress
-from kctl.cli.input.inputs import Inputs
-from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
+from kctl.cli.input.input_bytes import READ_BYTES, BytesRead
+from kctl.cli.input.inputs import PIPE_BYTES, Inputs
+from kctl.cli.input.lines import BLOCK_BYTES, LineBlock, read_line_blocks, read_lines
 
 
 class Pieces:
@@ -81,6 +83,12 @@ def _read(names: Sequence[str], stdin: bytes, form: Form | None = None, longest_
     return list(Inputs(names, io.BytesIO(stdin), form or Form(), longest_bytes).read())
 
 
+def test_the_longest_line_may_be_cut_within_its_delimiter() -> None:
+    assert _contents(b"x" * 100 + b"\r", b"\n", delimiter=b"\r\n") == [b"x" * 100]
+    with pytest.raises(CommandError, match="longer than 100 bytes"):
+        _contents(b"x" * 100 + b"\r", b"x", delimiter=b"\r\n")
+
+
 def test_files_in_order_and_stdin_where_named(tmp_path: Path) -> None:
     first, second = tmp_path / "1", tmp_path / "2"
     first.write_bytes(b"a\nb")
@@ -114,7 +122,7 @@ def test_a_file_that_is_not_there() -> None:
 
 
 def test_progress_counts_bytes_as_they_are_read() -> None:
-    progress = Progress()
+    progress = BytesRead()
     lines = read_lines(Pieces([b"a\nb", b"c\n"]), "x", 10, progress=progress)
     next(lines)
     assert progress.read_bytes == 3
@@ -175,3 +183,36 @@ def test_a_block_gives_the_key_that_is_given_to_those_without() -> None:
     assert keyed.record(1) == InputRecord("stdin line 2 (byte 4)", b"2", b"fixed")
     assert list(keyed.records()) == [keyed.record(0), keyed.record(1)]
     assert blocks(None)[0].all_keys() == [b"fixed", b"fixed"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pipes have a size on Linux")
+def test_a_pipe_holds_as_much_as_one_read_takes_before_it_is_read() -> None:
+    from fcntl import F_GETPIPE_SZ, fcntl
+
+    reader, writer = os.pipe()
+    line = b"x" * 99 + b"\n"
+    with open(reader, "rb") as stdin, open(writer, "wb", buffering=0) as file:
+        blocks = Inputs((), stdin, Form(), 1000).read_blocks()
+        file.write(line)
+        assert list(next(blocks).values) == [line[:-1]]
+        assert fcntl(reader, F_GETPIPE_SZ) == PIPE_BYTES
+        whole = BLOCK_BYTES // len(line) * line
+        assert file.write(whole) == len(whole)  # by one call, though nothing is read meanwhile
+        assert len(next(blocks).values) == len(whole) // len(line)
+
+
+def test_a_file_a_stream_in_memory_and_a_refused_size_are_read_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines").write_bytes(b"a\nb\n")
+    assert [record.value for record in Inputs([str(tmp_path / "lines")], io.BytesIO(), Form(), 9).read()] == [
+        b"a",
+        b"b",
+    ]
+    assert [record.value for record in Inputs((), io.BytesIO(b"c"), Form(), 9).read()] == [b"c"]
+    monkeypatch.setattr("kctl.cli.input.inputs.PIPE_BYTES", 1 << 62)  # no pipe can be so large
+    reader, writer = os.pipe()
+    os.write(writer, b"d\n")
+    os.close(writer)
+    with open(reader, "rb") as stdin:
+        assert [record.value for record in Inputs((), stdin, Form(), 9).read()] == [b"d"]

@@ -40,5 +40,5 @@ def test_empty_path_is_refused() -> None:
 
 def test_url_is_no_path_of_a_local_file() -> None:
     assert path("x.html") == Path("x.html")
-    with pytest.raises(click.BadParameter, match="is no file here"):
+    with pytest.raises(click.BadParameter, match="is not a local file"):
         path("s3://bucket/x.html")

@@ -25,3 +25,13 @@ def test_a_time_that_depends_on_the_present_is_said_as_an_instant(given: str, sa
     if said:
         again = run_in_process(*arguments[:-3], said, *refused, clock=ManualClock(wall_ms=AT_MS + 5000))
         assert "to continue it" not in again.stderr
+
+
+def test_a_named_replay_takes_no_time_that_depends_on_the_present() -> None:
+    """It would continue behind records that were not in its window before."""
+    arguments = ("pipeline", "replay", "t", "--to-topic", "u", "-b", "127.0.0.1:1", "--name", "n", "--offset", "3:1")
+    ended = run_in_process(*arguments, "--until", "-1h", clock=ManualClock(wall_ms=AT_MS))
+    assert ended.code == ExitCode.USAGE
+    assert f"--until -1h is another time in each run of --name: give --until {AT_MS - 3_600_000}." in ended.stderr
+    given = run_in_process(*arguments, "--until", str(AT_MS), clock=ManualClock(wall_ms=AT_MS))
+    assert "--offset of all partitions ends at 1, before it begins at 3" in given.stderr

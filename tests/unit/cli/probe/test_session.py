@@ -7,7 +7,7 @@ import pytest
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.options import Output
-from kctl.cli.probe.run import Plan, run_rounds
+from kctl.cli.probe.run import ProbePlan, run_rounds
 from kctl.cli.probe.session import MaskedOut
 from kctl.cli.probe.view.report import LinesReport, ObjectsReport
 from kctl.client.clock import ManualClock, Timer
@@ -55,6 +55,6 @@ def test_first_frame_is_drawn_before_anything_is_waited_for(monkeypatch: pytest.
 
     monkeypatch.setattr(Prober, "poll", poll)
     monkeypatch.setattr(Prober, "is_done", property(lambda _: "poll" in done))
-    plan = Plan(AdminConfig.parse({"bootstrap.servers": "h:1"}), ProbeOptions(), 0, strict=False)
+    plan = ProbePlan(AdminConfig.parse({"bootstrap.servers": "h:1"}), ProbeOptions(), 0, strict=False)
     run_rounds(plan, system_runtime(), Drawing(DataOut(io.BytesIO()), 0, verbose=False), {})
     assert done[:2] == ["frame of 1", "poll"]

@@ -1,6 +1,7 @@
 """The account at the end of `kctl produce`."""
 
 import io
+from collections.abc import Collection
 
 import pytest
 
@@ -15,7 +16,9 @@ from kctl.client.errors import AdvertisedAddressError, ConnectionRefused, Delive
 from kctl.client.loop.close import CloseResult, PartitionResult
 
 
-def _told(partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = False) -> str:
+def _told(
+    partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = False, announced: Collection[str] = ()
+) -> str:
     stderr = io.StringIO()
     environment = Environment(
         io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
@@ -26,7 +29,7 @@ def _told(partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = Fa
         unknown=sum(part.unknown for part in partitions.values()),
         partitions=partitions,
     )
-    report_account(Common(environment, Settings({}), 0, None, quiet, False), result)
+    report_account(Common(environment, Settings({}), 0, None, quiet, False), result, announced=announced)
     return stderr.getvalue()
 
 
@@ -49,9 +52,14 @@ def test_undelivered_is_told_by_partition_and_cause_in_any_case(quiet: bool) -> 
     delivered = "" if quiet else "kctl produce: 1 record delivered (t-0: 1)\n"
     assert _told(parts, quiet=quiet) == (
         f"{delivered}kctl produce: 3 records NOT delivered, 1 of which may have been written\n"
-        "  t, no partition yet: 1: not known why\n"
+        "  t, no partition yet: 1: unknown cause\n"
         "  t-0: 2: refused\\x1b[2J\n"
     )
+
+
+def test_cause_that_was_announced_is_not_repeated() -> None:
+    parts = {TopicPartition("t", 0): PartitionResult(failed=2, error=ConnectionRefused("refused"))}
+    assert "  t-0: 2: see above\n" in _told(parts, announced={"refused"})
 
 
 def test_many_partitions_are_counted() -> None:

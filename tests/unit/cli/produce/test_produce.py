@@ -98,8 +98,8 @@ def test_a_stall_does_not_end_in_a_burst() -> None:
         (("t", "--keep-partition"), "needs --input jsonl"),
         (("t", "--keep-partition", "-i", "jsonl", "-p", "1"), "cannot be combined with --partition"),
         (("t", "--rate", "5"), "write 5/s"),
-        (("t", "--txn", "--undelivered", "f"), "all or nothing, so the input is what to send again"),
-        (("t", "-X", "transactional.id=x", "--undelivered", "f", "-b", "a:1"), "the input is what to send again"),
+        (("t", "--txn", "--undelivered", "f"), "nothing is delivered then, so send the whole input again"),
+        (("t", "-X", "transactional.id=x", "--undelivered", "f", "-b", "a:1"), "send the whole input again"),
         (("t", "--txn", "--acks", "1", "-b", "a:1"), "a transaction needs acks=all"),
         (("t", "--partitioner", "odd", "-b", "a:1"), "--partitioner: partitioner.class takes one of"),
         (("t", "--undelivered", "/no/such/dir/file", "-b", "a:1"), "--undelivered /no/such/dir/file: No such file"),
@@ -116,5 +116,5 @@ def test_a_file_with_something_in_it_is_not_overwritten(tmp_path: Path) -> None:
     file.write_text("precious")
     ended = run_in_process("produce", "t", "--undelivered", str(file), "-b", "127.0.0.1:1", "--api-timeout", "100ms")
     assert ended.code == ExitCode.USAGE
-    assert "there is a file with something in it already" in ended.stderr
+    assert "the file exists and is not empty" in ended.stderr
     assert file.read_text() == "precious"

@@ -44,7 +44,7 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
     assert ended == (
         0,
         b"",
-        f"kctl profile: dev is in {user.file}, and is the current profile: commands without -C use it\n",
+        f"kctl profile: created profile dev in {user.file}; made it the current profile: commands without -C use it\n",
     )
     assert user.file.read_text() == 'current = "dev"\n\n[profiles.dev]\n"bootstrap.servers" = "localhost:9092"\n'
     assert stat.S_IMODE(user.file.stat().st_mode) == 0o600
@@ -53,6 +53,13 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
     assert [(row["profile"], row["current"]) for row in map(json.loads, listed.stdout.splitlines())] == [
         ("dev", True), ("prod", False),
     ]  # fmt: skip
+
+
+def test_servers_of_an_unset_variable_make_no_profile(user: User) -> None:
+    ended = user.profile("create", "prod", "-b", "")
+    assert ended.code == 2
+    assert "bootstrap.servers takes a comma-separated list of host:port, not ''" in ended.stderr
+    assert not user.file.exists()
 
 
 def test_use(user: User) -> None:
@@ -66,7 +73,7 @@ def test_use(user: User) -> None:
     assert "no profile is chosen" in ended.stderr
     for arguments in (("use",), ("use", "dev", "--none"), ("use", "nobody")):
         assert user.profile(*arguments).code == 2
-    assert "$KCTL_PROFILE is set, and goes before it" in user.profile("use", "dev", KCTL_PROFILE="prod").stderr
+    assert "$KCTL_PROFILE is set and takes precedence" in user.profile("use", "dev", KCTL_PROFILE="prod").stderr
 
 
 def test_origin_of_every_value(user: User, tmp_path: Path) -> None:
@@ -154,11 +161,22 @@ def test_edit_with_x_and_unset(user: User) -> None:
     assert user.file.read_bytes() == before
 
 
+def test_delete_of_the_current_profile_says_that_there_is_none_any_more(user: User) -> None:
+    for name in ("a", "b", "c"):
+        user.profile("create", name, "-b", "a:1")
+    assert user.profile("delete", "b").stderr.count("\n") == 1
+    assert user.profile("delete", "a").stderr.splitlines()[1:] == [
+        "kctl profile: no profile is the current one now: kctl profile use PROFILE chooses one"
+    ]
+    assert user.profile("delete", "c").stderr.count("\n") == 1, "there was none before"
+
+
 def test_delete_all_or_none(user: User) -> None:
     user.write('current = "a"\n[profiles.a]\n[profiles.b]\n[profiles.c]\n')
     assert user.profile("delete", "a", "nobody").code == 2
     assert b"a" in user.profile("list").stdout
-    assert user.profile("delete", "a", "b", "a").code == 0
+    assert user.profile("use", "b", "-q") == (0, b"", "")
+    assert user.profile("delete", "a", "b", "a", "--yes", "-q") == (0, b"", "")
     assert user.file.read_text() == "[profiles.c]\n"
 
 

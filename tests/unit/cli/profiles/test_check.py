@@ -82,8 +82,8 @@ def test_single_properties(scenario: Scenario, key: str, value: str, level: str,
         ({"ssl.key.password": "${env:A}"}, "warning", "ssl.key.password", "does nothing: security.protocol=PLAINTEXT"),
         ({"sasl.mechanism": "PLAIN"}, "warning", "sasl.mechanism", "has no SASL"),
         ({"bootstrap.servers": "zk:2181"}, "warning", "bootstrap.servers", "zk:2181: the port of ZooKeeper"),
-        ({"bootstrap.servers": "b:9093"}, "warning", "bootstrap.servers", "b:9093: a port that mostly speaks TLS"),
-        ({"security.protocol": "SSL"}, "note", "bootstrap.servers", "a:9092: a port that mostly speaks no TLS"),
+        ({"bootstrap.servers": "b:9093"}, "warning", "bootstrap.servers", "b:9093: usually a TLS port"),
+        ({"security.protocol": "SSL"}, "note", "bootstrap.servers", "a:9092: usually not a TLS port"),
     ],
 )  # fmt: skip
 def test_values_together(scenario: Scenario, properties: dict[str, str], level: str, key: str, said: str) -> None:

@@ -38,13 +38,13 @@ def test_kinds_of_values() -> None:
         (b"x = " + b"[" * 100_000, "f: nested too deeply"),
         (b"[profiles.a]\n" + b"a." * 100_000 + b"a = 1", f"f line 2: more than {MOST_DOTS} dots in a line"),
         (b"[profiles.a" + b".a" * 490 + b"]\n" + b"a." * 490 + b"a = 1", "f: profile a: nested too deeply"),
-        (b"profile = 1\n", "f: 'profile' has no place there"),
+        (b"profile = 1\n", "f: 'profile' is not allowed there"),
         (b"current = 1\n", "f: current is the name"),
         (b"profiles = 1\n", "f: each profile is a table"),
         (b"[profiles]\na = 1\n", "f: each profile is a table"),
-        (b"[profiles.a]\nx = 1.5\n", "f: profile a: x takes a text"),
-        (b"[profiles.a]\nx = [1]\n", "f: profile a: x takes a text"),
-        (b"[profiles.a]\nx = 2020-01-01\n", "f: profile a: x takes a text"),
+        (b"[profiles.a]\nx = 1.5\n", "f: profile a: x must be a text"),
+        (b"[profiles.a]\nx = [1]\n", "f: profile a: x must be a text"),
+        (b"[profiles.a]\nx = 2020-01-01\n", "f: profile a: x must be a text"),
     ],
 )
 def test_broken(raw: bytes, said: str) -> None:

@@ -111,7 +111,7 @@ class _Late(ManualClock):
 
 def test_a_command_that_hangs_is_ended_at_its_limit() -> None:
     sources = Sources({"PATH": os.environ["PATH"]}, Path("/"), _Late())
-    with pytest.raises(ConfigError, match="not done after 60 s"):
+    with pytest.raises(ConfigError, match="did not finish within 60 s"):
         fetch("client.id", "${cmd:exec sleep 600}", "profile p", sources)
 
 

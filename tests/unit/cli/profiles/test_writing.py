@@ -73,7 +73,7 @@ def test_a_writer_waits_for_another_and_not_for_ever(tmp_path: Path) -> None:
 
     other = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(other, fcntl.LOCK_EX)
-    with pytest.raises(ConfigError, match="another process has been writing it for 5 s"):
+    with pytest.raises(ConfigError, match="another process has held its lock for 5 s"):
         replace_file(tmp_path / "f", lambda _: b"", Jumping())
     os.close(other)
     replace_file(tmp_path / "f", lambda _: b"")

@@ -6,27 +6,27 @@ from collections.abc import Mapping
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.consume_status import Figures, status_line
-from kctl.cli.view.status_line import Rate, StatusLine
+from kctl.cli.view.status import Rate, StatusLine
+from kctl.cli.view.status_texts import ReadFigures, reading_line
 from kctl.client.clock import ManualClock
 from tests.cli.screen import Screen
 
-BUSY = Figures(written=1234, per_second=56.4, lag=7, partitions=3)
+BUSY = ReadFigures(written=1234, per_second=56.4, lag=7, partitions=3)
 
 
 @pytest.mark.parametrize(
     ("figures", "text"),
     [
         (BUSY, "1234 records, 56/s, lag 7, 3 partitions"),
-        (Figures(1, 0.25, None, 1), "1 record, 0.2/s, 1 partition"),
+        (ReadFigures(1, 0.25, None, 1), "1 record, 0.2/s, 1 partition"),
         (
             BUSY._replace(waiting="t-0: gone\n\x1b[2J", is_fault=True),
             "1234 records, 56/s, lag 7, 3 partitions: t-0: gone \\x1b[2J",
         ),
     ],
 )
-def test_words(figures: Figures, text: str) -> None:
-    assert status_line(figures).plain == text
+def test_words(figures: ReadFigures, text: str) -> None:
+    assert reading_line(figures).plain == text
 
 
 def test_rate_is_that_of_the_last_seconds() -> None:
@@ -67,11 +67,11 @@ def test_data_takes_the_place_of_the_line() -> None:
     shared = Shared()
     line = StatusLine(shared.environment, wanted=True)
     stdout = line.around(shared.environment.stdout)
-    line.show(status_line(BUSY), 0)
+    line.show(reading_line(BUSY), 0)
     assert shared.lines == ["1234 records, 56/s, lag 7, 3 partitions"]
     stdout.write(memoryview(b"one\ntwo\n"))
     assert shared.lines == ["one", "two"]
-    line.show(status_line(BUSY), 0)
+    line.show(reading_line(BUSY), 0)
     assert shared.lines == ["one", "two", "1234 records, 56/s, lag 7, 3 partitions"]
     line.clear()
     assert shared.lines == ["one", "two"]
@@ -81,21 +81,21 @@ def test_data_that_ends_within_a_line_is_left_alone() -> None:
     shared = Shared()
     line = StatusLine(shared.environment, wanted=True)
     line.around(shared.environment.stdout).write(memoryview(b"one"))
-    line.show(status_line(BUSY), 0)
+    line.show(reading_line(BUSY), 0)
     assert shared.lines == ["one"]
     assert "\x1b" not in shared.written
 
 
 def test_forty_columns() -> None:
     shared = Shared(columns=40)
-    StatusLine(shared.environment, wanted=True).show(status_line(BUSY._replace(waiting="x" * 99)), 0)
+    StatusLine(shared.environment, wanted=True).show(reading_line(BUSY._replace(waiting="x" * 99)), 0)
     assert [len(text) for text in shared.lines] == [39]
 
 
 @pytest.mark.parametrize(("environ", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colour(environ: dict[str, str], is_coloured: bool) -> None:
     shared = Shared(environ=environ)
-    StatusLine(shared.environment, wanted=True).show(status_line(BUSY), 0)
+    StatusLine(shared.environment, wanted=True).show(reading_line(BUSY), 0)
     assert ("\x1b[2m" in shared.written) == is_coloured
 
 
@@ -105,13 +105,13 @@ def test_colour(environ: dict[str, str], is_coloured: bool) -> None:
 def test_none_where_it_would_disturb(wanted: bool, changed: dict[str, object]) -> None:
     shared = Shared()
     line = StatusLine(shared.environment._replace(**changed), wanted=wanted)  # type: ignore[arg-type]  # any field
-    line.show(status_line(BUSY), 0)
+    line.show(reading_line(BUSY), 0)
     assert (line.is_shown, shared.written) == (False, "")
 
 
 def test_status_is_painted_a_few_times_a_second() -> None:
     line = StatusLine(Shared().environment, wanted=True)
     assert line.is_due(0)
-    line.show(status_line(BUSY), 1000)
+    line.show(reading_line(BUSY), 1000)
     assert not line.is_due(1199)
     assert line.is_due(1200)

@@ -5,9 +5,15 @@ import io
 import pytest
 from rich.text import Text
 
-from kctl.cli.data_out import DataOut
+from kctl.cli.data_out import DataOut, RawStream
 from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, text_of
 from tests.cli.screen import Screen
+
+
+def painter_on(stream: RawStream, *columns: int, colour: bool = False) -> Painter:
+    """Return a painter; the columns are those of the terminal at each frame."""
+    widths = iter(columns)
+    return Painter(DataOut(stream).write_at_once, lambda: next(widths), colour=colour)
 
 
 def spans(*texts: str) -> list[Text]:
@@ -16,9 +22,9 @@ def spans(*texts: str) -> list[Text]:
 
 def test_a_frame_replaces_the_one_before_and_nothing_else() -> None:
     stdout = io.BytesIO()
-    with Painter(DataOut(stdout), colour=False) as painter:
-        painter.paint(spans("one", "two", "three"), 80)
-        painter.paint(spans("four", "five"), 80)
+    with painter_on(stdout, 80, 80) as painter:
+        painter.paint(spans("one", "two", "three"))
+        painter.paint(spans("four", "five"))
         painter.below(["and below"])
     written = stdout.getvalue().decode()
     assert Screen("before").show(written) == ["before", "four", "five", "and below"]
@@ -28,10 +34,10 @@ def test_a_frame_replaces_the_one_before_and_nothing_else() -> None:
 
 def test_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:
     stdout = io.BytesIO()
-    painter = Painter(DataOut(stdout), colour=False)
-    painter.paint(spans("x" * 100, "short"), 120)
+    painter = painter_on(stdout, 120, 40)
+    painter.paint(spans("x" * 100, "short"))
     stdout.truncate(0)
-    painter.paint(spans("now"), 40)
+    painter.paint(spans("now"))
     assert b"\x1b[4A" in stdout.getvalue()  # three lines of 40 for the first, one for the second
 
 
@@ -43,17 +49,17 @@ def test_a_frame_is_one_write() -> None:
             writes.append(bytes(data))  # type: ignore[call-overload]  # whatever DataOut hands on
             return len(writes[-1])
 
-    Painter(DataOut(Stream()), colour=True).paint([text_of(("red", "red"))] * 30, 80)
+    painter_on(Stream(), 80, colour=True).paint([text_of(("red", "red"))] * 30)
     assert len(writes) == 1
 
 
 def test_the_cursor_comes_back_whatever_happens() -> None:
     stdout = io.BytesIO()
-    painter = Painter(DataOut(stdout), colour=True)
+    painter = painter_on(stdout, 80, colour=True)
 
     def fail() -> None:
         with painter:
-            painter.paint(spans("one"), 80)
+            painter.paint(spans("one"))
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -64,13 +70,13 @@ def test_the_cursor_comes_back_whatever_happens() -> None:
 def test_colour_only_where_it_is_wanted() -> None:
     for colour in (False, True):
         stdout = io.BytesIO()
-        Painter(DataOut(stdout), colour=colour).paint([text_of(("red", "red"))], 80)
+        painter_on(stdout, 80, colour=colour).paint([text_of(("red", "red"))])
         assert (b"\x1b[31mred\x1b[0m" in stdout.getvalue()) is colour
 
 
 def painted(line: Text, columns: int) -> str:
     stdout = io.BytesIO()
-    Painter(DataOut(stdout), colour=False).paint([line], columns)
+    painter_on(stdout, columns).paint([line])
     return Screen().show(stdout.getvalue().decode())[0]
 
 
@@ -90,8 +96,8 @@ def test_wide_characters_are_cut_by_columns() -> None:
 
 def test_wide_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:
     stdout = io.BytesIO()
-    painter = Painter(DataOut(stdout), colour=False)
-    painter.paint(spans("\u65e5" * 30), 80)
+    painter = painter_on(stdout, 80, 40)
+    painter.paint(spans("\u65e5" * 30))
     stdout.truncate(0)
-    painter.paint(spans("now"), 40)
+    painter.paint(spans("now"))
     assert b"\x1b[2A" in stdout.getvalue()  # 30 characters are 60 columns, two lines of 40

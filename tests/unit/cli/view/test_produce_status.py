@@ -2,14 +2,21 @@
 
 import io
 
+from rich.text import Text
+
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line
+from kctl.cli.view.status import SendStatus
+from kctl.cli.view.status_texts import SendFigures, send_standing
 from kctl.client.clock import ManualClock
 from kctl.client.network.system import system_runtime
 
 
+def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> Text:
+    return send_standing(figures, records_per_second, bytes_per_second).line(columns)
+
+
 def test_a_pipe_has_no_end_to_show() -> None:
-    assert send_line(SendFigures(1, 0, 1500), 3.2, 999, 80).plain == "1 record, 1.5 kB, 3/s, 999 B/s"
+    assert send_line(SendFigures(1, 0, 1500), 3.2, 999, 80).plain == "1 record, 1.5 kB, 3.2/s, 999 B/s"
     assert send_line(SendFigures(2, 7, 0), 0, 0, 80).plain.endswith("0 B/s, 7 waiting")
 
 
@@ -51,10 +58,9 @@ def test_closing_notice_is_shown_above_the_line_and_not_painted_over() -> None:
     runtime = system_runtime()
     status = SendStatus(terminal, runtime.clock, runtime.driver, lambda: SendFigures(0, 0, 0), wanted=True)
     assert notice.show is not None
-    with status._lock:
-        status._paint()
-        notice.show("kctl produce: closing")
-        status._paint()
+    status._paint()
+    notice.show("kctl produce: closing")
+    status._paint()
     painted = stderr.getvalue()
     status.close()
     assert painted.count("kctl produce: closing\n") == 1

@@ -5,12 +5,13 @@ import io
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.progress_status import PLAIN_EVERY_MS, MoveProgress, ProgressStatus, job_standing, move_standing
-from kctl.cli.view.status_line import line_with_bar
+from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
+from kctl.cli.view.status_texts import MoveProgress, job_standing, move_standing
 from kctl.client.clock import ManualClock
-from kctl.pipeline.running import Progress
+from kctl.pipeline.running import JobProgress
+from tests.cli.screen import Screen
 
-HALF = Progress("exporting", tasks_done=4, tasks_active=2, tasks=8, records=500, lag=500)
+HALF = JobProgress("exporting", tasks_done=4, tasks_active=2, tasks=8, records=500, lag=500)
 
 
 def environment(clock: ManualClock) -> Environment:
@@ -26,20 +27,19 @@ def environment(clock: ManualClock) -> Environment:
     )
 
 
-def line(progress: Progress, columns: int) -> str:
-    standing = job_standing(progress, 100)
-    return line_with_bar(standing.share, standing.texts, columns).plain
+def line(progress: JobProgress, columns: int) -> str:
+    return job_standing(progress, 100).line(columns).plain
 
 
 def test_the_text_says_what_is_known() -> None:
-    def told(progress: Progress, per_second: float) -> str:
+    def told(progress: JobProgress, per_second: float) -> str:
         return job_standing(progress, per_second).texts[0]
 
-    assert told(Progress("planning"), 0) == "planning"
+    assert told(JobProgress("planning"), 0) == "planning"
     assert told(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
     assert told(HALF._replace(tasks_active=0), 0) == "exporting: 4 of 8 tasks, 500 records, 0/s, lag 500"
-    assert told(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 begun again")
-    assert told(Progress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
+    assert told(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 restarted")
+    assert told(JobProgress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,10 @@ def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_la
 
 
 @pytest.mark.parametrize("columns", [20, 39, 79])
-@pytest.mark.parametrize("progress", [HALF._replace(lag=None), Progress("starting Spark"), Progress("waiting", lag=0)])
-def test_no_bar_where_the_end_is_not_known(progress: Progress, columns: int) -> None:
+@pytest.mark.parametrize(
+    "progress", [HALF._replace(lag=None), JobProgress("starting Spark"), JobProgress("waiting", lag=0)]
+)
+def test_no_bar_where_the_end_is_not_known(progress: JobProgress, columns: int) -> None:
     shown = line(progress, columns)
     assert len(shown) <= columns
     assert shown in job_standing(progress, 100).texts
@@ -71,7 +73,7 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     clock = ManualClock()
     to = environment(clock)
     status = ProgressStatus(to, wanted=True)
-    status.on_job(Progress("planning"))
+    status.on_job(JobProgress("planning"))
     status.on_job(HALF)
     for second in range(1, PLAIN_EVERY_MS // 1000 + 1):
         clock.advance(1000)
@@ -106,3 +108,16 @@ def test_line_has_partitions_bytes_and_time_left_and_shrinks() -> None:
 def test_line_without_sizes_or_rate_says_less() -> None:
     assert move_standing(MoveProgress(0, 1, 0, 0, None)).texts[0] == "0 of 1 partitions moved"
     assert move_standing(MoveProgress(0, 1, 0, 0, 1)).texts[0] == "0 of 1 partitions moved, about 1s left"
+
+
+def test_line_comes_back_below_a_notice() -> None:
+    clock = ManualClock()
+    shared = environment(clock)._replace(stderr_is_tty=True, environ={"TERM": "xterm", "NO_COLOR": "1"})
+    status = ProgressStatus(shared, wanted=True)
+    status.say("before")
+    status.on_job(JobProgress("planning"))
+    status.say("kctl pipeline: waiting")
+    assert isinstance(shared.stderr, io.StringIO)
+    assert Screen().show(shared.stderr.getvalue()) == ["before", "kctl pipeline: waiting", "planning"]
+    status.close()
+    assert Screen().show(shared.stderr.getvalue()) == ["before", "kctl pipeline: waiting"]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kctl.cli.formats.rows import Row, block_lines, table_lines
-from kctl.cli.view.tables import coloured_block, coloured_table, style_of
+from kctl.cli.view.tables import painted, style_of
 
 COLUMNS = ("group", "lag", "state", "note")
 ROWS: list[Row] = [
@@ -20,15 +20,15 @@ def uncoloured(line: str) -> str:
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120, 200])
 def test_layout_is_that_of_the_plain_table(width: int) -> None:
-    assert [uncoloured(line) for line in coloured_table(COLUMNS, ROWS, width)] == list(
+    assert [uncoloured(line) for line in table_lines(COLUMNS, ROWS, width, painted)] == list(
         table_lines(COLUMNS, ROWS, width)
     )
     facts = [(name, ROWS[1][name]) for name in COLUMNS]
-    assert [uncoloured(line) for line in coloured_block(facts, width)] == list(block_lines(facts, width))
+    assert [uncoloured(line) for line in block_lines(facts, width, painted)] == list(block_lines(facts, width))
 
 
 def test_colour_follows_the_meaning() -> None:
-    _, first, second = coloured_table(COLUMNS, ROWS, 80)
+    _, first, second = table_lines(COLUMNS, ROWS, 80, painted)
     assert "\x1b[33m3" in first
     assert "\x1b[32mStable" in first
     assert "\x1b[31mDead" in second
@@ -50,4 +50,4 @@ def test_meaning(column: str, value: object, style: str) -> None:
 
 
 def test_no_rows_have_no_heading() -> None:
-    assert list(coloured_table(COLUMNS, [], 80)) == []
+    assert list(table_lines(COLUMNS, [], 80, painted)) == []

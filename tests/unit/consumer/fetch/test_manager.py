@@ -302,10 +302,10 @@ def test_nothing_is_fetched_behind_the_end_that_is_asked_for() -> None:
     assert asked(request) == [("t", 1, 0), ("t", 0, 5)]
     scenario.reports.take()
     answer(request, brings(data(0, batch(5, 5)), data(1, b"", end=0)))
-    assert "at the end that was asked for, offset 6" in scenario.waiting()
+    assert "at the requested end, offset 6" in scenario.waiting()
     assert asked(scenario.request()) == [("t", 1, 0)]
     scenario.manager.start(StartFetch(T0, 4, 6, end_offset=6))
-    assert scenario.waiting() == ["at the end that was asked for, offset 6"], "an empty range"
+    assert scenario.waiting() == ["at the requested end, offset 6"], "an empty range"
     scenario.manager.start(StartFetch(T0, 5, 6))
     assert scenario.waiting() == []
     assert scenario.requests() == [], "one is in flight"

@@ -83,7 +83,7 @@ def test_a_follower_that_cannot_be_reached_is_left_and_one_that_is_dialled_is_wa
     scenario = following()
     scenario.client.network.down[2] = None
     assert scenario.requests() == []
-    assert "being connected" in scenario.waiting()[0]
+    assert "connecting to leader" in scenario.waiting()[0]
     scenario.client.network.down[2] = ConnectionRefused("refused")
     poll = scenario.manager.poll(10)
     assert (poll.requests, poll.next_deadline_at_ms) == ([], 10)

@@ -5,7 +5,14 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Waiting
-from kctl.client.consumer.fetch.sessions import FINAL_EPOCH, LAST_EPOCH, SESSIONS_CLOSE_MS, Asked, FetchSession
+from kctl.client.consumer.fetch.sessions import (
+    BEHIND_FETCH_MS,
+    FINAL_EPOCH,
+    LAST_EPOCH,
+    SESSIONS_CLOSE_MS,
+    AskedPartition,
+    FetchSession,
+)
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
@@ -231,7 +238,7 @@ def test_a_session_without_topic_ids_does_not_go_on_with_them() -> None:
 
 def test_the_epoch_goes_on_with_one_behind_the_last() -> None:
     session = FetchSession()
-    wanted = {T0: Asked(TOPIC_ID, 0, 7, -1, 100)}
+    wanted = {T0: AskedPartition(TOPIC_ID, 0, 7, -1, 100)}
     session.begin(wanted, uses_topic_ids=True)
     session.answered(says(empty(0)))
     session._epoch = LAST_EPOCH  # nobody fetches so often in a test
@@ -267,21 +274,33 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
     [request] = poll.requests
     assert (request.node_id, session_of(request), asked(request)) == (1, (11, FINAL_EPOCH), [])
     assert request.timeout_ms == SESSIONS_CLOSE_MS
-    assert poll.next_deadline_at_ms == 1000 + SESSIONS_CLOSE_MS
+    assert poll.next_deadline_at_ms == 1000 + BEHIND_FETCH_MS
     assert scenario.manager.poll(1001).requests == []
     assert not scenario.manager.is_stopped(1001)
     answer(request, says(session_id=0))
     assert scenario.manager.is_stopped(1001)
 
 
+def test_a_close_behind_a_fetch_in_flight_is_not_waited_for_long() -> None:
+    scenario = opened(T0)
+    scenario.request()
+    scenario.manager.stop(1000, 9000)
+    poll = scenario.manager.poll(1000)
+    [request] = poll.requests
+    assert session_of(request)[1] == FINAL_EPOCH
+    assert poll.next_deadline_at_ms == 1000 + BEHIND_FETCH_MS
+    assert not scenario.manager.is_stopped(1000 + BEHIND_FETCH_MS - 1)
+    assert scenario.manager.is_stopped(1000 + BEHIND_FETCH_MS)
+
+
 def test_a_goodbye_without_an_answer_ends_in_time() -> None:
     scenario = opened(T0)
-    scenario.manager.stop(1000, 1030)
+    scenario.manager.stop(1000, 1090)
     [request] = scenario.manager.poll(1000).requests
-    assert request.timeout_ms == 30
-    assert not scenario.manager.is_stopped(1029)
-    assert scenario.manager.is_stopped(1030)
-    assert scenario.manager.poll(1030).requests == []
+    assert request.timeout_ms == 90
+    assert not scenario.manager.is_stopped(1089)
+    assert scenario.manager.is_stopped(1090)
+    assert scenario.manager.poll(1090).requests == []
 
 
 def test_without_sessions_there_is_nothing_to_give_up() -> None:

@@ -11,7 +11,7 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
     [
         ("csv", None, "decode value='csv': there are auto, avro, protobuf, json-schema"),
         ("avro", "id:x", "the value schema 'id:x': 'x' is not a schema id"),
-        ("avro", "auto", "is one, not each record's"),
+        ("avro", "auto", "must be a single one, not each record's"),
     ],
 )
 def test_form_or_schema_that_does_not_exist_is_refused(form: str, schema: str | None, words: str) -> None:

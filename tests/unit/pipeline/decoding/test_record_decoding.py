@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kctl.client.clock import ManualClock
 from kctl.client.errors import ConnectionRefused
 from kctl.pipeline.decoding.plan import DecodePlan, SidePlan
 from kctl.pipeline.decoding.record_decoding import ERROR, DecodedTypes, RecordDecoding, types_of
@@ -15,10 +14,9 @@ from kctl.pipeline.record_columns import COLUMN_NAMES, REASON, schema_of
 from kctl.serdes.avro import AvroCodec
 from kctl.serdes.errors import DecodeError
 from kctl.serdes.registry import AVRO, Schema
-from kctl.serdes.schema_store import Resolved, SchemaStore
+from kctl.serdes.schema_store import Resolved
 from kctl.serdes.wire import write_frame
-from tests.support.registry.in_memory import InMemoryHttp, registry_of
-from tests.support.registry.server import FakeRegistry
+from tests.support.registry.in_memory import RegistryScene
 
 V1 = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}
 V2 = {
@@ -29,20 +27,18 @@ V2 = {
 ALL = (*COLUMN_NAMES, ERROR)
 
 
-class Scene:
+class Scene(RegistryScene):
     """A registry with two versions of a value's schema, and batches of raw records."""
 
     def __init__(self) -> None:
-        self.fake = FakeRegistry()
-        self.http = InMemoryHttp({"one": self.fake})
+        super().__init__()
         self.ids = [self.fake.add("t-value", json.dumps(each)) for each in (V1, V2)]
-        clock = ManualClock()
-        self.store = SchemaStore(registry_of(self.http, clock), clock, None)
         reader = SidePlan(Resolved(Schema(AVRO, json.dumps(V2))), None)
+        self.schemas = self.store()
         self.plan = DecodePlan(None, reader, (), ())
 
     def decoding(self, columns: Sequence[str] = ALL, pruned: DecodedTypes | None = None) -> RecordDecoding:
-        return RecordDecoding(self.plan, self.store, columns, pruned)
+        return RecordDecoding(self.plan, self.schemas, columns, pruned)
 
     def value(self, version: int, value: Any) -> bytes:
         return write_frame(self.ids[version - 1], AvroCodec(json.dumps((V1, V2)[version - 1])).encode(value))

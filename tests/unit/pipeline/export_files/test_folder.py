@@ -48,6 +48,22 @@ def unprivileged() -> Iterator[None]:
         os.seteuid(before)
 
 
+def test_run_without_work_leaves_the_folder_to_the_run_under_way(tmp_path: Path) -> None:
+    first = taken(tmp_path / "x")
+    first.commit_round(first.begin_round(1), SETTINGS, [written(first, 0, 10)])
+    (first.path / "t/t-0-0-10.parquet").rename(hidden(first.path / "t/t-0-0-10.parquet"))  # as after a kill
+    round_folder = first.begin_round(2)
+    second = ExportFolder(tmp_path / "x")
+    second.claim("second", SETTINGS, takes_over=False)
+    second.leave()
+    assert second.last_number == 1
+    assert names(tmp_path) == ["t-0-0-10.parquet"]
+    added = written(first, 10, 15)
+    ExportFolder(tmp_path / "x").claim("third", SETTINGS, takes_over=False)
+    first.commit_round(round_folder, SETTINGS, [added])
+    assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-15.parquet"]
+
+
 def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
     first = taken(tmp_path / "x")
     for number, (start, end) in enumerate([(0, 10), (10, 15)]):
@@ -141,7 +157,7 @@ def test_a_file_that_is_not_what_its_task_wrote_stops_the_round(tmp_path: Path, 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "t-0-0-10.parquet").write_bytes(b"somebody's")
-    with pytest.raises(FolderError, match="not empty, and no export"):
+    with pytest.raises(FolderError, match="not empty and is not an export"):
         taken(tmp_path)
     assert names(tmp_path) == ["t-0-0-10.parquet"]
     assert not (tmp_path / TEMPORARY).exists()
@@ -191,7 +207,7 @@ def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
         (lambda text: text[:-5], "is not a manifest"),
         (lambda text: text.replace("t/t-0", "../t-0"), "leads out of the folder"),
         (lambda text: text.replace('"v": 1', '"v": 3'), "version 3"),
-        (lambda text: text.replace('"number": 1', '"number": 3'), "stands where 00000001.json should"),
+        (lambda text: text.replace('"number": 1', '"number": 3'), "expected 00000001.json"),
         (lambda _: "[]", "is not a manifest"),
     ],
 )

@@ -89,6 +89,14 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in (path / MANIFESTS).iterdir())
 
 
+def test_pipe_in_the_place_of_a_manifest_is_named(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    path = folder.path / MANIFESTS / "00000001.json"
+    os.mkfifo(path)
+    with pytest.raises(FolderError, match=f"{path}: not a regular file"):
+        read_manifests(folder.path)
+
+
 @pytest.mark.slow
 def test_a_thousand_rounds_are_some_dozens_of_files(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
@@ -229,7 +237,7 @@ def test_merged_manifests_are_plain_json_too(tmp_path: Path, by_fours: None) -> 
 
 @pytest.mark.parametrize(
     ("gone", "words"),
-    [("00000001-00000004.json", "00000005.json stands where 00000001.json should"), ("nothing", "by its name")],
+    [("00000001-00000004.json", "found 00000005.json, expected 00000001.json"), ("nothing", "by its name")],
 )
 def test_a_manifest_that_is_missing_or_named_as_none_is_told(
     tmp_path: Path, by_fours: None, gone: str, words: str

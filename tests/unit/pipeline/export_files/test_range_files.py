@@ -1,14 +1,17 @@
 """The files of a range: whole or not at all, by day or hour, in both formats."""
 
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kctl.pipeline.export_files import range_files
+from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.export_files.folder import hidden
 from kctl.pipeline.export_files.json_lines import SCHEMA, read_json_lines
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
 from kctl.pipeline.job_errors import FolderError
 
@@ -49,6 +52,29 @@ def show(place: FilePlace) -> None:
 
 def all_files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("format", ["parquet", "json"])
+@pytest.mark.parametrize("layout", ["topic", "date"])
+def test_files_are_closed_at_the_target_size_and_read_back_in_order(place: FilePlace, layout: str, format: str) -> None:
+    target_bytes, rng = 300_000, Random(1)
+    limited = place._replace(layout=layout, format=format, file_bytes=target_bytes)
+    with RangeFiles(limited, NAME) as files:
+        for at in range(0, 3000, 60):
+            plain = batch(*((offset, NOON_US + offset * 20_000_000) for offset in range(at, at + 60)))
+            values = pa.array([rng.randbytes(500) + bytes(500) for _ in range(60)], pa.binary())
+            files.write(plain.set_column(plain.schema.get_field_index("value"), plain.schema.field("value"), values))
+        done = files.finish()
+    sizes = [file.size_bytes for file in done]
+    assert len(done) > 4
+    last = 2 if layout == "date" else 1
+    assert sum(size_bytes < target_bytes * 0.9 for size_bytes in sizes) <= last, sizes
+    assert max(sizes) < target_bytes * 1.3, "a batch more than wanted"
+    exported = ExportedRange(NAME.topic, NAME.partition, 0, 3000, 3000, done)
+    found = [
+        offset for each in read_exported(place.folder, exported, {}) for offset in each.column("offset").to_pylist()
+    ]
+    assert found == [*range(3000)]
 
 
 @pytest.mark.parametrize("format", ["parquet", "json"])
@@ -139,7 +165,7 @@ def test_a_round_that_is_over_takes_no_file(place: FilePlace) -> None:
     with RangeFiles(place, NAME) as files:
         files.write(batch((100, NOON_US)))
         place.round_folder.rename(place.folder / "_gone")
-        with pytest.raises(FolderError, match="another export has taken the folder over"):
+        with pytest.raises(FolderError, match="another export has taken over the folder"):
             files.finish()
     assert [name for name in all_files(place.folder) if not name.startswith("_gone")] == []
 

@@ -8,6 +8,7 @@ import pytest
 from kctl.client.clock import ManualClock
 from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedRange, Manifest, write_manifest
+from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import replay_task
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget
@@ -80,7 +81,8 @@ def test_no_transaction_is_open_while_a_low_rate_is_kept(
     )
     producer = NotingProducer(clock)
     begun_at_ms = clock.now_ms()
-    copy = replay_task._Copy(task, producer, clock, lambda wait_s: clock.advance(round(wait_s * 1000)))  # type: ignore[arg-type]
+    chosen = FilterProcess(task.wanted, 1)
+    copy = replay_task._Copy(task, producer, chosen, clock, lambda wait_s: clock.advance(round(wait_s * 1000)))  # type: ignore[arg-type]
     assert copy.run(0).records == 5
     assert producer.committed == [row["value"] for row in ROWS]
     assert len(producer.open_ms) == transactions
@@ -120,7 +122,7 @@ def test_records_that_name_a_topic_of_kafka_or_kctl_itself_are_misplaced(to_topi
     destination = Destination(to_topic, "to", "source", 3, False, False)
     target = MirrorTarget("source", "kctl-replay.test")
     task = ReplayTask(OffsetRange("source", 0, 0, 9), (), None, target, RecordFilter(), destination, None, {}, {}, True)
-    placed, counts = replay_task._placed(task, batch)
+    placed, counts = replay_task._placed(task, batch, FilterProcess(task.wanted, 1))
     without_header = [] if to_topic is None else [to_topic]
     assert placed.column("topic").to_pylist() == ["w", *without_header]
     assert (counts.read, counts.misplaced) == (9, 8 - len(without_header))

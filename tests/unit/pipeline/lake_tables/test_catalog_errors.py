@@ -19,9 +19,13 @@ from kctl.pipeline.job_errors import (
     StoreTimeoutError,
     StoreUnreachableError,
 )
+from kctl.pipeline.lake_tables.catalog_errors import secrets_in
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.locations import IcebergTable
 from kctl.pipeline.object_store.store import StoreTimeouts
+
+# What is left waiting at the deadline is collected at any time.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 TIMEOUTS = StoreTimeouts(500, 500, 500)
 ANSWERED = StoreTimeouts()
@@ -34,6 +38,7 @@ def serve() -> Iterator[Serve]:
     """Answer each request with these bytes, and close the connection, or keep it."""
     listener = socket.create_server(("127.0.0.1", 0))
     held: list[socket.socket] = []
+    threads: list[threading.Thread] = []
 
     def started(answer: bytes, is_closed: bool) -> str:
         def run() -> None:
@@ -46,10 +51,18 @@ def serve() -> Iterator[Serve]:
                     if is_closed:
                         connection.close()
 
-        threading.Thread(target=run, daemon=True).start()
+        threads.append(threading.Thread(target=run, daemon=True))
+        threads[-1].start()
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
     yield started
+    # The thread may still take a connection that the client opened and left.
+    listener.shutdown(socket.SHUT_RDWR)
+    for each in held:
+        with suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
     listener.close()
     for each in held:
         each.close()
@@ -76,8 +89,8 @@ def test_catalog_that_does_not_respond_ends_by_the_api_timeout(
     [
         (OK + b"\r\n<html>", StoreError, "the response is not that of an Iceberg catalog"),
         (b"\0\xff" * 100, StoreUnreachableError, "cannot connect to the catalog"),
-        (b"HTTP/1.1 500 X\r\n\r\n{}", StoreUnreachableError, "the catalog fails"),
-        (b"HTTP/1.1 503 X\r\n\r\n{}", StoreUnreachableError, "the catalog fails"),
+        (b"HTTP/1.1 500 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),
+        (b"HTTP/1.1 503 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),
         (b"HTTP/1.1 401 X\r\n\r\n{}", StoreLoginError, "does not accept the credentials"),
         (b"HTTP/1.1 403 X\r\n\r\n{}", StoreDeniedError, "access denied"),
     ],
@@ -107,6 +120,27 @@ def test_uri_that_leads_nowhere_is_named_without_its_password(
     with pytest.raises(error, match=words) as caught:
         opened(monkeypatch, uri, ANSWERED)
     assert "sekret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [("TOKEN", "sekret"), ("CREDENTIAL", "ann:sekret"), ("HEADER__AUTHORIZATION", "Bearer sekret")],
+)
+def test_secret_that_a_catalog_repeats_is_not_shown(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, name: str, secret: str
+) -> None:
+    monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", secret)
+    answer = b"HTTP/1.1 500 X\r\n\r\nno Bearer sekret, no ann:sekret"
+    uri = f"http://{serve(answer, True)}"
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__OAUTH2_SERVER_URI", uri)
+    with pytest.raises(StoreUnreachableError, match=r"no (Bearer )?\*\*\*, no (ann:)?\*\*\*") as caught:
+        opened(monkeypatch, uri, ANSWERED)
+    assert "sekret" not in str(caught.value)
+
+
+def test_secrets_in_groups_of_properties_are_found() -> None:
+    given = {"uri": "http://h", "auth": {"type": "basic", "basic": {"username": "ann", "password": "sekret"}}}
+    assert secrets_in({**given, "adls.connection-string": "a=b;c=d"}) == ["a=b;c=d", "sekret"]
 
 
 def test_database_of_a_catalog_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

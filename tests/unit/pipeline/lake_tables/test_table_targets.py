@@ -10,18 +10,24 @@ from typing import Any
 import pyarrow as pa
 import pyiceberg.catalog
 import pytest
+from pyiceberg.table import Transaction
 from pyiceberg.utils.config import Config
 
+from kctl.client.errors import ConfigError
+from kctl.pipeline.decoding.record_decoding import DecodedTypes, error_schema
+from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.export_files.range_files import RangeName
-from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreTimeoutError
+from kctl.pipeline.jobs.replay import ReplayRequest, replay
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
+from kctl.pipeline.lake_tables.table_files import TablePlace
 from kctl.pipeline.lake_tables.table_target import TableTarget
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location
 from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.targets import FileKind, files_of, open_target, read_export
+from kctl.pipeline.targets import FileKind, facts_in, files_of, open_target, read_export, read_raw_export
 
 SCHEMA = schema_of(COLUMN_NAMES)
 DAY_US = 86_400_000_000
@@ -68,7 +74,7 @@ def commit(target: TableTarget, start: int, end: int, layout: str = "topic") -> 
     target.commit([written(target, start, end, layout)], {})
 
 
-def rows(location: Location) -> list[tuple[int, bytes]]:
+def rows(location: Location) -> list[tuple[int, Any]]:
     """Return what the format's own library reads."""
     found: Any
     if isinstance(location, IcebergTable):
@@ -109,6 +115,54 @@ def test_rounds_are_continued_by_the_next_run(location: Location, layout: str) -
     point = second.resume_points(WANTED)[("t", 0)]
     assert point.offset == 5
     assert point.topic_id == "an-id"
+    assert rows(location) == expected(*range(5))
+
+
+@pytest.mark.parametrize(
+    "content", [b"{garbage", b"", b"\xff\xfe\x00", b'{"add":{"path":3}}\n'], ids=["text", "empty", "binary", "other"]
+)
+def test_damaged_log_of_a_delta_table_is_an_error_of_the_data(tmp_path: Path, content: bytes) -> None:
+    location = DeltaTable(str(tmp_path / "table"))
+    commit(claimed(location), 0, 3)
+    (tmp_path / "table/_delta_log/00000000000000000000.json").write_bytes(content)
+    target = open_target(location, {})
+    for use in (target.read, lambda: read_export(location, {})):
+        with pytest.raises(ExportDataError, match="table: the table's log is damaged: ") as caught:
+            use()
+        assert "\n" not in str(caught.value)
+
+
+def test_size_of_files_is_that_of_the_option_or_of_the_tables_own_property(location: Location) -> None:
+    def place(target: TableTarget, file_bytes: int) -> int:
+        found = target.begin(1, FileKind("topic", "parquet", 1, file_bytes))
+        assert isinstance(found, TablePlace)
+        return found.kind.file_bytes
+
+    first = claimed(location)
+    commit(first, 0, 3)
+    assert (place(first, 0), place(first, 5000)) == (0, 5000)
+    if isinstance(location, IcebergTable):
+        with pyiceberg.catalog.load_catalog("lake").load_table(location.identifier).transaction() as change:
+            change.set_properties({"write.target-file-size-bytes": "1048576"})
+    else:
+        import deltalake
+
+        table = deltalake.DeltaTable(location)
+        table.alter.set_table_properties({"delta.targetFileSize": "1MiB"})
+    second = claimed(location, "second")
+    assert (place(second, 0), place(second, 5000)) == (1 << 20, 5000)
+
+
+def test_table_carries_the_newest_configs_and_groups(location: Location) -> None:
+    target = claimed(location)
+    topics = {"t": TopicFacts(2, {"retention.ms": "-1"})}
+    target.commit([written(target, 0, 3)], {}, ClusterFacts(topics, {"g": {"t": {0: 1}}}))
+    commit(target, 3, 5)
+    second = claimed(location, "second")
+    second.begin(1, FileKind("topic", "parquet", 1))
+    second.commit([], {}, ClusterFacts({}, {"g": {"t": {0: 4}}, "h": {"t": {1: 0}}}))
+    (manifest,) = read_export(location, {})
+    assert manifest.facts == ClusterFacts(topics, {"g": {"t": {0: 4}}, "h": {"t": {1: 0}}}) == facts_in(location, {})
     assert rows(location) == expected(*range(5))
 
 
@@ -205,6 +259,25 @@ def test_files_of_another_program_cannot_be_compared(location: Location) -> None
         read_export(location, {})
 
 
+def test_table_without_the_columns_of_records_is_no_export(location: Location) -> None:
+    if isinstance(location, DeltaTable):
+        import deltalake
+
+        deltalake.DeltaTable.create(location, pa.schema([("topic", pa.string())]))
+    else:
+        catalog = pyiceberg.catalog.load_catalog("lake")
+        catalog.create_namespace("db")
+        catalog.create_table("db.orders", pa.schema([("topic", pa.string())]))
+    with pytest.raises(ExportDataError, match="the table has no column key: it was not written by kctl"):
+        read_export(location, {})
+
+
+def test_replay_of_a_table_that_does_not_exist_is_refused(location: Location) -> None:
+    request = ReplayRequest("t", {}, {}, folder=location, to_topic="t")
+    with pytest.raises(FolderError, match="is not an export"):
+        replay(request)
+
+
 def test_other_layout_is_refused(location: Location) -> None:
     commit(claimed(location), 0, 3)
     with pytest.raises(FolderError, match="is partitioned by nothing, which is not layout date"):
@@ -224,3 +297,204 @@ def test_rolled_back_table_is_exported_again_from_there(tmp_path: Path, monkeypa
     assert again.resume_points() == {("t", 0): ResumePoint(3, "an-id", 99)}
     commit(again, 3, 5)
     assert rows(location) == expected(*range(5))
+
+
+@pytest.mark.parametrize(
+    ("given", "region"),
+    [
+        ({}, None),
+        ({"AWS_REGION": "eu-west-1"}, "eu-west-1"),
+        ({"AWS_DEFAULT_REGION": "eu-west-2"}, "eu-west-2"),
+        ({"PYICEBERG_CATALOG__LAKE__S3__ENDPOINT": "http://127.0.0.1:9"}, "us-east-1"),
+        ({"PYICEBERG_CATALOG__LAKE__S3__REGION": "here", "AWS_REGION": "eu-west-1"}, "here"),
+    ],
+)
+def test_region_of_a_bucket_is_not_asked_of_amazon_where_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], region: str | None
+) -> None:
+    """Amazon is asked for it where the properties of a table's file system have none: six seconds without a network."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    target = claimed(iceberg_table(tmp_path, monkeypatch))
+    assert isinstance(target, IcebergTarget)
+    table = target._loaded()
+    assert table is not None
+    assert table.io.properties.get("s3.region") == region
+
+
+def test_commit_that_happened_after_its_timeout_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that waits for a catalog is left behind, so what it has sent may still be accepted."""
+    location = iceberg_table(tmp_path, monkeypatch)
+    target = claimed(location)
+    commit(target, 0, 3)
+    done = written(target, 3, 5)
+    late: list[Callable[[], object]] = []
+
+    def leave_behind(transaction: Transaction) -> None:
+        late.append(lambda: accept(transaction))
+        raise StoreTimeoutError("the catalog did not respond within 60s")
+
+    accept = Transaction.commit_transaction
+    with monkeypatch.context() as patched:
+        patched.setattr(Transaction, "commit_transaction", leave_behind)
+        with pytest.raises(StoreTimeoutError, match="the catalog did not respond"):
+            target.commit([done], {})
+    planned = claimed(location, "second")
+    assert planned.resume_points() == {("t", 0): ResumePoint(3, "an-id", 99)}
+    again = written(planned, 3, 5)
+    late[0]()
+    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+        planned.commit([again], {})
+    third = claimed(location, "third")
+    assert third.resume_points() == {("t", 0): ResumePoint(5, "an-id", 99)}
+    commit(third, 5, 6)
+    assert rows(location) == expected(*range(6))
+
+
+STRUCT = DecodedTypes(None, pa.struct([("id", pa.int32())]))
+
+
+def decoding(
+    location: Location, run_id: str = "run", types: DecodedTypes = STRUCT, layout: str = "topic"
+) -> TableTarget:
+    target = open_target(location, {})
+    assert isinstance(target, TableTarget)
+    assert target.fit([types]) is not None
+    target.claim(run_id, {"format": "parquet", "layout": layout, "decode": "value=avro"})
+    target.resume_points(WANTED)
+    return target
+
+
+def decoded(target: TableTarget, start: int, end: int, layout: str = "topic") -> ExportedRange:
+    """Write a range whose first record does not decode."""
+    name = RangeName("t", 0, start, end)
+    schema = pa.schema([field for field in target.schema if field.name in COLUMN_NAMES])
+    with target.begin(1, FileKind(layout, "parquet", 1)).open(name, 0) as files:
+        rows = [
+            {"topic": "t", "partition": 0, "offset": n, "timestamp": n, "value": {"id": n}}
+            for n in range(start + 1, end)
+        ]
+        files.write(pa.RecordBatch.from_pylist(rows, schema))
+        wrong = {"topic": "t", "partition": 0, "offset": start, "timestamp": 0, "value": b"?", "reason": "why"}
+        files.write(pa.RecordBatch.from_pylist([wrong], error_schema(SCHEMA)))
+        return ExportedRange(*name, files.records, files.finish(), "an-id", 99)
+
+
+def wrong_rows(location: Location) -> list[int]:
+    found: Any
+    if isinstance(location, IcebergTable):
+        from pyiceberg.catalog import load_catalog
+
+        found = load_catalog("lake").load_table(f"{location.identifier}_errors").scan().to_arrow()
+    else:
+        import deltalake
+
+        found = deltalake.DeltaTable(f"{location}_errors").to_pyarrow_table()
+    assert set(found.column("reason").to_pylist()) <= {"why"}
+    return sorted(found.column("offset").to_pylist())
+
+
+def decoded_ids(location: Location) -> list[object]:
+    return sorted(value["id"] for _, value in rows(location))
+
+
+def test_records_that_do_not_decode_are_in_a_table_of_errors(location: Location) -> None:
+    target = decoding(location)
+    target.commit([decoded(target, 0, 3)], {})
+    target.commit([decoded(target, 3, 5)], {})
+    assert decoded_ids(location) == [1, 2, 4]
+    assert wrong_rows(location) == [0, 3]
+    assert decoding(location, "next").resume_points(WANTED)[("t", 0)].offset == 5
+    assert wrong_rows(location) == [0, 3]
+
+
+def test_commit_to_the_table_of_errors_that_a_kill_left_out_is_made_by_the_next_run(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = decoding(location)
+    target.commit([decoded(target, 0, 3)], {})
+
+    def killed(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    done = decoded(target, 3, 5)
+    with monkeypatch.context() as patched:
+        patched.setattr(TableTarget, "_append_errors", killed)
+        with pytest.raises(KeyboardInterrupt):
+            target.commit([done], {})
+    assert wrong_rows(location) == [0]
+    again = decoding(location, "second")
+    assert again.resume_points(WANTED)[("t", 0)].offset == 5
+    assert wrong_rows(location) == [0, 3]
+    again.commit([decoded(again, 5, 7)], {})
+    assert wrong_rows(location) == [0, 3, 5]
+    assert decoded_ids(location) == [1, 2, 4, 6]
+
+
+def test_field_that_is_new_becomes_a_column(location: Location) -> None:
+    target = decoding(location)
+    target.commit([decoded(target, 0, 3)], {})
+    wider = DecodedTypes(None, pa.struct([("note", pa.string())]))
+    later = decoding(location, "later", wider)
+    assert later.schema.field("value").type == pa.struct([("id", pa.int32()), ("note", pa.string())])
+    later.commit([decoded(later, 3, 5)], {})
+    assert [value for _, value in rows(location)] == [{"id": n, "note": None} for n in (1, 2, 4)]
+
+
+def test_table_with_decoded_columns_takes_no_bytes_and_the_other_way_round(location: Location) -> None:
+    decoding(location)
+    with pytest.raises(FolderError, match="value is a struct, not binary"):
+        open_target(location, {}).fit([])
+
+
+def test_decoded_columns_are_not_compared(location: Location) -> None:
+    target = decoding(location)
+    target.commit([decoded(target, 0, 3)], {})
+    with pytest.raises(ExportDataError, match="has decoded columns"):
+        read_raw_export(location, {})
+
+
+def test_table_of_topics_that_are_empty_yet_is_created_with_the_first_round(location: Location) -> None:
+    target = open_target(location, {})
+    assert isinstance(target, TableTarget)
+    target.claim("run", {"format": "parquet", "layout": "topic", "decode": "value=avro"})
+    assert target.columns() is None
+    target.fit([STRUCT])
+    target.commit([decoded(target, 0, 3)], {})
+    assert decoded_ids(location) == [1, 2]
+    assert wrong_rows(location) == [0]
+
+
+@pytest.mark.parametrize("column", ["value.id", "partition", "topic"])
+def test_table_is_partitioned_by_a_column(location: Location, column: str) -> None:
+    layout = f"column:{column}"
+    target = decoding(location, layout=layout)
+    target.commit([decoded(target, 0, 4, layout)], {})
+    again = decoding(location, "again", layout=layout)
+    assert again.resume_points(WANTED)[("t", 0)].offset == 4
+    again.commit([decoded(again, 4, 6, layout)], {})
+    assert decoded_ids(location) == [1, 2, 3, 5]
+    assert wrong_rows(location) == [0, 4]
+    assert len(partitions(location)) == (4 if column == "value.id" else 1)
+    with pytest.raises(FolderError, match=r"is partitioned by .*, which is not layout topic"):
+        decoding(location, "other")
+
+
+@pytest.mark.parametrize("column", ["value", "nothing", "value.nothing", "key"])
+def test_column_that_cannot_partition_is_refused(location: Location, column: str) -> None:
+    with pytest.raises(ConfigError, match=f"cannot be partitioned by {column}"):
+        decoding(location, layout=f"column:{column}")
+
+
+def partitions(location: Location) -> set[str]:
+    """Return the partitions that the format's own library finds."""
+    if isinstance(location, IcebergTable):
+        from pyiceberg.catalog import load_catalog
+
+        table = load_catalog("lake").load_table(location.identifier)
+        return {str(each) for each in table.inspect.partitions().column("partition").to_pylist()}
+    import deltalake
+
+    return {str(each) for each in deltalake.DeltaTable(str(location)).partitions()}

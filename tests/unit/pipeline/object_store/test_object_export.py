@@ -1,11 +1,14 @@
 """An export in an object store, over obstore's store in memory: what is committed, by whom, and what is cleared."""
 
+import os
+import resource
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from obstore.store import MemoryStore
 
+from kctl.pipeline.export_files import range_files
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.export_files.json_lines import SCHEMA
 from kctl.pipeline.export_files.manifests import FANOUT, ExportedRange
@@ -147,7 +150,7 @@ def test_names_of_one_run_are_never_written_by_another() -> None:
 
 def test_prefix_of_something_else_is_refused() -> None:
     ObjectStore(URL).put("report.csv", b"1")
-    with pytest.raises(FolderError, match="is not empty, and no export"):
+    with pytest.raises(FolderError, match="is not empty and is not an export"):
         claimed()
     assert keys() == ["report.csv"]
 
@@ -169,4 +172,31 @@ def test_own_put_whose_answer_was_lost_is_no_conflict() -> None:
 def test_spill_is_gone_after_a_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
     written(claimed(), 0, 10)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("group_bytes", [1 << 25, 1 << 10], ids=["at the end", "in the middle"])
+def test_disk_of_the_spill_that_is_full_is_named_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group_bytes: int
+) -> None:
+    monkeypatch.setattr(range_files, "ROW_GROUP_BYTES", group_bytes)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    place = claimed().begin(1, KIND)
+    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 0, "value": os.urandom(200_000)}
+
+    def write() -> None:
+        with place.open(RangeName("t", 0, 0, 1), 0) as files:
+            files.write(pa.RecordBatch.from_pylist([row], SCHEMA))
+            files.finish()
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))  # a file that grows further ends with EFBIG
+    try:
+        with pytest.raises(FolderError, match="File too large") as caught:
+            write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "spark.local.dir" in caught.value.hint
+    assert str(tmp_path) in str(caught.value)
+    assert keys() == []
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ import pytest
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
-from kctl.pipeline.ranges import Cut, Place, Selection
+from kctl.pipeline.ranges import Cut, RangeBound, Selection
 from kctl.pipeline.source.option_table import OPTIONS, READ, OptionRow, Verdict
 from kctl.pipeline.source.options import read_options, write_options
 
@@ -23,9 +23,17 @@ def test_defaults_of_batch_and_stream() -> None:
     assert batch.properties == (("bootstrap.servers", "localhost:9092"),)
     assert batch.selection == Selection(topics=("t",))
     assert (batch.start.anywhere, stream.start.anywhere) == (EARLIEST, LATEST)
-    assert batch.end == Place(LATEST, option="endingOffsets")
+    assert batch.end == RangeBound(LATEST, option="endingOffsets")
     assert (batch.cut, batch.max_offsets_per_trigger) == (Cut(), 0)
     assert (batch.fail_on_data_loss, batch.include_headers) == (True, False)
+
+
+def test_commit_to_group_is_for_streams_and_not_empty() -> None:
+    assert read_options(BASE | {"committogroup": "g"}, is_stream=True).commit_to_group == "g"
+    with pytest.raises(ConfigError, match="option commitToGroup is for a streaming read only"):
+        read_options(BASE | {"commitToGroup": "g"}, is_stream=False)
+    with pytest.raises(ConfigError, match="option commitToGroup is empty"):
+        read_options(BASE | {"commitToGroup": " "}, is_stream=True)
 
 
 def test_every_option_in_any_case() -> None:
@@ -87,7 +95,7 @@ def test_the_three_ways_to_select() -> None:
         ({"subscribe": None, "assign": '{"t":[-1]}'}, "option assign takes JSON"),
         ({"subscribe": None, "assign": "[]"}, "option assign takes JSON"),
         ({"subscribe": None, "subscribePattern": "("}, "option subscribePattern"),
-        ({"minPartitions": "0"}, "option minPartitions takes a whole number from 1 on, not '0'"),
+        ({"minPartitions": "0"}, "option minPartitions takes a whole number of at least 1, not '0'"),
         ({"minPartitions": "9" * 5000}, "option minPartitions takes"),
         ({"failOnDataLoss": "yes"}, "option failOnDataLoss takes true or false, not 'yes'"),
         ({"startingOffsets": "latest"}, "option startingOffsets takes earliest or JSON"),
@@ -104,13 +112,13 @@ def test_the_three_ways_to_select() -> None:
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "is error or latest"),
         ({"maxOffsetsPerTrigger": "5"}, "for a streaming read only"),
         ({"minOffsetsPerTrigger": "5"}, "for a streaming read only"),
-        ({"startingOffsets": '{"t":{"0":-1}}'}, "numbers from 0 on, -2 for earliest, not"),
+        ({"startingOffsets": '{"t":{"0":-1}}'}, "numbers of at least 0, -2 for earliest, not"),
         ({"kafka.auto.offset.reset": "earliest"}, "option kafka.auto.offset.reset is refused: startingOffsets sets"),
         ({"kafka.enable.auto.commit": "true"}, "option kafka.enable.auto.commit is refused"),
         ({"kafka.value.deserializer": "x"}, "option kafka.value.deserializer is refused: values are binary"),
         ({"subscribe": None, "subscribePattern": "[a-c&&[a]]"}, "intersection of classes"),
         ({"apiTimeout": "5"}, "option apiTimeout takes a duration.*has no unit"),
-        ({"apiTimeout": "5s", "kafka.max.block.ms": "4000"}, "apiTimeout and kafka.max.block.ms are the same limit"),
+        ({"apiTimeout": "5s", "kafka.max.block.ms": "4000"}, "apiTimeout and kafka.max.block.ms set the same timeout"),
         ({"kafka.no.such": "1"}, "unknown property 'no.such'"),
         ({"startingOffset": "earliest"}, "unknown option 'startingoffset': did you mean startingOffsets"),
         ({"topic": "t"}, "unknown option 'topic' of a read"),
@@ -128,7 +136,7 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("fetchOffset.numRetries", "offsets are asked for until apiTimeout"),
+        ("fetchOffset.numRetries", "offset requests are retried until apiTimeout"),
         ("groupIdPrefix", "no consumer group is used"),
         ("kafka.group.id", "no consumer group is used"),
         ("kafka.metric.reporters", "belongs to Java's metrics"),

@@ -38,6 +38,7 @@ NAME = "copier"
 PARTITION = TopicPartition("t", 0)
 OFFSETS = {PARTITION: OffsetAndMetadata(7)}
 BACKOFF_MS = 100
+CALLS = (Step.INIT, Step.BEGIN, Step.OFFSETS, Step.COMMIT, Step.ABORT)
 
 
 class Member:
@@ -81,9 +82,6 @@ class CoordinatorNetwork(FakeNetwork):
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         return next((node for node in self.nodes if node.node_id in self.up and node.node_id not in avoid), None)
-
-    def clear_refusals(self) -> None:
-        return
 
 
 class FakeRecords:
@@ -158,7 +156,7 @@ class Scenario:
 
     @property
     def state(self) -> State:
-        return self.transactions.state
+        return self.transactions.status.state
 
     # --- answers ------------------------------------------------------------------------------------------------------
 

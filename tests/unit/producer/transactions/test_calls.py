@@ -6,10 +6,10 @@ from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import IllegalStateError, MaxBlockTimeout
 from kctl.client.producer.transactions.calls import TransactionCall, TransactionClient
-from kctl.client.producer.transactions.states import CALLS, Step
+from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.producer.records import NoDriver, mailbox
-from tests.unit.producer.transactions.fakes import PARTITION, Member
+from tests.unit.producer.transactions.fakes import CALLS, PARTITION, Member
 
 
 class Application:

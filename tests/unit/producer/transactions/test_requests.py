@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import CommitFailedError
-from kctl.client.producer.transactions.requests import as_told, is_fatal_for_records
+from kctl.client.producer.transactions.requests import as_reported, is_fatal_for_records
 
 E = ErrorCode
 
@@ -28,12 +28,12 @@ def test_lost_record_is_fatal_for_fenced_and_unauthorized_producers(code: ErrorC
     assert is_fatal_for_records(broker_error(code, "Produce")) is is_fatal
 
 
-def test_an_older_epoch_is_told_as_a_newer_producer() -> None:
-    assert getattr(as_told(broker_error(E.INVALID_PRODUCER_EPOCH, "EndTxn")), "name", "") == "PRODUCER_FENCED"
+def test_an_older_epoch_is_reported_as_a_newer_producer() -> None:
+    assert getattr(as_reported(broker_error(E.INVALID_PRODUCER_EPOCH, "EndTxn")), "name", "") == "PRODUCER_FENCED"
 
 
 @pytest.mark.parametrize("code", [E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION, E.STALE_MEMBER_EPOCH])
-def test_a_member_left_behind_is_told_as_a_failed_commit(code: ErrorCode) -> None:
-    told = as_told(broker_error(code, "TxnOffsetCommit"))
-    assert isinstance(told, CommitFailedError)
-    assert code.name in str(told)
+def test_a_member_left_behind_is_reported_as_a_failed_commit(code: ErrorCode) -> None:
+    reported = as_reported(broker_error(code, "TxnOffsetCommit"))
+    assert isinstance(reported, CommitFailedError)
+    assert code.name in str(reported)

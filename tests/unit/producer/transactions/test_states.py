@@ -12,8 +12,8 @@ from kctl.client.errors import (
     IllegalStateError,
     KafkaError,
 )
-from kctl.client.producer.transactions.states import CALLS, TRANSITIONS, State, Step
-from tests.unit.producer.transactions.fakes import Scenario
+from kctl.client.producer.transactions.states import TRANSITIONS, State, Step
+from tests.unit.producer.transactions.fakes import CALLS, Scenario
 
 LOST = DeliveryTimeout("it waited", timeout_ms=1, elapsed_ms=1)
 FENCED = broker_error(ErrorCode.PRODUCER_FENCED, "Produce to t-0")
@@ -75,7 +75,7 @@ def test_every_call_in_every_state(state: State, column: int, version: int) -> N
 @pytest.mark.parametrize("state", list(State))
 def test_records_in_every_state(state: State) -> None:
     """The same for send(): only an open transaction takes records."""
-    refusal = _in(state, 2).transactions.record_refusal()
+    refusal = _in(state, 2).transactions.status.record_refusal()
     outcome = _OUTCOMES[None if refusal is None else type(refusal)]
     expected = {
         State.IN_TRANSACTION: "done",

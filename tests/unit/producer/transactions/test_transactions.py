@@ -119,7 +119,7 @@ def test_commit_waits_for_every_record(version: int) -> None:
     scenario = Scenario(version).with_partition()
     scenario.records.waiting, scenario.records.in_flight = 1, 1
     call = scenario.call(Step.COMMIT)
-    assert scenario.transactions.is_linger_over
+    assert scenario.transactions.status.is_ending
     assert scenario.names() == []
     scenario.records.waiting = 0
     assert scenario.names() == []
@@ -428,9 +428,9 @@ def test_close_aborts_what_is_open(version: int) -> None:
     scenario.transactions.begin_close()
     sent = scenario.sent()
     assert not _end(sent)
-    assert (scenario.transactions.is_ending, scenario.transactions.close_outcome()) == (True, "open")
+    assert (scenario.transactions.status.is_ending, scenario.transactions.close_outcome()) == (True, "open")
     scenario.answer(sent)
-    assert (scenario.transactions.is_ending, scenario.transactions.close_outcome()) == (False, "aborted")
+    assert (scenario.transactions.status.is_ending, scenario.transactions.close_outcome()) == (False, "aborted")
 
 
 def test_close_finishes_a_commit() -> None:
@@ -441,7 +441,7 @@ def test_close_finishes_a_commit() -> None:
     scenario.transactions.begin_close()
     assert scenario.transactions.close_outcome() == "unknown"
     scenario.answer(sent)
-    assert (scenario.transactions.is_ending, scenario.transactions.close_outcome()) == (False, "committed")
+    assert (scenario.transactions.status.is_ending, scenario.transactions.close_outcome()) == (False, "committed")
 
 
 def test_close_aborts_a_commit_that_failed() -> None:
@@ -471,7 +471,7 @@ def test_a_fenced_producer_has_nothing_to_abort() -> None:
     scenario = Scenario(2).with_partition()
     scenario.transactions.record_lost(cast(KafkaError, broker_error(ErrorCode.PRODUCER_FENCED, "Produce")))
     scenario.transactions.begin_close()
-    assert (scenario.names(), scenario.transactions.is_ending, scenario.transactions.close_outcome()) == (
+    assert (scenario.names(), scenario.transactions.status.is_ending, scenario.transactions.close_outcome()) == (
         [],
         False,
         "open",

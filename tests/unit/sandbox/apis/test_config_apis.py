@@ -3,6 +3,9 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.alter_configs import AlterableConfig as PlainConfig
+from kctl.client.protocol.api.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from kctl.client.protocol.api.alter_configs import AlterConfigsResource as PlainResource
 from kctl.client.protocol.api.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -52,7 +55,18 @@ def test_property_has_a_source_and_each_place_that_sets_it() -> None:
     entry = describe(scenario, BROKER, "1")["log.retention.ms"]
     assert (entry.value, entry.config_source) == ("2", 2)
     assert [(each.value, each.source) for each in entry.synonyms] == [("2", 2), ("1", 3), ("604800000", 5)]
-    assert describe(scenario, BROKER, "").keys() == {"log.retention.ms"}
+    assert describe(scenario, BROKER, "").keys() == {"log.retention.ms", "min.insync.replicas"}
+
+
+def test_minimum_of_in_sync_replicas_is_set_of_all_brokers_and_stays() -> None:
+    scenario = Scenario(topics={"t": 1})
+    entry = describe(scenario, TOPIC, "t")["min.insync.replicas"]
+    assert (entry.value, [(each.value, each.source) for each in entry.synonyms]) == ("1", [("1", 3), ("1", 5)])
+    code, message = alter(scenario, BROKER, "", ("min.insync.replicas", DELETE, None))
+    assert (code, message) == (
+        ErrorCode.INVALID_CONFIG,
+        "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
+    )
 
 
 def test_lists_are_appended_to_and_subtracted_from() -> None:
@@ -107,3 +121,35 @@ def test_new_partitions_are_where_the_assignment_says() -> None:
     assert grow(3) == ErrorCode.INVALID_PARTITIONS
     assert grow(5, [2]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert grow(4, [9]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_alter_configs_replaces_all_that_was_set() -> None:
+    scenario = Scenario(topics={"t": 1})
+    assert alter(scenario, TOPIC, "t", ("retention.ms", SET, "1"), ("segment.ms", SET, "2")) == (0, None)
+
+    def replace(*pairs: tuple[str, str | None], validate_only: bool = False) -> tuple[int, str | None]:
+        configs = [PlainConfig(name=name, value=value) for name, value in pairs]
+        resource = PlainResource(resource_type=TOPIC, resource_name="t", configs=configs)
+        request = AlterConfigsRequest(resources=[resource], validate_only=validate_only)
+        [result] = scenario.connect().call(request, AlterConfigsResponse).responses
+        return result.error_code, result.error_message
+
+    def is_set() -> dict[str, str | None]:
+        return {name: each.value for name, each in describe(scenario, TOPIC, "t").items() if each.config_source == 1}
+
+    assert replace(("segment.ms", "3"), validate_only=True) == (0, None)
+    assert replace(("no.such", "3")) == (ErrorCode.INVALID_CONFIG, "Unknown topic config name: no.such")
+    assert replace(("segment.ms", None)) == (ErrorCode.INVALID_REQUEST, "Null value not supported for : segment.ms")
+    assert is_set() == {"retention.ms": "1", "segment.ms": "2"}
+    assert replace(("segment.ms", "3")) == (0, None)
+    assert is_set() == {"segment.ms": "3"}
+
+
+def test_resource_of_which_a_request_has_two_changes_is_not_changed() -> None:
+    scenario = Scenario(topics={"t": 1})
+    change = AlterableConfig(name="segment.ms", config_operation=SET, value="5")
+    resource = AlterConfigsResource(resource_type=TOPIC, resource_name="t", configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[resource, resource])
+    codes = [each.error_code for each in scenario.connect().call(request, IncrementalAlterConfigsResponse).responses]
+    assert codes == [ErrorCode.INVALID_REQUEST] * 2
+    assert describe(scenario, TOPIC, "t", "segment.ms")["segment.ms"].config_source != 1

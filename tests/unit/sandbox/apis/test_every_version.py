@@ -9,6 +9,12 @@ from kctl.client.protocol.api.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kctl.client.protocol.api.alter_configs import AlterConfigsRequest, AlterConfigsResource
+from kctl.client.protocol.api.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.consumer_group_describe import ConsumerGroupDescribeRequest
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -28,6 +34,8 @@ from kctl.client.protocol.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsRequestTopic,
 )
+from kctl.client.protocol.api.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kctl.client.protocol.api.describe_topic_partitions import TopicRequest as PartitionedTopic
 from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
 from kctl.client.protocol.api.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -68,7 +76,8 @@ from kctl.client.protocol.api.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from kctl.client.protocol.schema import Request
-from kctl.sandbox.apis import HANDLERS
+from kctl.sandbox.apis import HANDLERS, api_versions
+from kctl.sandbox.apis.describe_log_dirs import LOG_DIR
 from tests.unit.sandbox.scenario import Scenario, batch
 
 EVERY_VERSION = [(key, version) for key, api in HANDLERS.items() for version in range(api.first, api.last + 1)]
@@ -150,7 +159,20 @@ def _further_request(key: int, version: int) -> Request:
             )
         case 69:
             return ConsumerGroupDescribeRequest(group_ids=["g", "h"])
-    return _share_request(key) or _transactions_request(key, version)
+    return _share_request(key) or _configs_request(key) or _transactions_request(key, version)
+
+
+def _configs_request(key: int) -> Request | None:
+    match key:
+        case 33:
+            resource = AlterConfigsResource(resource_type=2, resource_name="t", configs=[])
+            return AlterConfigsRequest(resources=[resource])
+        case 34:
+            moved = [AlterReplicaLogDirTopic(name="t", partitions=[0, 1, 9])]
+            return AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=LOG_DIR, topics=moved)])
+        case 75:
+            return DescribeTopicPartitionsRequest(topics=[PartitionedTopic(name="t"), PartitionedTopic(name="new")])
+    return None
 
 
 def _share_request(key: int) -> Request | None:
@@ -210,6 +232,15 @@ def test_is_answered(key: int, version: int, node_id: int) -> None:
     scenario.scheduler.advance(0)
     client.take(request.RESPONSE, version, correlation_id)
     assert not scenario.sandbox.listeners[node_id].refused
+
+
+def test_apis_are_advertised_in_the_order_of_their_keys() -> None:
+    advertised = [each.api_key for each in api_versions.response().api_keys]
+    try:
+        api_versions.offer(reversed(HANDLERS.values()))
+        assert [each.api_key for each in api_versions.response().api_keys] == advertised == sorted(advertised)
+    finally:
+        api_versions.offer(HANDLERS.values())
 
 
 def test_exactly_these_are_advertised() -> None:

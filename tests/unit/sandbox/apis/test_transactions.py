@@ -17,7 +17,7 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from kctl.sandbox import ClusterSettings
 from kctl.sandbox.groups.offsets import CommittedOffset
 from tests.unit.sandbox.producer_side import ProducerSide, fetched, produced
@@ -59,8 +59,8 @@ def test_a_fetch_of_what_is_committed_waits_for_the_end_of_the_transaction(level
     assert side.end(commit=commit) is ErrorCode.NONE
     data = reader.take(FetchResponse, 12, number).responses[0].partitions[0]
     aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
-    told = decode_batches(data.records or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
-    assert [one.value for one in told.records(10)] == [b"v0", b"v1"]
+    batches = BatchReader(data.records or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
+    assert [one.value for one in batches.records(10)] == [b"v0", b"v1"]
     assert aborted == ([] if commit else [(side.held[0], 0)])
 
 

@@ -191,5 +191,5 @@ def test_the_last_one_to_leave_leaves_an_empty_group_without_timers() -> None:
     for peer in stable_group(bench, None, None):
         assert peer.leave() is ErrorCode.NONE
     group = classic(bench)
-    assert (group.state, group.generation) == (State.EMPTY, 2)
+    assert (group.state, group.roster.generation) == (State.EMPTY, 2)
     assert bench.scheduler.pending == 0

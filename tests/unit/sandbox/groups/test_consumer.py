@@ -58,6 +58,13 @@ def test_who_does_not_give_up_is_dropped_at_its_rebalance_timeout() -> None:
     assert second.indexes == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("pattern", ["(", "(" * 20_000, "(?:" * 3000 + ")" * 3000, "a{99999999999999999999}"])
+def test_pattern_that_python_does_not_compile_is_refused(pattern: str) -> None:
+    member = ConsumerPeer(bench_of(), "m1")
+    answer = member.beat(subscribed_topic_names=[], subscribed_topic_regex=pattern)
+    assert answer is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
 def test_topics_that_come_and_go_are_noticed_at_the_next_heartbeat() -> None:
     bench = bench_of()
     member = ConsumerPeer(bench, "m1")

@@ -143,7 +143,7 @@ def test_trouble_comes_and_goes(code: ErrorCode, is_found: bool) -> None:
 
 
 def test_trouble_has_one_of_three_names() -> None:
-    with pytest.raises(ValueError, match="UNKNOWN_MEMBER_ID is not a trouble"):
+    with pytest.raises(ValueError, match="UNKNOWN_MEMBER_ID is not a coordinator error"):
         two_nodes().sandbox.trouble_coordinator("g", ErrorCode.UNKNOWN_MEMBER_ID)
 
 

@@ -5,7 +5,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.records import decode_batches
+from kctl.client.records import BatchReader
 from kctl.sandbox.groups.offset_records import GroupMetadataValue, OffsetCommitValue, commit_value, group_value
 from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
@@ -26,7 +26,7 @@ def records_of(scenario: Scenario, group_id: str) -> list[tuple[bytes, bytes | N
     index = scenario.cluster.groups.topic.index_of(group_id)
     log = scenario.cluster.topics[OFFSETS_TOPIC].partitions[index].log
     data = b"".join(one.data for one in log.batches if not one.header.is_control)
-    return [(one.key or b"", one.value) for records in decode_batches(data) for one in records]
+    return [(one.key or b"", one.value) for records in BatchReader(data) for one in records]
 
 
 def test_first_look_up_of_a_group_makes_an_internal_topic() -> None:
@@ -75,6 +75,43 @@ def test_coordinator_leads_the_partition_of_its_group_and_takes_it_along() -> No
     other = partition.leader_id % 3 + 1
     scenario.sandbox.move_coordinator("g", other)
     assert (partition.leader_id, groups.node_of("g").node_id) == (other, other)
+
+
+def test_coordinator_moves_with_the_leader_of_its_log_and_so_do_the_groups_beside_it() -> None:
+    scenario = bench_of(3)
+    (member,) = stable_group(scenario, None)
+    groups = scenario.cluster.groups
+    index = groups.topic.index_of("g")
+    beside = next(name for name in map(str, range(999)) if groups.topic.index_of(name) == index)
+    old = groups.node_of("g")
+    scenario.sandbox.move_leader(OFFSETS_TOPIC, index, old.node_id % 3 + 1)
+    assert groups.node_of("g").node_id == groups.node_of(beside).node_id == old.node_id % 3 + 1
+    assert (groups.error("g", old), groups.error("g", groups.node_of("g"))) == (ErrorCode.NOT_COORDINATOR, 0)
+    assert member.heartbeat() is ErrorCode.NOT_COORDINATOR
+
+
+def test_group_has_no_coordinator_while_its_log_has_no_leader() -> None:
+    scenario = bench_of(3)
+    stable_group(scenario, None)
+    groups = scenario.cluster.groups
+    index, old = groups.topic.index_of("g"), groups.node_of("g")
+    scenario.sandbox.elect_late(OFFSETS_TOPIC, index, old.node_id, ms=500)
+    assert groups.lookup_error("g") is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert groups.error("g", old) is ErrorCode.NOT_COORDINATOR
+    scenario.scheduler.advance(500)
+    assert (groups.lookup_error("g"), groups.error("g", old)) == (0, 0)
+
+
+def test_deleting_the_topic_loses_all_groups_until_a_look_up_makes_it_again() -> None:
+    scenario = bench_of()
+    (member,) = stable_group(scenario, None)
+    assert member.commit() is ErrorCode.NONE
+    scenario.cluster.delete_topic(OFFSETS_TOPIC)
+    assert member.heartbeat() is ErrorCode.NOT_COORDINATOR
+    assert (scenario.cluster.groups.offsets, scenario.scheduler.pending) == ({}, 0)
+    look_up(scenario)
+    assert member.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+    assert records_of(scenario, "g") == []
 
 
 def test_commit_is_written_and_deleting_its_group_writes_tombstones() -> None:

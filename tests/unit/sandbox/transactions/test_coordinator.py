@@ -169,7 +169,7 @@ def test_a_coordinator_that_is_not_available_is_not_found_either() -> None:
     assert found() == (0, 1)
     scenario.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert found() == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
-    with pytest.raises(ValueError, match="NONE is not a trouble"):
+    with pytest.raises(ValueError, match="NONE is not a coordinator error"):
         scenario.sandbox.trouble_transaction_coordinator(TX, ErrorCode.NONE)
 
 

@@ -17,9 +17,8 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Event, Expired, Failed, Lost, Phase, PhaseDone, Ready, Started, Target
 from kctl.client.probe.findings import ProbeFinding, Severity, diagnose
-from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.prober import NextLimit
-from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, IdleReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
 
 START_MS = 5000
@@ -144,4 +143,4 @@ EVENTS: tuple[Event, ...] = (
     Lost(START_MS + 9000, GOOD, RequestTimeout("waiting", timeout_ms=3000, elapsed_ms=3000)),
 )
 """One of each kind that is told."""
-NOTE = ProbeFinding("version-skew", Severity.NOTE, "", "Metadata: 0 to 13 at a", "an upgrade under way")
+NOTE = ProbeFinding("version-skew", Severity.NOTE, "", "Metadata: 0 to 13 at a", "an upgrade is under way")

@@ -3,20 +3,20 @@
 import pytest
 
 from kctl.cli.formats.rows import table_lines
-from kctl.cli.probe.view.statistics import COLUMNS, Latencies, Place, Statistics, add_round, statistics_rows
+from kctl.cli.probe.view.statistics import COLUMNS, AddressKey, AddressLatencies, Statistics, add_round, statistics_rows
 from kctl.cli.view.tables import fitting_table
 from tests.unit.cli.probe.view.scenario import reports
 
 
-def taken(*numbers: int | None) -> Latencies:
-    latencies = Latencies()
+def taken(*numbers: int | None) -> AddressLatencies:
+    latencies = AddressLatencies()
     for number in numbers:
         latencies.add(number, "" if number is not None else "refused")
     return latencies
 
 
 def test_nothing_yet() -> None:
-    latencies = Latencies()
+    latencies = AddressLatencies()
     assert (latencies.loss, latencies.average_ms, latencies.best_ms, latencies.worst_ms) == (0.0, None, None, None)
     assert latencies.percentile_ms(0.99) is None
 
@@ -46,16 +46,16 @@ def test_rounds_are_added_address_by_address() -> None:
     statistics: Statistics = {}
     add_round(statistics, reports())
     add_round(statistics, reports())
-    good = statistics[Place("kafka-a.example", 9092, "10.0.0.1:9092")]
+    good = statistics[AddressKey("kafka-a.example", 9092, "10.0.0.1:9092")]
     assert (good.sent, good.ok, good.last_ms) == (2, 2, 740)
-    silent = statistics[Place("kafka-c.example", 9092, "10.0.0.3:9092")]
+    silent = statistics[AddressKey("kafka-c.example", 9092, "10.0.0.3:9092")]
     assert (silent.ok, silent.last_reason) == (0, "unfinished in apiversions")
 
 
 def test_row_of_an_address() -> None:
     statistics = {
-        Place("a.example", 9092, "10.0.0.1:9092"): taken(4, 2, 9),
-        Place("10.0.0.2", 9092, "10.0.0.2:9092"): taken(None, 120),
+        AddressKey("a.example", 9092, "10.0.0.1:9092"): taken(4, 2, 9),
+        AddressKey("10.0.0.2", 9092, "10.0.0.2:9092"): taken(None, 120),
     }
     rows, hidden = statistics_rows(statistics)
     assert hidden == 0
@@ -68,7 +68,7 @@ def test_row_of_an_address() -> None:
 
 @pytest.mark.parametrize("columns", [30, 40, 60])
 def test_narrow_table_keeps_the_losses(columns: int) -> None:
-    statistics = {Place("a-long-name.example", 9092, "10.0.0.1:9092"): taken(4, None, 9)}
+    statistics = {AddressKey("a-long-name.example", 9092, "10.0.0.1:9092"): taken(4, None, 9)}
     rows, _ = statistics_rows(statistics)
     lines = [line.plain for line in fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])]
     assert max(map(len, lines)) <= columns
@@ -77,7 +77,7 @@ def test_narrow_table_keeps_the_losses(columns: int) -> None:
 
 
 def test_of_many_the_worst_are_shown() -> None:
-    statistics = {Place(f"a{number}", 1, ""): taken(number) for number in range(100)}
-    statistics[Place("dead", 1, "")] = taken(None)
+    statistics = {AddressKey(f"a{number}", 1, ""): taken(number) for number in range(100)}
+    statistics[AddressKey("dead", 1, "")] = taken(None)
     rows, hidden = statistics_rows(statistics, most=3)
     assert ([row["address"] for row in rows], hidden) == (["dead:1", "a99:1", "a98:1"], 98)

@@ -56,7 +56,7 @@ def test_facts() -> None:
 def test_findings_have_their_hint_below() -> None:
     assert finding_lines([NOTE]) == [
         "NOTE version-skew: Metadata: 0 to 13 at a",
-        "  hint: an upgrade under way",
+        "  hint: an upgrade is under way",
     ]
     lines = finding_lines(result().findings)
     assert lines[0].startswith("ERROR other-protocol 10.0.0.5:22: the peer says \\x1b[31mSSH")

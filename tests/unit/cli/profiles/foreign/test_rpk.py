@@ -85,7 +85,7 @@ def test_words_that_yaml_would_make_something_else_of() -> None:
         (b"kafka_api: {brokers: !!bool maybe}", "f: kafka_api.brokers names no server"),
         (b"? [a]\n: b", "f line 1, column 3: found unhashable key"),
         (b"- a\n", "f: not a configuration of rpk"),
-        (b"a: &x 1\nb: *x\n", "f: aliases (*x) are not taken"),
+        (b"a: &x 1\nb: *x\n", "f: aliases (*x) are not supported"),
         (b"[" * 100_000, "f: nested too deeply"),
         (b"kafka_api: 1", "f: kafka_api is not a map"),
         (b"name: x", "f: kafka_api.brokers names no server"),

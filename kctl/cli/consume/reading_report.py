@@ -1,0 +1,81 @@
+"""ReadingReport: notes, why nothing comes, and the status line of a reading, on stderr.
+
+Owns when a reason is repeated. Shown by tests/unit/cli/consume/test_run.py and tests/cli/test_consume_waiting.py.
+"""
+
+from kctl.cli.consume.targets import Targets
+from kctl.cli.consume.waiting_words import WaitingWords, without_figures
+from kctl.cli.data_out import RawStream
+from kctl.cli.options import Common
+from kctl.cli.view.status import Rate, StatusLine
+from kctl.cli.view.status_texts import ReadFigures, reading_line
+
+REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
+"""A fault is reported again after REPEAT_MS, twice that, and so on."""
+
+
+class ReadingReport:
+    """What one reading reports."""
+
+    def __init__(self, common: Common) -> None:
+        self._common = common
+        self._clock = common.environment.clock
+        self._status = StatusLine(common.environment, wanted=not common.quiet and common.tracer is None)
+        self._rate = Rate()
+        self._reported = ""
+        self.is_fault_reported = False
+        """Whether the last report was about a fault."""
+        self._repeat_at_ms, self._repeat_ms = 0, REPEAT_MS
+
+    @property
+    def stdout(self) -> RawStream:
+        """Stdout, below which the status line is painted."""
+        return self._status.around(self._common.environment.stdout)
+
+    def note(self, text: str) -> None:
+        """Write a note."""
+        self.say(f"kctl consume: note: {text}")
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        self._status.clear()
+        self._common.say(line)
+
+    def report(self, words: WaitingWords) -> None:
+        """Report each reason once, a fault again from time to time, and that it is over where it was a fault."""
+        now_ms = self._clock.now_ms()
+        key = without_figures(words.key)
+        if key != self._reported:
+            self._repeat_ms = REPEAT_MS
+            if self._status.is_shown and not words.is_fault:
+                return
+        elif not words.is_fault or self._status.is_shown or now_ms < self._repeat_at_ms:
+            return
+        self._reported, self.is_fault_reported = key, words.is_fault
+        self._repeat_at_ms = now_ms + self._repeat_ms
+        self._repeat_ms = min(2 * self._repeat_ms, MOST_REPEAT_MS)
+        self.say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: continuing")
+
+    @property
+    def is_status_due(self) -> bool:
+        """Whether it is time to paint the status line."""
+        return self._status.is_due(self._clock.now_ms())
+
+    def show_status(self, written: int, targets: Targets, partitions: int, words: WaitingWords) -> None:
+        """Paint the status line, unless it is too early."""
+        now_ms = self._clock.now_ms()
+        if not self._status.is_due(now_ms):
+            return
+        figures = ReadFigures(
+            written=written,
+            per_second=self._rate.per_second(now_ms, written),
+            lag=None if words.is_fault else targets.lag,
+            partitions=partitions,
+            waiting=words.text,
+            is_fault=words.is_fault,
+        )
+        self._status.show(reading_line(figures), now_ms)
+
+    def clear_status(self) -> None:
+        """Take the status line away."""
+        self._status.clear()

@@ -1,0 +1,42 @@
+"""A file that a command reads whole, bounded, such as a plan or offsets.
+
+Shown by tests/unit/cli/groups/test_files.py and tests/unit/cli/partitions/test_plan_file.py.
+"""
+
+from pathlib import Path
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.client.config import read_input
+
+LONGEST_SHOWN = 80
+"""Characters of a field that is not valid, in an error."""
+
+
+def read_document(path: Path, largest_bytes: int) -> bytes:
+    """Return the content of a file or pipe.
+
+    Raises: CommandError: it cannot be read, or is too large.
+    """
+    try:
+        content, _ = read_input(path, largest_bytes + 1)
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
+    if len(content) > largest_bytes:
+        raise document_error(str(path), f"it is larger than {largest_bytes} bytes")
+    return content
+
+
+def document_error(place: str, problem: str) -> CommandError:
+    """Return the error of a place in a file."""
+    return CommandError(ExitCode.USAGE, f"{place}: {problem}")
+
+
+def shown(value: object) -> str:
+    """Return how an error names a field that is not valid."""
+    return repr(value)[:LONGEST_SHOWN]
+
+
+def is_number(value: object, largest: int) -> bool:
+    """Return whether a field is a whole number from 0 to the largest."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest

@@ -1,0 +1,74 @@
+"""`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group.
+
+Shown by tests/cli/test_groups_removal.py and tests/broker/test_why_groups.py.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import Execute, Yes, after_yes, end_change, result_word
+from kctl.cli.formats.listing import SHAPES, Listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.groups.offsets import Group
+from kctl.cli.options import Common, with_common
+from kctl.client.wording import counted
+
+if TYPE_CHECKING:
+    from kctl.client.admin import MemberDescription
+
+COLUMNS = ("group", "client", "host", "instance", "member", "partitions", "result")
+
+
+@with_common(*SHAPES)
+def remove_members(
+    common: Common,
+    group: Group,
+    instances: Annotated[
+        list[str] | None,
+        typer.Option("--instance", metavar="ID", help="The static member with this group.instance.id; repeatable."),
+    ] = None,
+    members: Annotated[
+        list[str] | None,
+        typer.Option("--member", metavar="ID", help="The member with this member id; repeatable."),
+    ] = None,
+    execute: Execute = False,
+    yes: Yes = False,
+) -> int:
+    """Remove members from a group: shows them, and removes them with --execute.
+
+    Others get their partitions at once, before session.timeout.ms. A member that still runs joins again.
+    """
+    from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import find_group, find_members, member_text
+
+    if not instances and not members:
+        raise click.UsageError("Choose members with --instance or --member; kctl groups members shows them.")
+    output = common.choose_output(*SHAPES)
+    with open_admin(common) as admin:
+        with admin.within():
+            description = find_group(admin, group)
+            assert description is not None
+            found = find_members(description, instances or (), members or ())
+            results = admin.remove_members(group, found) if execute or yes else None
+        if results is None:
+            facts = [member_text(member) for member in found.values()]
+            question = f"Remove these members of {group}?"
+            results = after_yes(common, admin, facts, question, lambda: admin.remove_members(group, found))
+    failed = None if results is None else results.failed
+    rows = [_row(group, member, result_word(key, failed, "removed")) for key, member in found.items()]
+    listing = Listing("members", COLUMNS, rows, {"executed": failed is not None})
+    return end_change(common, output, listing, failed, f"{counted(len(rows), 'member')} would be removed")
+
+
+def _row(group: str, member: "MemberDescription", result: str) -> Row:
+    return {
+        "group": group,
+        "client": member.client_id or None,
+        "host": member.host or None,
+        "instance": member.group_instance_id,
+        "member": member.member_id,
+        "partitions": len(member.assignment or ()),
+        "result": result,
+    }

@@ -1,0 +1,154 @@
+"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync does what they say, imported only then.
+
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_sync.py.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import YesUnneeded
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output, duration_ms, with_common, with_options
+from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
+from kctl.cli.pipeline.export import STARTS, one_of, parsed_topics, size_of
+from kctl.cli.pipeline.file_options import (
+    FileFormatOption,
+    FileSizeOption,
+    LayoutOption,
+    LevelOption,
+    RangeSizeOption,
+    StartOption,
+    ToOption,
+)
+from kctl.cli.pipeline.spark_options import AllowLossOption, SparkOptions, plan_of, run_job, spark_options
+from kctl.pipeline.locations import parse_location
+
+if TYPE_CHECKING:
+    from kctl.pipeline.jobs.sync import SyncPlan
+
+PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets")
+
+
+@with_common(*SHAPES)
+@with_options(columns=column_options, spark=spark_options)
+def sync(
+    common: Common,
+    columns: ColumnOptions,
+    spark: SparkOptions,
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="What to sync, by name.")],
+    to: ToOption,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FOLDER",
+            help="Where Spark keeps offsets, on this machine (_checkpoint in the folder of --to; else required).",
+        ),
+    ] = None,
+    start: StartOption = "earliest",
+    trigger: Annotated[
+        int | None,
+        typer.Option("--trigger", parser=duration_ms, metavar="DURATION", help="Interval between batches (10s)."),
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Stop after the records that exist at startup.")
+    ] = False,
+    max_records: Annotated[
+        int | None,
+        typer.Option(
+            "--max-records-per-batch",
+            min=1,
+            metavar="N",
+            help="Maximum number of offsets in a batch (10000000; with --available-now no limit).",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group", "-g", metavar="GROUP", help="Also commit progress to this consumer group, without members."
+        ),
+    ] = None,
+    file_format: FileFormatOption = "parquet",
+    layout: LayoutOption = "topic",
+    level: LevelOption = 1,
+    range_size: RangeSizeOption = "64MiB",
+    file_size: FileSizeOption = None,
+    allow_loss: AllowLossOption = False,
+    yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
+) -> int:
+    """Keep files or a table up to date with topics, each record exactly once, until Ctrl-C.
+
+    A streaming query of Spark on format("kctl"). Run it again to continue, even after a kill at any point.
+    """
+    names, pattern = parsed_topics(topics)
+    if pattern:
+        raise click.BadParameter("sync takes topics by name, not a pattern", param_hint="TOPIC")
+    range_bytes = size_of(range_size)
+    one_of("--start", start, STARTS)
+    if available_now and trigger is not None:
+        raise click.UsageError("--trigger cannot be combined with --available-now.")
+    output = common.choose_output(*SHAPES)
+
+    from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
+
+    one_of("--file-format", file_format, tuple(FORMATS))
+    one_of("--layout", layout, LAYOUTS)
+    from kctl.pipeline.jobs.export import ExportRequest  # the client: not wanted for --help
+    from kctl.pipeline.jobs.sync import MAX_BATCH_RECORDS, TRIGGER_MS, SyncRequest, plan_sync
+    from kctl.pipeline.jobs.sync import sync as job
+    from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
+
+    export = ExportRequest(
+        Selection(topics=names),
+        parse_location(to),
+        {},
+        format=file_format,
+        layout=layout,
+        start=FROM_EARLIEST if start == "earliest" else TO_LATEST,
+        range_bytes=range_bytes,
+        allow_loss=allow_loss,
+        compression_level=level,
+        file_bytes=0 if file_size is None else size_of(file_size, "--file-size", "a file"),
+        decode=columns.request(),
+    )
+    request = SyncRequest(
+        export,
+        checkpoint,
+        trigger_ms=None if available_now else TRIGGER_MS if trigger is None else trigger,
+        max_batch_records=max_records or (0 if available_now else MAX_BATCH_RECORDS),
+        group=group,
+    )
+    if spark.dry_run:
+        plan = plan_of(common, spark, lambda export: plan_sync(request._replace(export=export)), export)
+        return _show_plan(common, output, plan)
+    result = run_job(
+        common,
+        spark,
+        lambda properties, options, on_progress: job(
+            request._replace(export=export._replace(properties=properties, events=common.events)),
+            options=options,
+            on_progress=on_progress,
+            say=common.say if common.notices is None else common.notices.say,
+        ),
+    )
+    row: Row = result._asdict()
+    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
+    return ExitCode.OK
+
+
+def _show_plan(common: Common, output: Output, plan: "SyncPlan") -> int:
+    rows: list[Row] = [
+        dict(zip(PLAN_COLUMNS, (*tp, start, plan.ends[tp], max(0, plan.ends[tp] - start)), strict=True))
+        for tp, start in sorted(plan.starts.items())
+    ]
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
+    common.say(
+        f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets now; {plan.resumed} partitions continue "
+        f"where an earlier run ended; checkpoint {plan.checkpoint}"
+    )
+    return ExitCode.OK

@@ -1,0 +1,94 @@
+"""The cluster as its brokers describe it: its nodes and controller, its features, and the metadata of each broker.
+
+A broker that is cut off from the others has old metadata. Shown by tests/sim/admin/test_cluster.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Results, any_node
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import Node, TopicInfo
+from kctl.client.errors import KafkaError
+from kctl.client.metadata import nodes_in
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.requests.items import each_once
+from kctl.client.requests.topics import described_topics, metadata_request
+from kctl.version import VERSION
+
+
+class ClusterDescription(NamedTuple):
+    """A cluster as one of its nodes describes it; `controller_id` is NO_NODE where the broker does not report it."""
+
+    cluster_id: str
+    controller_id: int
+    nodes: tuple[Node, ...]
+
+
+def describe_cluster(call: Call) -> ClusterDescription:
+    """Return the cluster's id, nodes by id, and controller."""
+    answer = call.answer_of(any_node, lambda _: DescribeClusterRequest(), DescribeClusterResponse)
+    response = answer.response
+    assert isinstance(response, DescribeClusterResponse)
+    if response.error_code:
+        raise broker_error(response.error_code, "DescribeCluster", response.error_message)
+    brokers = [(f"broker {each.broker_id}", each) for each in response.brokers]
+    nodes = []
+    for broker in each_once(brokers, None, "DescribeCluster", call.name_of(answer.node_id)).values():
+        if isinstance(broker, KafkaError):
+            raise broker
+        nodes.append(Node(broker.broker_id, broker.host, broker.port, broker.rack))
+    return ClusterDescription(response.cluster_id, response.controller_id, tuple(sorted(nodes)))
+
+
+class Feature(NamedTuple):
+    """A feature: its level in the cluster (0: off), and the levels that the broker asked supports."""
+
+    name: str
+    level: int
+    lowest: int
+    highest: int
+
+
+def describe_features(call: Call) -> list[Feature]:
+    """Return the features that a broker reports, by name; old brokers report none."""
+    request = ApiVersionsRequest(client_software_name="kctl", client_software_version=VERSION)
+    response = call.ask(any_node, lambda _: request, ApiVersionsResponse)
+    if response.error_code:
+        raise broker_error(response.error_code, "ApiVersions")
+    levels = {each.name: each.max_version_level for each in response.finalized_features}
+    supported = {each.name: (each.min_version, each.max_version) for each in response.supported_features}
+    names = sorted(levels.keys() | supported.keys())
+    return [Feature(name, levels.get(name, 0), *supported.get(name, (0, levels.get(name, 0)))) for name in names]
+
+
+class MetadataView(NamedTuple):
+    """What one broker reports: the brokers, the controller (NO_NODE: none), and topics by name."""
+
+    nodes: tuple[Node, ...]
+    controller_id: int
+    topics: Mapping[str, TopicInfo]
+
+
+def metadata_views(call: Call, node_ids: Sequence[int], topics: Sequence[str] | None) -> Results[int, MetadataView]:
+    """Return the metadata of each broker, asked once: a broker that does not respond is a result, too."""
+    answers = call.ask_nodes({node_id: lambda _: metadata_request(topics) for node_id in node_ids})
+    found = {node_id: _view(call, answer) for node_id, answer in answers.items()}
+    return Results(
+        {node_id: view for node_id, view in found.items() if not isinstance(view, KafkaError)},
+        {node_id: error for node_id, error in found.items() if isinstance(error, KafkaError)},
+    )
+
+
+def _view(call: Call, answer: Answer | KafkaError) -> MetadataView | KafkaError:
+    if isinstance(answer, KafkaError):
+        return answer
+    assert isinstance(answer.response, MetadataResponse)
+    topics = described_topics(answer.response, call.name_of(answer.node_id))
+    if isinstance(topics, KafkaError):
+        return topics
+    view = answer.response
+    return MetadataView(nodes_in(view), view.controller_id, {topic.name: topic for topic in topics})

@@ -1,0 +1,147 @@
+"""What any broker can answer: a long list in parts from several brokers at the same time, and another broker's answer.
+
+Owns the size of a part and which broker gets the next one; knows no API. A broker answers one request of a connection
+after the other, so that several brokers answer a long list sooner, and none has to build one huge response. A broker
+that is behind does not know the newest topics: another one is asked about those.
+Shown by tests/sim/admin/test_spread.py.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from kctl.client.admin.call import Build, Call, Items
+from kctl.client.cluster import Node
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.schema import Response
+from kctl.client.requests.retry import UNKNOWN_TOPIC
+
+K = TypeVar("K")
+V = TypeVar("V")
+R = TypeVar("R", bound=Response)
+
+PART_ITEMS = 100
+"""Most items of one request; a list that fits into one goes to one broker."""
+MOST_BROKERS = 8
+"""Requests in flight at once, each to another broker."""
+MOMENT_MS = 100
+"""How long a connection to another broker is waited for at most."""
+
+
+def is_unknown_topic(outcome: object) -> bool:
+    """Return whether a broker answered that it does not know a topic."""
+    return isinstance(outcome, BrokerError) and outcome.code in UNKNOWN_TOPIC
+
+
+class BrokersBehind:
+    """Brokers that did not know a topic; during a call they are asked again only where no other broker is connected."""
+
+    def __init__(self, call: Call) -> None:
+        self._client = call.client
+        self._timer = call.timer
+        self._nodes: set[Node] = set()
+
+    def note(self, node_id: int, outcomes: Iterable[object]) -> None:
+        """Take in what a broker answered."""
+        if any(is_unknown_topic(each) for each in outcomes):
+            self._nodes.add(self._client.network.node(node_id))
+
+    def connect_another(self) -> None:
+        """Once some are behind, wait a moment for a connection to another broker, unless there is no other one.
+
+        The call's deadline ends it, too.
+        """
+        if not self._nodes:
+            return
+        network, metadata = self._client.network, self._client.metadata
+        if not metadata.cluster.nodes:
+            metadata.request_update()
+        moment = self._timer.sub(MOMENT_MS)
+        while moment.not_expired and not self._are_all() and network.any_ready_node(avoid=self._ids()) is None:
+            self._client.poll(moment.deadline_at_ms)
+            moment.update()
+
+    def route(self, client: ClusterClient) -> int | None:
+        """Find a broker, as `any_node` does."""
+        node = self.ready_node(client)
+        return None if node is None else node.node_id
+
+    def ready_node(self, client: ClusterClient, busy: tuple[int, ...] = ()) -> Node | None:
+        """Return a ready broker that is not busy; one that is behind only where no other one is ready at all."""
+        ids = self._ids()
+        has_others = client.network.any_ready_node(avoid=ids) is not None
+        return client.network.any_ready_node(avoid=(*busy, *ids) if has_others else busy)
+
+    def _are_all(self) -> bool:
+        nodes = self._client.metadata.cluster.nodes
+        return bool(nodes) and {node.node_id for node in nodes} <= set(self._ids())
+
+    def _ids(self) -> tuple[int, ...]:
+        """Return their ids, of the cluster and as a bootstrap server."""
+        places = {(each.host, each.port) for each in self._nodes}
+        known = [*self._nodes, *self._client.metadata.cluster.nodes]
+        return tuple({each.node_id for each in known if (each.host, each.port) in places})
+
+
+def ask_brokers(
+    call: Call,
+    keys: Sequence[K],
+    build: Callable[[Sequence[K]], Build],
+    response_type: type[R],
+    read: Callable[[R], Items[K, V]],
+    behind: BrokersBehind,
+) -> dict[K, V | KafkaError]:
+    """Return what became of each item, as `Call.ask_items` does with any node.
+
+    A part whose broker failed is requested again, from whichever broker is ready first. Once some parts are answered,
+    the deadline of the call fails the items of the others alone.
+
+    Args: behind: is asked for the broker of each part, and learns which one did not know a topic.
+    """
+    if len(keys) <= PART_ITEMS:
+        answer = call.answer_of(behind.route, build(keys), response_type, is_for_any=True)
+        short = call.items(answer, keys, read)
+        behind.note(answer.node_id, short.values())
+        behind.connect_another()
+        return short
+    found: dict[K, V | KafkaError] = {}
+    unsent = [keys[at : at + PART_ITEMS] for at in range(0, len(keys), PART_ITEMS)]
+    in_flight: dict[int, Sequence[K]] = {}
+    failures: list[KafkaError] = []
+    if not call.client.metadata.cluster.nodes:
+        call.client.metadata.request_update()
+
+    def keep(node_id: int, answer: Answer) -> None:
+        part = in_flight.pop(node_id)
+        if isinstance(answer.response, response_type):
+            items = call.items(answer, part, read)
+            behind.note(answer.node_id, items.values())
+            found.update(items)
+        else:
+            unsent.append(part)
+            missing = RemoteProtocolError(f"{call.what}: no response", api=response_type.NAME)
+            failures.append(answer.error or missing)
+
+    def step() -> bool:
+        while unsent and not failures and len(in_flight) < MOST_BROKERS:
+            node = behind.ready_node(call.client, tuple(in_flight))
+            if node is None:
+                break
+            in_flight[node.node_id] = part = unsent.pop(0)
+            call.send(node.node_id, build(part), partial(keep, node.node_id), is_for_any=True)
+        return not in_flight and (not unsent or bool(failures))
+
+    try:
+        while unsent:
+            call.wait_until(step, f"waiting for {response_type.NAME} responses")
+            if failures:
+                call.pause(failures.pop())
+                failures.clear()
+    except ApiTimeout as timeout:
+        if not found:
+            raise
+        return {key: found.get(key, timeout) for key in keys}
+    behind.connect_another()
+    return {key: found[key] for key in keys}

@@ -1,0 +1,227 @@
+"""Rebalance: JoinGroup and SyncGroup of one classic member, from wanting to join to an assignment.
+
+Owns the attempt under way and the generation that the last one led to; what an assignment or a loss means for the
+application is for classic_membership.py.
+Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group.classic_generation import (
+    FIRST_VERSION_WITH_ID_FIRST,
+    JOIN_AGAIN,
+    UNKNOWN,
+    ClassicRequests,
+    Joined,
+    partition_counts,
+)
+from kctl.client.consumer.group.membership import MemberPlace
+from kctl.client.consumer.group.states import MemberEvent, MemberState
+from kctl.client.consumer.group.timers import Heartbeat, JoinBackoff
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.metadata import Metadata
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.client.protocol.api.sync_group import SyncGroupResponse
+from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import MEMBERSHIP
+
+R = TypeVar("R", JoinGroupResponse, SyncGroupResponse)
+
+
+class Rebalance:
+    """The rounds of one member.
+
+    Args:
+        on_assigned: gets the partitions, and when SyncGroup was sent.
+        on_refused: gets the error of a group that does not know the member.
+        on_failed: gets an error that no repeat cures.
+    Attributes:
+        reason: why the member joins, for JoinGroup.
+        join_sent_at_ms: when the last JoinGroup was sent.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        metadata: Metadata,
+        place: MemberPlace,
+        backoff: JoinBackoff,
+        requests: ClassicRequests,
+        heartbeat: Heartbeat,
+        *,
+        on_assigned: Callable[[tuple[TopicPartition, ...], int], None],
+        on_refused: Callable[[BrokerError], None],
+        on_failed: Callable[[KafkaError], None],
+    ) -> None:
+        self.reason = ""
+        self.join_sent_at_ms = 0
+        self._config = config
+        self._coordinator = coordinator
+        self._metadata = metadata
+        self._place = place
+        self._backoff = backoff
+        self._requests = requests
+        self._heartbeat = heartbeat
+        self._on_assigned = on_assigned
+        self._on_refused = on_refused
+        self._on_failed = on_failed
+        self._joined: Joined | None = None
+        """The last JoinGroup's response, for as long as its generation lasts."""
+        self._attempt = 0
+        """Numbers joins: a response to an earlier one is ignored."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that the members want, where this one leads."""
+        return () if self._joined is None else self._joined.topics
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the assignment is of an earlier process of a static leader, which left no complete one."""
+        return self._joined is not None and self._joined.keeps_assignment and self._joined.counts is None
+
+    def outdated(self, topics: tuple[str, ...] | None) -> str:
+        """Return what of the assignment has changed since it was made; empty for nothing.
+
+        Args: topics: what the member wants now; None while that is not known.
+        """
+        joined = self._joined
+        if joined is None:
+            return ""
+        if topics is not None and topics != self._requests.joined_topics:
+            return "the topics that match the subscription changed"
+        if joined.counts is not None:
+            counts = partition_counts(self._metadata, joined.topics)
+            if counts is not None and counts != joined.counts:
+                return "the partitions of a topic changed"
+        return ""
+
+    def lost(self) -> None:
+        """Forget the generation and the attempt under way."""
+        self._attempt += 1
+        self._joined = None
+        self._requests.lost()
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def poll_join(self, now_ms: int, topics: tuple[str, ...], owned: tuple[TopicPartition, ...]) -> Poll:
+        """Send JoinGroup as soon as the coordinator is connected."""
+        if not self._are_connected():
+            return Poll([])
+        connection, timeout_ms = HELD, self._requests.join_timeout_ms
+        if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
+            connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._backoff.failures)
+        self._place.move(MemberEvent.SEND_JOIN)
+        self.join_sent_at_ms = now_ms
+        self._attempt += 1
+        attempt = self._attempt
+        request = self._requests.join(self._place.member_id, self._place.generation, topics, owned, self.reason)
+        on_done = partial(self._on_joined, attempt)
+        return Poll([self._coordinator.outgoing(connection, request, timeout_ms, on_done)])
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether the group responds with a member id first, which it does at once."""
+        return not self._place.member_id and self._config.group_instance_id is None
+
+    def _are_connected(self) -> bool:
+        """Whether a JoinGroup can be sent; both connections are made side by side."""
+        has_held = self._coordinator.ready(HELD)
+        return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
+
+    def poll_sync(self, now_ms: int) -> Poll:
+        """Send the assignments of all members, as soon as the metadata of their topics is known."""
+        if self._place.state is not MemberState.ASSIGNING:
+            return Poll([])
+        assert self._joined is not None
+        counts = partition_counts(self._metadata, self._joined.topics)
+        if counts is None or not self._coordinator.ready(HELD):
+            return Poll([])
+        self._place.move(MemberEvent.SEND_SYNC)
+        attempt = self._attempt
+        assignments = self._joined.assign(counts)
+        request = self._requests.sync(self._place.member_id, self._place.generation, self._joined.protocol, assignments)
+        timeout_ms = self._config.request_timeout_ms
+        on_done = partial(self._on_synced, attempt, now_ms)
+        return Poll([self._coordinator.outgoing(HELD, request, timeout_ms, on_done)])
+
+    # --- responses --------------------------------------------------------------------------------------------------
+
+    def _accepted(self, attempt: int, answer: Answer, kind: type[R]) -> R | None:
+        """Return the response without an error to the latest request, or handle what came in its place."""
+        if attempt != self._attempt:
+            return None
+        response = answer.response
+        if not isinstance(response, kind):
+            self._on_no_response(answer)
+            return None
+        error = self._coordinator.check(response.error_code, kind.NAME)
+        if error is None:
+            return response
+        if isinstance(response, JoinGroupResponse) and response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self._place.member_id = response.member_id
+        self._on_join_error(error, answer.received_at_ms)
+        return None
+
+    def _on_joined(self, attempt: int, answer: Answer) -> None:
+        response = self._accepted(attempt, answer, JoinGroupResponse)
+        if response is None:
+            return
+        self._place.member_id = response.member_id
+        self._place.generation = response.generation_id
+        self._heartbeat.restart(answer.received_at_ms)
+        try:
+            self._joined = Joined.from_response(response)
+        except RemoteProtocolError as malformed:
+            self._on_failed(malformed)
+            return
+        self._place.report()
+        self._place.move(MemberEvent.JOINED)
+
+    def _on_synced(self, attempt: int, sent_at_ms: int, answer: Answer) -> None:
+        response = self._accepted(attempt, answer, SyncGroupResponse)
+        if response is None:
+            return
+        assert self._joined is not None
+        try:
+            assigned = self._joined.assigned(response.assignment)
+        except RemoteProtocolError as malformed:
+            self._on_failed(malformed)
+            return
+        self._backoff.accepted()
+        self._heartbeat.restart(answer.received_at_ms)
+        self._requests.got(assigned, self._place.generation)
+        self._place.move(MemberEvent.ACCEPTED)
+        self._on_assigned(assigned, sent_at_ms)
+
+    def _on_no_response(self, answer: Answer) -> None:
+        """JoinGroup or SyncGroup ended with its connection."""
+        assert answer.error is not None
+        if MEMBERSHIP.is_retried(answer.error):
+            self._join_later(answer.received_at_ms)
+        else:
+            self._on_failed(answer.error)
+
+    def _on_join_error(self, error: KafkaError, now_ms: int) -> None:
+        code = getattr(error, "code", None)
+        if code in JOIN_AGAIN:
+            self._place.move(MemberEvent.JOIN)
+            self._backoff.asked_again(now_ms)
+        elif MEMBERSHIP.is_retried(error):
+            self._join_later(now_ms)
+        elif isinstance(error, BrokerError):
+            self._on_refused(error)
+            if code in UNKNOWN:
+                self._join_later(now_ms)
+
+    def _join_later(self, now_ms: int) -> None:
+        self._place.move(MemberEvent.JOIN)
+        self._backoff.failed(now_ms)

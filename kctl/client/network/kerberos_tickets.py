@@ -1,0 +1,84 @@
+"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py says when they are fetched.
+
+Shown by tests/unit/network/test_kerberos_tickets.py and tests/broker/test_kerberos.py.
+"""
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.config import ClientConfig
+from kctl.client.kerberos import KerberosLogin, SecurityContext, Ticket, fetch_ticket
+from kctl.client.network.renewed import Renewed
+from kctl.client.runtime import Resolver
+
+Fetch = Callable[[KerberosLogin, str, str], Ticket]
+"""Takes the login, the host and the name of a cache in memory, and blocks as long as it likes."""
+
+_numbers = itertools.count(1)
+
+
+class KerberosTickets:
+    """The tickets for all brokers."""
+
+    def __init__(self, login: KerberosLogin, clock: Clock, fetch: Fetch = fetch_ticket) -> None:
+        self._login = login
+        self._clock = clock
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._by_host: dict[str, Renewed[Ticket]] = {}
+        self._resolver: Resolver | None = None
+
+    def get_for(self, host: str) -> None:
+        """Get a ticket for the broker on `host` unless the one at hand is valid."""
+        self._of(host).get()
+
+    def context(self, host: str) -> SecurityContext:
+        """Return a context of the ticket at hand.
+
+        Raises:
+            AuthenticationError: there is none, with the reason.
+            ConnectionLost: the KDC did not respond. The next connection asks it again.
+        """
+        return self._of(host).at_hand("GSSAPI: no ticket").context()
+
+    def refresh_with(self, resolver: Resolver) -> None:
+        """Remember what runs work in helper threads."""
+        self._resolver = resolver
+
+    def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
+        """Start to get the next ticket of each broker where it is due."""
+        for ticket in self._all():
+            if self._resolver is not None:
+                ticket.refresh_with(self._resolver)
+            ticket.advance(now_ms, on_done)
+
+    def next_deadline_ms(self) -> int:
+        """Return when the next ticket is due."""
+        return min((each.next_deadline_ms() for each in self._all()), default=FOREVER_MS)
+
+    def _all(self) -> list[Renewed[Ticket]]:
+        with self._lock:
+            return list(self._by_host.values())
+
+    def _of(self, host: str) -> Renewed[Ticket]:
+        with self._lock:
+            if host not in self._by_host:
+                # Two caches in turn: contexts use the one while the other is filled.
+                number = next(_numbers)
+                caches = itertools.cycle(f"kctl-{os.getpid()}-{number}-{turn}" for turn in (0, 1))
+                self._by_host[host] = Renewed(partial(self._fetch_next, host, caches), self._clock)
+            return self._by_host[host]
+
+    def _fetch_next(self, host: str, caches: "itertools.cycle[str]") -> Ticket:
+        return self._fetch(self._login, host, next(caches))
+
+
+def kerberos_tickets(config: ClientConfig, clock: Clock) -> KerberosTickets:
+    """Return the tickets of a config of GSSAPI. Raises: ConfigError: the service has no name."""
+    from kctl.client.security.sasl.gssapi import login_from_config  # wanted for this login alone
+
+    return KerberosTickets(login_from_config(config), clock)

@@ -1,0 +1,84 @@
+"""NetworkStatus: why a client cannot send: errors of its nodes, attempts under way, refusals that fail calls at once.
+
+For messages and decisions of callers; it changes no connection. Shown by tests/sim/network/test_refusals.py and
+tests/sim/network/test_connect_limit.py.
+"""
+
+from kctl.client.clock import Clock
+from kctl.client.errors import KafkaError
+from kctl.client.network import connect_errors
+from kctl.client.network.advertised import AdvertisedAddresses
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.dialer import Dialer
+from kctl.client.network.node_list import NodeList
+from kctl.client.network.refusals import Acceptance, BootstrapRefusal
+
+
+class NetworkStatus:
+    """The status of one client's network."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        nodes: NodeList,
+        states: ClusterConnectionStates,
+        dialer: Dialer,
+        advertised: AdvertisedAddresses,
+        acceptance: Acceptance,
+        bootstrap_refusal: BootstrapRefusal,
+    ) -> None:
+        self._clock = clock
+        self._nodes = nodes
+        self._states = states
+        self._dialer = dialer
+        self._advertised = advertised
+        self._acceptance = acceptance
+        self._bootstrap_refusal = bootstrap_refusal
+
+    @property
+    def attempts(self) -> int:
+        """How often a node was tried to be connected so far."""
+        return self._dialer.attempts
+
+    def node_error(self, node_id: int) -> KafkaError | None:
+        """Return why the node's last attempt or connection ended; None after a success."""
+        return self._states.error(node_id) or self._advertised.error(node_id)
+
+    def has_heard(self, node_id: int, since_ms: int) -> bool:
+        """Return whether the node has sent something on a connection that was ready, since an instant."""
+        entry = self._nodes.entries.get(node_id)
+        return entry is not None and entry.heard_at_ms >= since_ms
+
+    def errors(self) -> list[KafkaError]:
+        """Return the last error of each node that has one, the one that got furthest first."""
+        advertised = self._advertised.errors
+        found = [error for node_id in self._nodes.entries if (error := self._states.error(node_id)) is not None]
+        return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
+
+    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
+        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one."""
+        return self._dialer.unfinished(self._clock.now_ms(), node_id)
+
+    def fatal_error(self) -> KafkaError | None:
+        """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
+        members = self._nodes.members()
+        error = self._acceptance.fatal_error(members)
+        if error is not None or self._acceptance.is_given:
+            return error
+        return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
+
+    def clear_refusals(self) -> None:
+        """Let nodes that refused be dialled again soon: a new call of the user is a new attempt."""
+        self._bootstrap_refusal.clear()
+        for node_id in self._nodes.entries:
+            self._states.clear_refusal(node_id)
+
+    def activity(self) -> str:
+        """Return in a few words what the network is doing, for the time breakdown of a timeout."""
+        connected = [entry for entry in self._nodes.entries.values() if entry.connection is not None]
+        if any(entry.connection is not None and entry.connection.in_flight for entry in connected):
+            return "waiting for an answer"
+        if self._dialer.under_way:
+            return "dns" if self._dialer.is_resolving else "connecting"
+        now_ms = self._clock.now_ms()
+        return "throttled by a broker" if any(entry.throttled_until_ms > now_ms for entry in connected) else "back-off"

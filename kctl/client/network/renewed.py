@@ -1,0 +1,139 @@
+"""Renewed: what a login needs and takes time to get, a token or a ticket, with the next one before it expires.
+
+A helper thread gets it before a connection is dialled, under its connect timeout, and the next one once REFRESH_PART
+of its lifetime has passed, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits
+for one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
+Shown by tests/unit/network/test_fetched_tokens.py and tests/unit/network/test_kerberos_tickets.py.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.errors import (
+    AuthenticationError,
+    ConnectionLost,
+    KafkaTimeoutError,
+    TlsError,
+    TransportError,
+    WrongPeerError,
+)
+from kctl.client.runtime import Resolver
+
+REFRESH_PART = 0.8
+"""Of a token's or ticket's lifetime, as Java's sasl.login.refresh.window.factor."""
+RETRY_MS = 10_000
+"""After one could not be had; sooner where the one at hand expires sooner."""
+LEAST_REFRESH_MS = 1_000
+"""The next one is not asked for sooner, whatever the lifetime: a server is not flooded with requests."""
+_REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
+"""Errors of a server that responded: most likely a mistake in the configuration."""
+
+
+class Expiring(Protocol):
+    """What is renewed."""
+
+    @property
+    def lifetime_ms(self) -> int | None:
+        """For how long it is valid, from when it was asked for; None: forever."""
+        ...
+
+
+T = TypeVar("T", bound=Expiring)
+
+
+class Renewed(Generic[T]):
+    """One token or ticket.
+
+    Args: fetch: gets one; blocks, and raises KafkaError.
+    """
+
+    def __init__(self, fetch: Callable[[], T], clock: Clock) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._found: T | None = None
+        self._refresh_at_ms = self._expires_at_ms = 0
+        self._error: Exception | None = None
+        self._resolver: Resolver | None = None
+        self._is_refreshing = False
+        self._ended = 0
+        """How often one was asked for, whatever came of it."""
+
+    def get(self) -> None:
+        """Get one unless the one at hand is valid; one that fails is reported by `at_hand`.
+
+        Where another thread is waiting for one already, its failure counts here, too: while a server does not respond,
+        threads do not queue up for it.
+        """
+        ended = self._ended
+        if not self._is_valid():
+            self._get_unless(lambda: self._is_valid() or self._ended != ended)
+
+    def refresh(self) -> None:
+        """Get the next one where it is due; until it is there, the one at hand is used."""
+        self._get_unless(lambda: self._found is not None and self._clock.now_ms() < self._refresh_at_ms)
+
+    def _is_valid(self) -> bool:
+        return self._found is not None and self._clock.now_ms() < self._expires_at_ms
+
+    def _get_unless(self, is_there: Callable[[], bool]) -> None:
+        with self._lock:
+            if is_there():  # another thread has got it meanwhile
+                return
+            asked_at_ms = self._clock.now_ms()
+            try:
+                found = self._fetch()
+            except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
+                self._error = e
+                self._ended += 1
+                now_ms = self._clock.now_ms()
+                left_ms = self._expires_at_ms - now_ms if self._found is not None else 0
+                pause_ms = min(RETRY_MS, max(LEAST_REFRESH_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
+                self._refresh_at_ms = now_ms + pause_ms
+                return
+            self._error = None
+            self._ended += 1
+            lifetime_ms = FOREVER_MS if found.lifetime_ms is None else found.lifetime_ms
+            self._expires_at_ms = asked_at_ms + lifetime_ms
+            due_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
+            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_REFRESH_MS)
+            self._found = found
+
+    def refresh_with(self, resolver: Resolver) -> None:
+        """Remember what runs work in helper threads."""
+        self._resolver = resolver
+
+    def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
+        """Start to get the next one where it is due."""
+        if now_ms < self.next_deadline_ms() or self._resolver is None:
+            return
+
+        def done() -> None:
+            self._is_refreshing = False
+            on_done()
+
+        self._is_refreshing = True
+        self._resolver.run(self.refresh, done)
+
+    def next_deadline_ms(self) -> int:
+        """Return when the next one is due."""
+        return FOREVER_MS if self._found is None or self._is_refreshing else self._refresh_at_ms
+
+    def at_hand(self, failure: str) -> T:
+        """Return the one at hand.
+
+        Args: failure: what an error begins with.
+        Raises:
+            AuthenticationError: there is none, with the reason.
+            ConnectionLost: the server did not respond. That is no refusal: the next connection asks it again.
+        """
+        found, error = self._found, self._error
+        if found is not None and self._clock.now_ms() < self._expires_at_ms:
+            return found
+        why = "it has expired" if error is None else str(error)
+        hint = error.hint if isinstance(error, TransportError) else ""
+        if isinstance(error, TransportError | KafkaTimeoutError) and not isinstance(error, _REFUSALS):
+            raise ConnectionLost(f"{failure}: {why}", hint=hint)
+        raise AuthenticationError(f"{failure}: {why}", hint=hint)

@@ -1,0 +1,188 @@
+"""RequestTable: the requests of callers, from sending to the one answer that each of them gets.
+
+Owns how many may still be sent, requests that get no response (Produce with acks=0) until the system has taken their
+bytes, and the answers that wait for the end of a poll. Connections are opened and ended by others. Shown by
+tests/sim/network/test_requests.py and tests/unit/network/test_request_table.py.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.client.clock import Clock
+from kctl.client.errors import (
+    ConnectionLost,
+    KafkaError,
+    ProtocolError,
+    RequestBudgetError,
+    RequestTimeout,
+    UnsupportedVersionError,
+)
+from kctl.client.events import EventSink, RequestAbandoned, RequestExpired, Throttled
+from kctl.client.network import connect_errors
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.connection import Arrived, Connection
+from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.refusals import Acceptance
+
+MAX_THROTTLE_MS = 60_000
+"""The longest throttle time of a broker that is obeyed. Brokers ask for at most the window of their
+quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for any time."""
+
+
+class OneWayRequest(NamedTuple):
+    """A request that gets no response."""
+
+    node_id: int
+    version: int
+    on_done: OnDone
+
+
+class OneWayRequests:
+    """Those of all connections, by channel.
+
+    Without it, a close right after a send would count records as delivered whose bytes never left the process.
+    """
+
+    def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
+        """`unsent_bytes`: how much of a channel's bytes the system has not taken yet."""
+        self._unsent_bytes = unsent_bytes
+        self._by_channel: dict[int, list[OneWayRequest]] = {}
+
+    def add(self, connection: Connection, request: OneWayRequest) -> None:
+        """Note a request whose bytes were handed to the selector."""
+        self._by_channel.setdefault(connection.channel, []).append(request)
+
+    def pop_written(self) -> list[OneWayRequest]:
+        """Remove and return those whose bytes were taken."""
+        written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
+        return [request for channel in written for request in self._by_channel.pop(channel)]
+
+    def pop_of(self, connection: Connection) -> list[OneWayRequest]:
+        """Remove and return those of a connection that is ending."""
+        return self._by_channel.pop(connection.channel, [])
+
+
+class RequestTable:
+    """The requests of one client, without those that connect and log in.
+
+    Attributes:
+        sent: how many were sent so far.
+        left: how many may still be sent; None: any number.
+    """
+
+    def __init__(self, clock: Clock, channels: ChannelTable, acceptance: Acceptance, events: EventSink) -> None:
+        self.sent = 0
+        self.left: int | None = None
+        self._clock = clock
+        self._channels = channels
+        self._acceptance = acceptance
+        self._events = events
+        self._one_way = OneWayRequests(channels.unsent_bytes)
+        self._ended: deque[tuple[OnDone, Answer]] = deque()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a request has ended whose caller was not called back yet."""
+        return bool(self._ended)
+
+    def send(self, entry: NodeEntry | None, outgoing: Outgoing) -> None:
+        """Send a request to a ready node; one that cannot be sent ends with the reason."""
+        node_id = outgoing.node_id
+        connection = None if entry is None else entry.connection
+        if connection is None or connection.versions is None:
+            lost = ConnectionLost(f"node {node_id} is not connected")
+            self._end(outgoing.on_done, Answer(node_id, None, lost, -1, 0, was_sent=False))
+            return
+        now_ms = self._clock.now_ms()
+        if self.left is not None and self.left <= 0:
+            text = f"{outgoing.request.NAME} was not sent: the request budget is used up"
+            spent = RequestBudgetError(text)
+            self._end(outgoing.on_done, Answer(node_id, None, spent, -1, now_ms, was_sent=False))
+            return
+        version = -1
+        try:
+            version = connection.versions.choose(type(outgoing.request), outgoing.max_version)
+            self._put(connection, outgoing, version, now_ms)
+        except UnsupportedVersionError as unspoken:
+            named = connect_errors.not_spoken(connection.target, unspoken, connection.versions)
+            self._end(outgoing.on_done, Answer(node_id, None, named, version, now_ms, was_sent=False))
+            return
+        except ProtocolError as misuse:
+            self._end(outgoing.on_done, Answer(node_id, None, misuse, version, now_ms, was_sent=False))
+            return
+        self.sent += 1
+        if self.left is not None:
+            self.left -= 1
+        self._channels.flush(connection)
+        self.end_written()
+
+    def _put(self, connection: Connection, outgoing: Outgoing, version: int, now_ms: int) -> None:
+        if not outgoing.expect_response:
+            connection.send_unanswered(outgoing.request, version, now_ms)
+            self._one_way.add(connection, OneWayRequest(outgoing.node_id, version, outgoing.on_done))
+            return
+        connection.send(
+            outgoing.request,
+            version,
+            now_ms=now_ms,
+            deadline_at_ms=self._clock.start_ms() + outgoing.timeout_ms,
+            on_done=outgoing.on_done,
+            wanted_until_ms=outgoing.wanted_until_ms,
+        )
+
+    # --- how they end -------------------------------------------------------------------------------------------------
+
+    def answered(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
+        """End requests with the responses that arrived for them, and note for how long the node throttles."""
+        for request, response in arrived:
+            self._acceptance.answered(entry.node.node_id)
+            throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+            if throttle_ms > 0:
+                throttle_ms = min(throttle_ms, MAX_THROTTLE_MS)
+                entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
+                connection.in_flight.throttled(throttle_ms)
+                self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
+            assert request.on_done is not None
+            self._end(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
+
+    def end_written(self) -> None:
+        """End the requests that get no response, once their bytes have left."""
+        for node_id, version, on_done in self._one_way.pop_written():
+            self._end(on_done, Answer(node_id, None, None, version, self._clock.now_ms()))
+
+    def expire(self, connection: Connection, now_ms: int) -> RequestTimeout | None:
+        """Report what was not answered in time; return the error that this ends the connection with, if it does.
+
+        A request whose call alone has ended is reported as abandoned, and stays in flight.
+        """
+        target = connection.target
+        request = connection.in_flight.expired(now_ms)
+        if request is None:
+            for each in connection.in_flight.pop_abandoned(now_ms):
+                waited_ms = now_ms - each.sent_at_ms
+                self._events(RequestAbandoned(now_ms, target, each.api, each.correlation_id, waited_ms))
+            return None
+        limit_ms = request.deadline_at_ms - request.sent_at_ms
+        self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
+        waiting_for = f"waiting for the {request.api} answer of {target}"
+        return RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
+
+    def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
+        """End every request of a connection that ended, with the error it ended with."""
+        now_ms = self._clock.now_ms()
+        for unwritten in self._one_way.pop_of(connection):
+            self._end(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
+        for request in orphans:
+            assert request.on_done is not None
+            self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))
+
+    def call_back(self) -> None:
+        """Pass the answers of the requests that have ended to their callers; what these send ends later."""
+        for _ in range(len(self._ended)):
+            on_done, answer = self._ended.popleft()
+            on_done(answer)
+
+    def _end(self, on_done: OnDone, answer: Answer) -> None:
+        self._ended.append((on_done, answer))

@@ -1,0 +1,124 @@
+"""TransactionStatus: where the transaction of a producer stands, what is wrong with it, and how it ended.
+
+Changed by the network loop; application threads read `state` and `cause`, and ask whether they may send a record. Pure.
+Shown by tests/unit/producer/transactions/test_states.py and test_transactions.py.
+"""
+
+from typing import Literal
+
+from kctl.client.errors import (
+    AbortableTransactionError,
+    FatalTransactionError,
+    IllegalStateError,
+    KafkaError,
+    TransactionAbortedError,
+)
+from kctl.client.producer.transactions.states import State, Step, after
+
+End = Literal["committed", "aborted", "unknown", "open"]
+"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time."""
+
+_OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
+
+
+class TransactionStatus:
+    """The state of one producer's transactions.
+
+    Attributes:
+        cause: what made the transaction abortable, or the producer useless.
+        is_end_sent: whether an EndTxn of the present transaction was sent.
+        is_closing: whether the producer closes.
+    """
+
+    def __init__(self) -> None:
+        self.state = State.UNINITIALIZED
+        self.cause: KafkaError | None = None
+        self.is_end_sent = False
+        self.is_closing = False
+        self._is_commit_in_doubt = False
+        """A commit of the present transaction was sent, and no response reported its result."""
+        self._last: End = "aborted"
+        self._was_open_at_close = False
+
+    def apply(self, step: Step) -> bool:
+        """Move to the next state of a step; return whether there is one."""
+        next_state = after(self.state, step)
+        if next_state is not None:
+            self.state = next_state
+        return next_state is not None
+
+    @property
+    def may_send(self) -> bool:
+        """Whether a transaction is open to which records may be sent."""
+        return self.state in (State.IN_TRANSACTION, State.COMMITTING)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether a transaction is about to end, so that no record should linger."""
+        return self.state in (State.COMMITTING, State.ABORTING)
+
+    def error(self) -> KafkaError:
+        """Return the error of every call and record while the transaction, or the producer, is lost."""
+        assert self.cause is not None
+        if self.state is State.FATAL_ERROR:
+            return FatalTransactionError(self.cause)
+        return AbortableTransactionError(self.cause)
+
+    def check_send(self) -> None:
+        """Raise the error of sending a record now; any thread may call it.
+
+        Raises:
+            IllegalStateError: no transaction is open.
+            AbortableTransactionError, FatalTransactionError: it, or the producer, is lost.
+        """
+        error = self.record_refusal()
+        if error is not None:
+            raise error
+
+    def record_refusal(self) -> KafkaError | None:
+        """Return why a record cannot be part of a transaction now, or None."""
+        state = self.state
+        if state is State.IN_TRANSACTION:
+            return None
+        if self.is_closing:
+            return self._refusal_at_close(state)
+        if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
+            return self.error()
+        return IllegalStateError(
+            f"a record needs an open transaction: begin_transaction() comes first (this producer is {state.value})"
+        )
+
+    def _refusal_at_close(self, state: State) -> IllegalStateError | TransactionAbortedError:
+        if state is State.COMMITTING or (state is State.READY and self._last == "committed"):
+            return IllegalStateError(
+                "the producer was closed, and its transaction committed before the record was sent"
+            )
+        return TransactionAbortedError("the producer was closed and its transaction aborted before the record was sent")
+
+    def end_lost(self) -> None:
+        """Note that an EndTxn has no response, or will have none."""
+        self._is_commit_in_doubt |= self.state is State.COMMITTING
+
+    def ended(self, how: End) -> None:
+        """Note how the transaction ended."""
+        self._last = how
+        self._is_commit_in_doubt = False
+
+    def begin_close(self) -> None:
+        """Note that the producer closes, in this state."""
+        self.is_closing = True
+        self._was_open_at_close = self.state in _OPEN
+
+    def close_outcome(self, *, is_begun: bool) -> End | None:
+        """Return what became of the transaction that was open at the close; None if there was none.
+
+        Args: is_begun: whether the coordinator may have a transaction.
+        """
+        state = self.state
+        if self.is_end_sent if state is State.COMMITTING else self._is_commit_in_doubt:
+            return "unknown"
+        if state in _OPEN or state is State.FATAL_ERROR:
+            if is_begun:
+                return "open"
+            return "aborted" if state in _OPEN else None
+        return self._last if self._was_open_at_close else None

@@ -1,0 +1,267 @@
+"""TransactionWork: the requests that a transaction needs in each state, in their order, and what a call waits for.
+
+Owns the way to the transaction coordinator, the producer id, and what the coordinator knows of the transaction. Records
+are queued and sent elsewhere. Owned by the network loop.
+Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_transactions*.py.
+
+Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a request that ended without an
+answer is followed by a new epoch before the next transaction, because it could still arrive then and commit or abort
+the wrong one; Java asks for a new epoch after errors alone.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Protocol
+
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import KafkaError, TransactionAbortedError
+from kctl.client.producer.transactions.contents import Contents
+from kctl.client.producer.transactions.exchange import Exchange, TransactionRequest
+from kctl.client.producer.transactions.identity import TransactionalIdentity
+from kctl.client.producer.transactions.offsets import OffsetsInTransaction
+from kctl.client.producer.transactions.requests import END_V1_VERSION
+from kctl.client.producer.transactions.states import State, Step
+from kctl.client.producer.transactions.status import End, TransactionStatus
+from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
+from kctl.client.protocol.api.init_producer_id import InitProducerIdResponse
+from kctl.client.protocol.schema import Response
+from kctl.client.requests.coordinator import Coordinator
+from kctl.client.requests.find_coordinator import KeyType
+from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId, init_producer_id
+from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
+from kctl.client.wording import counted
+
+
+class Records(Protocol):
+    """The records of the transaction; kept by the sender."""
+
+    @property
+    def outstanding(self) -> int:
+        """Number of records that were accepted and are not done."""
+        ...
+
+    def fail_waiting(self, error: KafkaError) -> None:
+        """Fail those that are not in flight."""
+        ...
+
+    def fail_all(self, error: KafkaError) -> None:
+        """Fail all of them."""
+        ...
+
+    def forget_failures(self) -> None:
+        """Report the failures up to now with no later flush."""
+        ...
+
+
+class TransactionWork:
+    """The conversation about one producer's transactions.
+
+    Args:
+        done: called when the work of the present state, or of offsets, is done.
+        failed: gets an error that no repeat cures, and what it means.
+    Attributes:
+        identity: the producer id and epoch, for those who send batches.
+        contents: what the coordinator knows to be part of the transaction.
+        offsets: the offsets that become part of it.
+    """
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: ClusterClient,
+        rng: Random,
+        status: TransactionStatus,
+        records: Records,
+        *,
+        done: Callable[[], None],
+        failed: Callable[[KafkaError, Decision], None],
+    ) -> None:
+        assert config.transactional_id is not None
+        self._name = config.transactional_id
+        self._client = client
+        self._timeout_ms = config.transaction_timeout_ms
+        self._status = status
+        self._records = records
+        self._done = done
+        self._failed = failed
+        self._link = Coordinator(config, client, rng, self._name, TXN_FIND_COORDINATOR, key_type=KeyType.TRANSACTION)
+        self._exchange = Exchange(self._link, client.clock, retry_backoff(config, rng), failed, self._on_response_lost)
+        self.offsets = OffsetsInTransaction(config, client, rng, done, failed, self._on_response_lost)
+        self.contents = Contents(self._name, client.clock)
+        self.identity = TransactionalIdentity(self._name, self.contents, self._exchange, status)
+
+    def begin(self) -> None:
+        """Begin a transaction, of which the coordinator knows nothing yet."""
+        self.identity.learn_version()
+        self.contents.clear()
+        self.offsets.begin()
+
+    @property
+    def is_end_in_flight(self) -> bool:
+        return self._exchange.api == "EndTxn"
+
+    def run(self, now_ms: int) -> int:
+        """Send what is due; return when to run again at the latest."""
+        if self._link.refusal is not None:
+            self._failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
+        self._settle_records()
+        self._advance()
+        return min(self._link.run(now_ms), self.offsets.run(now_ms), self._exchange.next_deadline_ms())
+
+    # --- what a call waits for ----------------------------------------------------------------------------------------
+
+    def cause_of_wait(self, step: Step) -> KafkaError | None:
+        """Return the last error on the way to the end of a call."""
+        of_offsets = self.offsets.last_error if step is Step.OFFSETS else None
+        return of_offsets or self.identity.last_error or self._client.last_error()
+
+    def waiting_for(self, step: Step, now_ms: int) -> str:
+        """Return what a call waits for."""
+        if step in (Step.COMMIT, Step.ABORT):
+            return self._waiting_for_end(now_ms)
+        if (
+            step is Step.OFFSETS
+            and not self._exchange.api
+            and (self.identity.is_v2 or self.offsets.group_to_add() is None)
+        ):
+            return self.offsets.waiting_for
+        if self._exchange.api:
+            return f"waiting for the {self._exchange.api} answer of the transaction coordinator of {self._name}"
+        return self._link.waiting_for
+
+    def _waiting_for_end(self, now_ms: int) -> str:
+        if self._records.outstanding:
+            count = self._records.outstanding
+            doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
+        elif self._status.is_end_sent:
+            doing = "EndTxn not answered"
+        else:
+            doing = self._link.waiting_for
+        if self.contents.started_at_ms is None:
+            return doing
+        left_s = max(0, -(-(self.contents.started_at_ms + self._timeout_ms - now_ms) // 1000))
+        unless = (
+            " unless it is committed" if self._status.is_end_sent and self._status.state is State.COMMITTING else ""
+        )
+        return f"{doing}; broker will abort in {left_s} s{unless}"
+
+    # --- the requests of each state -----------------------------------------------------------------------------------
+
+    def _settle_records(self) -> None:
+        """Fail the records that can no longer be part of a transaction that commits."""
+        if not self._records.outstanding:
+            return
+        if self._status.state is State.FATAL_ERROR:
+            self._records.fail_all(self._status.error())
+        elif self._status.state is State.ABORTABLE_ERROR:
+            self._records.fail_waiting(self._status.error())
+        elif self._status.state is State.ABORTING:
+            error = TransactionAbortedError("the transaction was aborted before the record was sent")
+            if self.identity.is_v2:
+                self._records.fail_all(error)  # the end brings a new epoch, which fences what is on its way
+            else:
+                self._records.fail_waiting(error)
+
+    def _advance(self) -> None:
+        match self._status.state:
+            case State.INITIALIZING:
+                self._initialize(NO_PRODUCER_ID)
+            case State.READY if self.identity.needs_epoch:
+                self._initialize(self.identity.current)
+            case State.IN_TRANSACTION | State.COMMITTING if self.identity.needs_epoch and (
+                self._status.state is State.IN_TRANSACTION or self._has_work
+            ):
+                self._initialize(self.identity.current)
+            case State.IN_TRANSACTION:
+                self._add()
+            case State.COMMITTING:
+                self._add()
+                if not self._has_work:
+                    self._send_end(committed=True)
+            case State.ABORTING:
+                self._abort()
+            case _:
+                pass
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._records.outstanding or self.contents.wanted or self._exchange.api or self.offsets.is_pending)
+
+    def _initialize(self, current: ProducerId) -> None:
+        """Request a producer id, or the next epoch of the current one. Source: KIP-360."""
+        if self._exchange.can_send():
+            request = init_producer_id(self._name, self._timeout_ms, current)
+            self._exchange.send(TransactionRequest(request, self._on_identity))
+
+    def _on_identity(self, response: Response) -> None:
+        assert isinstance(response, InitProducerIdResponse)
+        self.identity.adopt(ProducerId(response.producer_id, response.producer_epoch))
+        if self._status.apply(Step.INITIALIZED):
+            self.identity.learn_version()
+            self._done()
+
+    def _add(self) -> None:
+        """Make partitions and offsets part of the transaction."""
+        if self.contents.wanted and self._exchange.can_send():
+            self._exchange.send(self.contents.ask_for_partitions(self.identity.current))
+        if not self.offsets.is_pending or self.offsets.is_in_flight:
+            return
+        group = None if self.identity.is_v2 else self.offsets.group_to_add()
+        if group is None:
+            if self.offsets.send(self._name, self.identity.current, is_v2=self.identity.is_v2):
+                self.contents.start()
+        elif self._exchange.can_send():
+            self._exchange.send(self.contents.ask_for_group(self.identity.current, group, self.offsets.group_added))
+
+    def _abort(self) -> None:
+        """End the transaction; with the older protocol not before it is known what became of all that was sent."""
+        self.contents.wanted.clear()
+        if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):
+            return
+        if self._exchange.api:
+            return
+        if self.contents.started_at_ms is None and self.contents.unsettled is not None:
+            if self._exchange.can_send():
+                self._exchange.send(self.contents.unsettled)
+            return
+        self._send_end(committed=False)
+
+    def _send_end(self, *, committed: bool) -> None:
+        if self.contents.started_at_ms is None:
+            self._on_ended("committed" if committed else "aborted")
+            return
+        if not self._exchange.can_send():
+            return
+        self._status.is_end_sent = True
+
+        def done(response: Response) -> None:
+            assert isinstance(response, EndTxnResponse)
+            self.identity.adopt_after_end(ProducerId(response.producer_id, response.producer_epoch))
+            self._on_ended("committed" if committed else "aborted")
+
+        request = EndTxnRequest(
+            transactional_id=self._name,
+            producer_id=self.identity.current.producer_id,
+            producer_epoch=self.identity.current.epoch,
+            committed=committed,
+        )
+        self._exchange.send(
+            TransactionRequest(request, done, max_version=None if self.identity.is_v2 else END_V1_VERSION)
+        )
+
+    def _on_ended(self, how: End) -> None:
+        if self._status.apply(Step.ENDED):
+            self._status.ended(how)
+            self.identity.ended()
+            self.contents.clear()
+            self._records.forget_failures()
+            self._done()
+
+    def _on_response_lost(self, api: str) -> None:
+        """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
+        if api != "InitProducerId":
+            self.identity.need_epoch_after_end()
+        if api == "EndTxn":
+            self._status.end_lost()
+        self.contents.response_lost(api)

@@ -1,0 +1,139 @@
+"""The loops in which a record costs a few nanoseconds: values of plain records joined, and lines encoded as records.
+
+The same is written in C in bulk.c, because they copy from the middle of one bytes object into another, which mypyc
+has no way to do without an object for each value. They know the record format as far as it is plain, and raise nothing:
+what is not plain (damage, long numbers) is left to the cursor. Shown by tests/unit/records/test_bulk.py.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kctl.client.records._hot.varint import varint
+
+_SHORT_BYTES: Final = 4
+"""The longest varint of a size or an offset delta that is plain."""
+_TIMESTAMP_BYTES: Final = 9
+"""The same of a timestamp delta: what is shorter cannot exceed 64 bits."""
+
+
+def take_values(
+    buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, separator: bytes, null: bytes
+) -> tuple[bytes, int, int, int]:
+    """Return the values of plain records from `pos` on, the separator behind each, and where the records end.
+
+    Args:
+        pos, limit: where the next record starts, and the last one of the batch ends.
+        first_delta, end_delta: a record whose offset delta is not in between is not taken, nor any behind it.
+        most: records to take.
+        null: stands for the value null.
+
+    Returns: (output, records taken, position behind them, offset delta of the last, `first_delta - 1` of none).
+    """
+    limit = min(limit, len(buf))
+    out: list[bytes] = []
+    taken, last = 0, first_delta - 1
+    while taken < most:
+        found = _plain_record(buf, pos, limit)
+        if found is None or not last < found[0] < end_delta:
+            break
+        last, value_at, value_size, pos = found
+        out.append(null if value_size < 0 else buf[value_at : value_at + value_size])
+        taken += 1
+    out.append(b"")
+    return separator.join(out), taken, pos, last
+
+
+def _plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int] | None:
+    """Return (offset delta, where the value is, its size, end of the record); None where the record is not plain."""
+    size, pos = _short(buf, pos, limit)
+    if size < 0 or size > limit - pos:
+        return None
+    end = pos + size
+    pos += 1
+    timestamp_end = pos + _TIMESTAMP_BYTES
+    while pos < min(end, timestamp_end) and buf[pos] >= 0x80:
+        pos += 1
+    if pos >= end or pos == timestamp_end:
+        return None
+    delta, pos = _short(buf, pos + 1, end)
+    if delta < 0:
+        return None
+    key_size, pos = _short(buf, pos, end)
+    if key_size < -1 or key_size > end - pos:
+        return None
+    value_size, value_at = _short(buf, pos + max(key_size, 0), end)
+    if value_size < -1 or value_size > end - value_at:
+        return None
+    headers_at = value_at + max(value_size, 0)
+    if headers_at >= end or (buf[headers_at] == 0 and headers_at + 1 != end):
+        return None
+    return delta, value_at, value_size, end
+
+
+def _short(buf: bytes, pos: int, end: int) -> tuple[int, int]:
+    """Return the number of a short varint and the position behind it; a number below -1 where there is none."""
+    number = 0
+    for at in range(pos, min(end, pos + _SHORT_BYTES)):
+        byte = buf[at]
+        number |= (byte & 0x7F) << 7 * (at - pos)
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at + 1
+    return -2, pos
+
+
+def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
+    """Return (how many lines end with a delimiter, the size of the longest, the position behind the last)."""
+    _check(delimiter)
+    count, longest, at = 0, 0, 0
+    while (end := data.find(delimiter, at)) >= 0:
+        count += 1
+        longest = max(longest, end - at)
+        at = end + len(delimiter)
+    return count, longest, at
+
+
+def encode_lines(
+    begun: bytes, data: bytes, at: int, end: int, delimiter: bytes, room: int, most: int
+) -> tuple[bytes, int, int]:
+    """Return lines of `data[at:end]` encoded as records of a batch that have a value each and nothing else.
+
+    Args:
+        begun: the first line begins with this.
+        delimiter: ends each line, the last one too.
+        room: what the records may take; the first one may take more.
+        most: how many there may be.
+
+    Returns: (records, how many, position behind the last line in them).
+    """
+    _check(delimiter)
+    parts: list[bytes] = []
+    number = 0
+    while at < end and number < most:
+        line_end = data.find(delimiter, at, end)
+        if line_end < 0:
+            break
+        value = begun + data[at:line_end]
+        contents = b"\0\0" + varint(number) + b"\x01" + varint(len(value)) + value + b"\0"
+        record = varint(len(contents)) + contents
+        if number and len(record) > room:
+            break
+        room -= len(record)
+        parts.append(record)
+        begun = b""
+        number += 1
+        at = line_end + len(delimiter)
+    return b"".join(parts), number, at
+
+
+def part_of(data: bytes, start: int, end: int) -> bytes:
+    """Return `data[start:end]`, in C an object that only lends it to functions that take bytes, without a copy.
+
+    Args: start, end: in this order and not negative.
+    """
+    return data[start:end]
+
+
+def _check(delimiter: bytes) -> None:
+    if not delimiter:
+        raise ValueError("empty delimiter")

@@ -1,0 +1,213 @@
+"""SendFuture: one record of the producer from send() to its delivery, and the loops over many of them.
+
+Compiled, it is not tracked by the garbage collector, which would look at each record several times while it waits. So
+nothing may keep a cycle through it: `complete_records` drops the mailbox, which leads to the producer and to what hears
+its events, and is followed by the call of the callback, which is dropped then.
+How a thread waits is the mailbox's (kctl.client.producer.future.FutureWaits).
+Shown by tests/unit/records/test_send_future.py, tests/unit/producer and tests/sim/producer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final, NamedTuple, final
+
+from kctl.client.clock import FOREVER_MS, to_timeout_ms
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.records._hot.native_types import i64, mypyc_attr
+from kctl.client.records._hot.record import Header
+from kctl.client.records._hot.rows import Rows
+
+UNKNOWN_OFFSET: Final = -1
+"""The offset of a record whose offset was not reported: acks=0, or a repeat that the broker recognised."""
+
+
+class RecordMetadata(NamedTuple):
+    """Where a delivered record is."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+
+class Outcome(NamedTuple):
+    """What became of a batch, or of one record of it.
+
+    `is_unknown`: it was sent, and no response reported whether it was written.
+    """
+
+    error: KafkaError | None = None
+    base_offset: int = UNKNOWN_OFFSET
+    log_append_time_ms: int = -1
+    is_unknown: bool = False
+
+
+@final
+@mypyc_attr(acyclic=True)
+class SendFuture:
+    """What `send` returns: a promise that the record is delivered, or has failed with a cause, by its deadline."""
+
+    __slots__ = (
+        "callback",
+        "created_at_ms",
+        "headers",
+        "holds_memory",
+        "key",
+        "mailbox",
+        "offset_in_batch",
+        "outcome",
+        "partition",
+        "size_bytes",
+        "timestamp_ms",
+        "topic",
+        "value",
+        "waiters",
+    )
+
+    def __init__(
+        self,
+        mailbox: Any,
+        topic: str,
+        partition: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header],
+        timestamp_ms: int,
+        created_at_ms: int,
+        size_bytes: int,
+        callback: Any,
+    ) -> None:
+        self.mailbox = mailbox
+        self.topic = topic
+        self.partition = partition
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.timestamp_ms = timestamp_ms
+        self.created_at_ms = created_at_ms
+        self.size_bytes = size_bytes
+        self.callback = callback
+        self.holds_memory = False
+        """Whether its sender has taken buffer.memory for it and not posted it yet."""
+        self.offset_in_batch = 0
+        self.waiters: list[Any] | None = None
+        self.outcome: Outcome | None = None
+
+    def done(self) -> bool:
+        """Return whether the record's fate is known."""
+        mailbox = self.mailbox  # before the outcome is looked at, after which it may be dropped
+        if self.outcome is None:
+            mailbox.check_process()
+        return self.outcome is not None
+
+    def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
+        """Return where the record is, once it is acknowledged.
+
+        Args: timeout: seconds; None waits for the record's own deadline (delivery.timeout.ms after send).
+        Raises:
+            ResultTimeout: its result is not known yet; its delivery continues.
+            KafkaError: why it was not delivered, such as DeliveryTimeout.
+            IllegalStateError: called inside a callback for a record that is not done: it would wait for itself.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        assert self.outcome is not None
+        return self._metadata(self.outcome)
+
+    def exception(self, timeout: float | timedelta | None = None) -> KafkaError | None:
+        """Return why the record was not delivered, or None when it was; waits and raises as `result` does.
+
+        Each call returns an error of its own: a traceback from it to the caller, and thus to this future, would be a
+        cycle, and the outcome is shared by the records of a batch.
+        """
+        mailbox = self.mailbox
+        if self.outcome is None:
+            mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
+        outcome = self.outcome
+        assert outcome is not None
+        return None if outcome.error is None else outcome.error.without_traceback()
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Where the record goes; partition NO_PARTITION until it is done, unless the caller has chosen one."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def waited_for(self) -> str:
+        """What a wait for this future waits for."""
+        return f"the record to {self.topic} is being delivered"
+
+    def _metadata(self, outcome: Outcome) -> RecordMetadata:
+        offset = UNKNOWN_OFFSET if outcome.base_offset < 0 else outcome.base_offset + self.offset_in_batch
+        timestamp_ms = outcome.log_append_time_ms if outcome.log_append_time_ms >= 0 else self.timestamp_ms
+        return RecordMetadata(self.topic, self.partition, offset, timestamp_ms)
+
+    def __repr__(self) -> str:
+        state = "pending" if self.outcome is None else "delivered" if self.outcome.error is None else "failed"
+        return f"SendFuture({self.topic}-{self.partition}, {state})"
+
+
+def is_neighbour(record: SendFuture, other: SendFuture) -> bool:
+    """Return whether two records are for one topic and partition and were accepted at one instant."""
+    return (
+        record.created_at_ms == other.created_at_ms
+        and record.partition == other.partition
+        and record.topic == other.topic
+    )
+
+
+def rows_of(records: Sequence[SendFuture]) -> tuple[Rows, int]:
+    """Return the contents of some records as columns, without headers_bytes, and the memory that they take."""
+    values: list[bytes | None] = []
+    keys: list[bytes | None] = []
+    headers: list[Sequence[Header]] = []
+    timestamps_ms: list[int] = []
+    has_keys = has_headers = False
+    is_one_time = True
+    size_bytes: i64 = 0
+    first_ms = records[0].timestamp_ms
+    for record in records:
+        key = record.key
+        values.append(record.value)
+        keys.append(key)
+        headers.append(record.headers)
+        has_keys = has_keys or key is not None
+        has_headers = has_headers or len(record.headers) > 0
+        timestamp_ms = record.timestamp_ms
+        timestamps_ms.append(timestamp_ms)
+        is_one_time = is_one_time and timestamp_ms == first_ms
+        size_bytes += record.size_bytes
+    rows = Rows(
+        values,
+        keys if has_keys else None,
+        headers if has_headers else None,
+        None,
+        None if is_one_time else timestamps_ms,
+        first_ms if is_one_time else -1,
+    )
+    return rows, size_bytes
+
+
+def complete_records(
+    records: Sequence[SendFuture], first: i64, end: i64, partition: int, first_offset: i64, outcome: Outcome
+) -> list[SendFuture]:
+    """Complete the records from `first` to before `end`; return those with a callback or a waiter.
+
+    Args: first_offset: of the first, within its batch.
+    """
+    watched: list[SendFuture] = []
+    at: i64 = first
+    while at < end:
+        record = records[at]
+        record.partition = partition
+        record.offset_in_batch = first_offset + at - first
+        record.outcome = outcome
+        record.mailbox = None
+        if record.callback is not None or record.waiters is not None:
+            watched.append(record)
+        at += 1
+    return watched

@@ -1,0 +1,79 @@
+"""Lines: values as they stand in one bytes object, each followed by a delimiter; objects only of what is asked for.
+
+A column for `send_columns`, which encodes them from where they are. Shown by tests/unit/records/test_lines.py.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from kctl.client.records._hot.bulk import encode_lines, measure_lines
+from kctl.client.records._hot.rows import split_all
+
+
+class Lines(Sequence[bytes]):
+    """What stands before each delimiter in `data`; what follows the last one is not in it.
+
+    Args:
+        delimiter: not empty.
+        begun: the first line begins with this. It holds no part of a delimiter that ends in `data`.
+
+    Attributes:
+        behind: where in `data` the last delimiter ends.
+        longest_bytes: of all lines.
+        total_bytes: of all lines, without delimiters.
+    """
+
+    def __init__(self, data: bytes, delimiter: bytes, begun: bytes = b"") -> None:
+        self._data = data
+        self._delimiter = delimiter
+        self._begun = begun
+        self._split: list[bytes] | None = None
+        self._count, self.longest_bytes, self.behind = measure_lines(data, delimiter)
+        self.total_bytes = self.behind - self._count * len(delimiter)
+        if begun and self._count:
+            self.total_bytes += len(begun)
+            self.longest_bytes = max(self.longest_bytes, len(begun) + data.find(delimiter))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        return self.as_list()[index]
+
+    def as_list(self) -> list[bytes]:
+        """Return all lines; the same list each time."""
+        if self._split is None:
+            self._split = self.between(0, self.behind)
+        return self._split
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.as_list())
+
+    def between(self, at: int, end: int) -> list[bytes]:
+        """Return the lines of `data[at:end]`, where a line begins and one ends."""
+        lines = split_all(self._data[at:end], self._delimiter)[:-1]
+        if self._begun and at == 0 and lines:
+            lines[0] = self._begun + lines[0]
+        return lines
+
+    def rest(self) -> bytes:
+        """Return what follows the last delimiter."""
+        return self._data[self.behind :]
+
+    def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
+        """Return the lines from byte `at` on as records of a batch, as many as there is room for, but at least one.
+
+        Args: most: how many at most.
+
+        Returns: (records, how many, where the next line begins; `behind` where there is none).
+        """
+        begun = b"" if at else self._begun
+        return encode_lines(begun, self._data, at, self.behind, self._delimiter, room_bytes, most)
+
+    def content_bytes(self, at: int, end: int, count: int) -> int:
+        """Return the bytes of `count` lines that begin at `at` and end before `end`, without delimiters."""
+        return end - at - count * len(self._delimiter) + (0 if at else len(self._begun))

@@ -1,0 +1,116 @@
+"""GSSAPI (RFC 4752): Kerberos tokens until both sides are proved, then the security layer, of which Kafka has none.
+
+Owns the exchange and who logs in. Tickets take time to get: those are network/kerberos_tickets.py's.
+Shown by tests/unit/security/test_kerberos.py and tests/broker/test_kerberos.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.config import ClientConfig
+from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.kerberos import KerberosLogin, SecurityContext
+from kctl.client.security.jaas import KEY, read_jaas
+from kctl.client.wording import one_line
+
+MODULE = "Krb5LoginModule"
+NO_LAYER = 1
+"""The bit of the security layer that is none, among those that a broker offers."""
+_LAYERS_BYTES = 4
+_SERVICE = "sasl.kerberos.service.name"
+
+
+class GssapiClient:
+    """The client's side.
+
+    Args: new_context: returns a security context for the broker; called once, by `first`.
+    """
+
+    name = "GSSAPI"
+
+    def __init__(self, new_context: Callable[[], SecurityContext]) -> None:
+        self.complete = False
+        self._new_context = new_context
+        self._context: SecurityContext | None = None
+        self._has_answered = False
+
+    def first(self) -> bytes:
+        """
+        Raises:
+            AuthenticationError: there is no ticket, with the reason.
+            ConnectionLost: the KDC did not respond.
+        """
+        self._context = self._new_context()
+        return self._step(None) or b""
+
+    def step(self, challenge: bytes) -> bytes | None:
+        assert self._context is not None
+        if not self._context.complete:
+            return self._step(challenge) or b""
+        if not self._has_answered:
+            self._has_answered = True
+            return self._layer(challenge)
+        if self.complete or challenge:
+            raise AuthenticationError("GSSAPI: the broker sent more than GSSAPI allows")
+        self.complete = True
+        return None
+
+    def refusal(self, words: str) -> tuple[str, str]:
+        reason = f"the ticket was refused: {words}"
+        return reason, "the broker's log has the reason: its keytab lacks the key, or its clock differs from the KDC's"
+
+    def _step(self, token: bytes | None) -> bytes | None:
+        assert self._context is not None
+        try:
+            return self._context.step(token)
+        except Exception as e:  # noqa: BLE001 - of the library, whose errors are not importable without it
+            raise AuthenticationError(f"GSSAPI: {_cause(e)}") from None
+
+    def _layer(self, challenge: bytes) -> bytes:
+        """Choose no security layer, and to be whom the ticket names."""
+        assert self._context is not None
+        try:
+            offer = bytes(self._context.unwrap(challenge).message)
+            if len(offer) != _LAYERS_BYTES or not offer[0] & NO_LAYER:
+                why = (
+                    "offers no connection without a security layer" if len(offer) == _LAYERS_BYTES else "sent nonsense"
+                )
+                raise AuthenticationError(f"GSSAPI: the broker {why}")
+            return bytes(self._context.wrap(bytes([NO_LAYER, 0, 0, 0]), False).message)
+        except AuthenticationError:
+            raise
+        except Exception as e:  # noqa: BLE001 - of the library, as above
+            raise AuthenticationError(f"GSSAPI: the broker's message is not signed by its key: {_cause(e)}") from None
+
+
+def login_from_config(config: ClientConfig) -> KerberosLogin:
+    """Return who logs in at which service.
+
+    Raises: ConfigError: the service has no name, or two, or sasl.jaas.config is for another mechanism.
+    Source: Java's KerberosLogin and Krb5LoginModule; principal and keytab alone as librdkafka names them.
+    """
+    options: dict[str, str] = {}
+    if config.sasl_jaas_config is not None:
+        entry = read_jaas(config.sasl_jaas_config)
+        if entry.module != MODULE:
+            raise ConfigError(f"{KEY}: sasl.mechanism=GSSAPI needs the login module {MODULE}", key=KEY)
+        options = entry.options
+    service_name, in_jaas = config.sasl_kerberos_service_name, options.get("serviceName")
+    if service_name and in_jaas and service_name != in_jaas:
+        raise ConfigError(f"{_SERVICE}={service_name} but serviceName in {KEY} is another", key=_SERVICE)
+    service_name = service_name or in_jaas
+    if not service_name:
+        text = f"sasl.mechanism=GSSAPI needs {_SERVICE}: the first part of the broker's principal, mostly kafka"
+        raise ConfigError(text, key=_SERVICE)
+    keytab, cache = config.sasl_kerberos_keytab, None
+    if keytab is None and options.get("useKeyTab", "").lower() == "true":
+        if not options.get("keyTab"):
+            raise ConfigError(f"{KEY}: useKeyTab=true needs keyTab=...", key=KEY)
+        keytab = options["keyTab"]
+    if keytab is None:
+        cache = options.get("ticketCache") or None
+    principal = config.sasl_kerberos_principal or options.get("principal") or None
+    return KerberosLogin(service_name, principal, None if keytab is None else keytab.removeprefix("FILE:"), cache)
+
+
+def _cause(error: Exception) -> str:
+    return one_line(str(error))[:300]

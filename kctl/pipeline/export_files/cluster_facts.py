@@ -1,0 +1,96 @@
+"""ClusterFacts: what an export carries beside records: partitions and configs of topics, offsets of consumer groups.
+
+Each manifest has those that its run has read; of several the newest counts, by topic and by group.
+Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_cluster_facts.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+MOST_PARTITIONS: Final = 2**31 - 1
+LARGEST_OFFSET: Final = 2**63 - 1
+LARGEST_CONFIG: Final = 32767
+"""What Kafka's protocol has room for in a request that creates a topic."""
+Offsets = Mapping[str, Mapping[int, int]]
+"""Committed offsets of a group by topic and partition."""
+
+
+class TopicFacts(NamedTuple):
+    """A topic. Attributes: configs: those that are set on it; None where they could not be read."""
+
+    partitions: int
+    configs: Mapping[str, str] | None
+
+
+class ClusterFacts(NamedTuple):
+    """Topics by name, and groups by id."""
+
+    topics: Mapping[str, TopicFacts] = MappingProxyType({})
+    groups: Mapping[str, Offsets] = MappingProxyType({})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a manifest has it; empty where there is nothing."""
+        topics = {
+            name: {"partitions": each.partitions, **({} if each.configs is None else {"configs": dict(each.configs)})}
+            for name, each in self.topics.items()
+        }
+        groups = {
+            group: {topic: {str(number): at for number, at in some.items()} for topic, some in offsets.items()}
+            for group, offsets in self.groups.items()
+        }
+        return {name: each for name, each in (("topics", topics), ("groups", groups)) if each}
+
+
+NO_FACTS = ClusterFacts()
+
+
+def facts_from(given: Any) -> ClusterFacts:
+    """Return the facts of a manifest's JSON.
+
+    Raises: ValueError, OverflowError, TypeError, KeyError, AttributeError: they are none.
+    """
+    topics = {name: _topic(name, each) for name, each in given.get("topics", {}).items()}
+    groups = {
+        group: {topic: _offsets(group, topic, some) for topic, some in offsets.items()}
+        for group, offsets in given.get("groups", {}).items()
+    }
+    return ClusterFacts(topics, groups)
+
+
+def _topic(name: str, given: Any) -> TopicFacts:
+    configs = given.get("configs")
+    known = None if configs is None else {key: _config(name, key, value) for key, value in configs.items()}
+    return TopicFacts(_number(given["partitions"], 1, MOST_PARTITIONS, f"{name}: partitions"), known)
+
+
+def _offsets(group: str, topic: str, given: Any) -> dict[int, int]:
+    """Return committed offsets by partition."""
+    return {
+        _number(number, 0, MOST_PARTITIONS - 1, f"{group}: partition of {topic}"): _number(
+            at, 0, LARGEST_OFFSET, f"{group}: offset of {topic}-{number}"
+        )
+        for number, at in given.items()
+    }
+
+
+def _number(given: Any, least: int, most: int, what: str) -> int:
+    if not least <= (number := int(given)) <= most:
+        raise ValueError(f"{what}: {number} is not from {least} to {most}")
+    return number
+
+
+def _config(topic: str, name: str, value: Any) -> str:
+    if not isinstance(value, str) or max(len(name), len(value)) > LARGEST_CONFIG:
+        raise ValueError(f"{topic}: {name[:100]} is no config with a text of at most {LARGEST_CONFIG} characters")
+    return value
+
+
+def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
+    """Return what counts of facts, given from the oldest to the newest."""
+    topics: dict[str, TopicFacts] = {}
+    groups: dict[str, Offsets] = {}
+    for each in given:
+        topics |= each.topics
+        groups |= each.groups
+    return ClusterFacts(topics, groups)

@@ -1,0 +1,173 @@
+"""What an export carries of its cluster beside records, read when it is made and restored by `import`.
+
+Topics: how many partitions they have, and the configs that are set on them. Groups: their committed offsets, which are
+translated for the target as `mirror --groups` does, by counting records back from the end of what was imported.
+Shown by tests/pipeline/test_export_facts.py and tests/loopback/test_export_facts.py.
+"""
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST, Admin, ConfigEntry, ConfigResource, NewTopic, ResourceType
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import BrokerError, ConfigError
+from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
+from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.jobs.mirror_groups import (
+    GroupOffset,
+    commit_offsets,
+    committed_in,
+    find_places,
+    group_offset,
+    offsets_by_partition,
+    offsets_of,
+)
+from kctl.pipeline.jobs.offset_translation import TranslationTask
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.references import resolve
+from kctl.pipeline.running import OnProgress
+from kctl.pipeline.session import Session
+
+SET_ON_TOPIC = 1
+"""The source of a config that is set on the topic itself."""
+
+
+class RefusedConfig(NamedTuple):
+    """A config that the target does not accept."""
+
+    topic: str
+    name: str
+    value: str
+    reason: str
+
+
+class GroupImport(NamedTuple):
+    """What the translation of groups needs to know of an import.
+
+    Attributes:
+        folder: of the export. ranges: all that are imported. targets: by exported topic. properties: of the target.
+    """
+
+    folder: Path | StoreUrl
+    ranges: Sequence[ExportedRange]
+    targets: Mapping[str, str]
+    properties: Mapping[str, object]
+
+
+# --- export ---------------------------------------------------------------------------------------------------------
+
+
+def read_facts(admin: Admin, topics: Iterable[str], groups: GroupSelection) -> ClusterFacts:
+    """Return the facts of topics, and of groups as far as they are about these topics.
+
+    Configs that may not be read are left out. Raises: KafkaError: anything else.
+    """
+    names = sorted(topics)
+    if not names:
+        return ClusterFacts()
+    described = admin.describe_topics(names)
+    described.raise_first()
+    configs = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+    found = {}
+    for name in names:
+        known = configs.done.get(ConfigResource(ResourceType.TOPIC, name))
+        own = None if known is None else _own_configs(known.values())
+        found[name] = TopicFacts(len(described[name].partitions), own)
+    offsets: dict[str, dict[str, dict[int, int]]] = {}
+    for (group, tp), offset in offsets_of(admin, groups, found).items():
+        offsets.setdefault(group, {}).setdefault(tp.topic, {})[tp.partition] = offset
+    return ClusterFacts(found, offsets)
+
+
+def _own_configs(entries: Iterable[ConfigEntry]) -> dict[str, str]:
+    return {
+        each.name: each.value
+        for each in entries
+        if each.source == SET_ON_TOPIC and each.value is not None and not each.is_sensitive
+    }
+
+
+# --- import ---------------------------------------------------------------------------------------------------------
+
+
+def create_topics(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
+    """Create topics as the export has them, and return the configs that the target refuses. Raises: KafkaError."""
+    refused = []
+    for name, facts in missing.items():
+        try:
+            admin.create_topics([NewTopic(name, facts.partitions, configs=dict(facts.configs or {}))]).raise_first()
+        except BrokerError as e:
+            if e.code != ErrorCode.INVALID_CONFIG or not facts.configs:
+                raise
+            admin.create_topics([NewTopic(name, facts.partitions)]).raise_first()
+            refused += _set_each(admin, name, facts.configs)
+    return refused
+
+
+def _set_each(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[RefusedConfig]:
+    """Set configs one by one, and return those that are refused."""
+    resource, refused = ConfigResource(ResourceType.TOPIC, topic), []
+    for name, value in sorted(configs.items()):
+        for error in admin.alter_configs({resource: {name: value}}).failed.values():
+            refused.append(RefusedConfig(topic, name, value, str(error)))
+    return refused
+
+
+def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
+    """Return the groups of an export that are meant. Raises: ConfigError: one that is named is not there."""
+    for name in groups.names:
+        if name not in facts.groups:
+            known = ", ".join(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
+            raise ConfigError(f"group {name} is not in {place}, which has {known}", key="--groups")
+    pattern = re.compile(groups.pattern)
+    matching = [name for name in sorted(facts.groups) if groups.pattern and pattern.fullmatch(name)]
+    return list(dict.fromkeys([*groups.names, *matching]))
+
+
+def _wanted(
+    facts: ClusterFacts, groups: Iterable[str], topics: Container[str]
+) -> dict[tuple[str, TopicPartition], int]:
+    """Return the exported offsets of groups, as far as they are of topics that are imported."""
+    return {
+        (group, TopicPartition(topic, number)): offset
+        for group in groups
+        for topic, some in facts.groups[group].items()
+        if topic in topics
+        for number, offset in some.items()
+    }
+
+
+def restore_groups(
+    given: GroupImport, facts: ClusterFacts, groups: Iterable[str], session: Session, on_progress: OnProgress
+) -> list[GroupOffset]:
+    """Commit the translated offsets of groups in the target, and return what became of each. Raises: KafkaError."""
+    wanted = _wanted(facts, groups, given.targets)
+    with Admin(resolve(given.properties)) as admin:
+        tasks = _tasks(admin, given, offsets_by_partition(wanted))
+        places = find_places(session, "kctl import: groups", tasks, on_progress)
+        committed = committed_in(admin, wanted, given.targets)
+        found = [
+            group_offset(group, tp, places[tp, offset], committed.get((group, tp)))
+            for (group, tp), offset in sorted(wanted.items())
+        ]
+        return commit_offsets(admin, found, given.targets)
+
+
+def _tasks(admin: Admin, given: GroupImport, asked: Mapping[TopicPartition, Sequence[int]]) -> list[TranslationTask]:
+    named = {tp: TopicPartition(given.targets[tp.topic], tp.partition) for tp in asked}
+    starts = admin.list_offsets(dict.fromkeys(named.values(), EARLIEST))
+    starts.raise_first()
+    ends = admin.list_offsets(dict.fromkeys(named.values(), LATEST), isolation_level="read_committed")
+    ends.raise_first()
+    tasks = []
+    for tp, offsets in asked.items():
+        own = tuple(sorted(each for each in given.ranges if (each.topic, each.partition) == tp))
+        source = OffsetRange(*tp, own[0].start if own else 0, own[-1].end if own else 0)
+        target = OffsetRange(*named[tp], starts[named[tp]].offset, ends[named[tp]].offset)
+        tasks.append(TranslationTask(source, target, tuple(offsets), {}, dict(given.properties), own, given.folder))
+    return tasks

@@ -1,0 +1,427 @@
+"""`sync`: topics into files or tables by a streaming query of Spark, each record exactly once.
+
+The query reads `format("kctl")`: Spark decides when a batch begins and where it ends, and keeps that in its checkpoint
+(`sync_checkpoint`). The records of a batch never pass through the JVM: a batch is what the target does not have yet up
+to the batch's end, cut into ranges and written by the tasks of an export in rounds that the target commits. So a batch
+that is repeated after a kill finds its rounds in the target and writes the rest of them alone.
+Shown by tests/pipeline/test_sync.py.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConfigError
+from kctl.client.network.system import system_runtime
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.job_errors import ExportDataError, SparkFailedError
+from kctl.pipeline.jobs.export import (
+    Batch,
+    ExportRequest,
+    ExportRounds,
+    check,
+    facts_for,
+    make_plan,
+)
+from kctl.pipeline.jobs.sync_checkpoint import SyncCheckpoint, SyncFacts, default_folder, starting_offsets
+from kctl.pipeline.jobs.topic_decoding import TopicDecoding
+from kctl.pipeline.ranges import OffsetRange, Offsets, Planner
+from kctl.pipeline.references import resolve
+from kctl.pipeline.resume_point import ResumePoint
+from kctl.pipeline.running import JobProgress, OnProgress, explained, ignore_progress, open_session, watch
+from kctl.pipeline.session import Session, SessionOptions, check_installed
+from kctl.pipeline.source.failures import source_failure
+from kctl.pipeline.source.group_progress import GroupProgress
+from kctl.pipeline.targets import Target, open_target
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+TRIGGER_MS = 10_000
+MAX_BATCH_RECORDS = 10_000_000
+STOP_S = 10.0
+"""How long a query has to stop after its batch has ended; the end of the session stops what is left."""
+
+
+class SyncRequest(NamedTuple):
+    """What is to be synced, and how.
+
+    Attributes:
+        export: topics, target and files, as of an export; its interval has no meaning here.
+        checkpoint: the folder of Spark's offsets; None: below a target that is a folder.
+        trigger_ms: from the beginning of a batch to that of the next; None: end with what is there at the start.
+        max_batch_records: offsets of a batch at most; 0: no limit.
+        group: a consumer group to which progress is committed.
+    """
+
+    export: ExportRequest
+    checkpoint: Path | None = None
+    trigger_ms: int | None = TRIGGER_MS
+    max_batch_records: int = MAX_BATCH_RECORDS
+    group: str | None = None
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where the checkpoint is. Raises: ConfigError: no place was named, and the target has none."""
+        if self.checkpoint is not None:
+            return self.checkpoint
+        if isinstance(self.export.folder, Path):
+            return default_folder(self.export.folder, self.export.selection.topics)
+        raise ConfigError(
+            f"a sync to {self.export.folder} needs --checkpoint FOLDER: a folder of this machine in which Spark keeps "
+            "offsets",
+            key="checkpoint",
+        )
+
+
+class SyncResult(NamedTuple):
+    """What has become part of the target in this run."""
+
+    batches: int = 0
+    records: int = 0
+    files: int = 0
+    size_bytes: int = 0
+    rounds: int = 0
+    gaps: int = 0
+    undecoded: int = 0
+
+
+class SyncPlan(NamedTuple):
+    """What a run would begin with.
+
+    Attributes:
+        starts, ends: of each partition: where it continues, and its end now.
+        resumed: partitions that continue where an earlier run ended.
+        checkpoint: its folder.
+    """
+
+    starts: Offsets
+    ends: Offsets
+    resumed: int
+    checkpoint: Path
+
+    @property
+    def offsets(self) -> int:
+        return sum(max(0, self.ends[tp] - start) for tp, start in self.starts.items())
+
+    @property
+    def goal(self) -> Offsets:
+        """The ends of the partitions that have something to copy."""
+        return {tp: self.ends[tp] for tp, start in self.starts.items() if start < self.ends[tp]}
+
+
+Say = Callable[[str], None]
+
+
+def say_nothing(_line: str) -> None:
+    """Take no notice."""
+
+
+def sync(
+    request: SyncRequest,
+    *,
+    session: Session | None = None,
+    options: SessionOptions | None = None,
+    on_progress: OnProgress = ignore_progress,
+    say: Say = say_nothing,
+) -> SyncResult:
+    """Copy topics to a target until it is interrupted, or up to the ends at the start; return what was copied.
+
+    Args:
+        session: a running Spark, which stays as it is; None to start one for this job.
+        options: how to start it.
+        on_progress: called in this thread with what is done.
+        say: called with a line about what was not done.
+    Raises: as `export`; StreamSourceError: the source of the query ended with an error of the client.
+    """
+    options = options or SessionOptions()
+    request = request._replace(export=request.export.separated())
+    _check(request)
+    checkpoint = SyncCheckpoint(request.checkpoint_folder)
+    export = request.export
+    target = open_target(export.folder, export.properties)
+    if session is None:
+        check_installed()
+    on_progress(JobProgress("planning"))
+    with ExitStack() as stack:
+        planner = stack.enter_context(Planner(resolve(export.properties), events=export.events))
+        facts = checkpoint.read(export.selection.topics, str(export.folder))
+        group = _group(request, stack)
+        target.read()
+        decoding = _decoding(export, target)
+        plan = _planned(request, planner, target, facts, group)
+        is_done = request.trigger_ms is None and not plan.offsets
+        planned_after = target.last_number
+        target.claim(system_runtime().entropy.token_bytes(8).hex(), export.settings, takes_over=not is_done)
+        stack.callback(target.leave)
+        if target.last_number != planned_after:  # another run has added to it meanwhile
+            plan = _planned(request, planner, target, facts, group)
+        if facts is None:
+            facts = SyncFacts(export.selection.topics, str(export.folder), plan.starts)
+            checkpoint.create(facts)
+        if group is not None and (problem := group.commit(plan.starts)):
+            say(problem)
+        if is_done:
+            return SyncResult()
+        running = session or stack.enter_context(open_session(options, "kctl sync", on_progress))
+        carried = facts_for(export, planner)
+        batches = _Batches(request, checkpoint, facts, planner, target, decoding, group, running, say, carried)
+        source = _source_options(request, facts, list(plan.starts))
+        _Queries(request, batches, running, source, on_progress).run(plan.goal)
+        return batches.result
+
+
+def plan_sync(request: SyncRequest) -> SyncPlan:
+    """Return what `sync` would begin with, without Spark and without touching the target. Raises as `sync`."""
+    request = request._replace(export=request.export.separated())
+    _check(request)
+    export = request.export
+    facts = SyncCheckpoint(request.checkpoint_folder).read(export.selection.topics, str(export.folder))
+    target = open_target(export.folder, export.properties)
+    target.read()
+    with ExitStack() as stack:
+        group = _group(request, stack)
+        planner = stack.enter_context(Planner(resolve(export.properties), events=export.events))
+        plan = _planned(request, planner, target, facts, group)
+    _decoding(export, target)
+    target.check(export.settings)
+    return plan
+
+
+def _decoding(export: ExportRequest, target: Target) -> TopicDecoding:
+    """Return how records are decoded, before the target is claimed for what comes of that."""
+    decoding = TopicDecoding(export.decode, export.properties)
+    decoding.fit([OffsetRange(topic, 0, 0, 0) for topic in export.selection.topics], target)
+    return decoding
+
+
+def _check(request: SyncRequest) -> None:
+    check(request.export)
+    if not request.export.selection.topics:
+        raise ConfigError("a sync takes the names of topics, not a pattern", key="topics")
+    if (request.trigger_ms is not None and request.trigger_ms < 0) or request.max_batch_records < 0:
+        raise ConfigError("the trigger and the records of a batch must not be negative")
+
+
+def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:
+    if request.group is None:
+        return None
+    group = stack.enter_context(GroupProgress(resolve(request.export.properties), request.group))
+    group.check()
+    return group
+
+
+def _planned(
+    request: SyncRequest, planner: Planner, target: Target, facts: SyncFacts | None, group: GroupProgress | None
+) -> SyncPlan:
+    """Return where partitions continue: in the target, or where they began; and in a new checkpoint as is asked for.
+
+    Raises: ExportDataError: a partition is not the one that was copied. ConfigError: the group is that of others.
+    """
+    partitions = planner.partitions(request.export.selection)
+    ends = planner.ends(partitions, LATEST)
+    points = target.resume_points(partitions)
+    fresh = [tp for tp in partitions if tp not in points]
+    kept = {} if facts is None else {tp: ResumePoint(facts.starts[tp]) for tp in fresh if tp in facts.starts}
+    for tp, point in ({tp: points[tp] for tp in partitions if tp in points} | kept).items():
+        if problem := point.problem(*tp, planner.topic_ids[tp.topic], ends[tp]):
+            raise ExportDataError(problem, "sync it to another target with its own checkpoint")
+    if facts is None:
+        starts = planner.resolve(fresh, request.export.start, ends)
+        if group is not None and len(fresh) == len(partitions):
+            group.refuse_offsets(partitions)
+    else:
+        added = [tp for tp in fresh if tp not in kept]
+        starts = planner.ends(added, EARLIEST) | {tp: point.offset for tp, point in kept.items()}
+    starts |= {tp: points[tp].offset for tp in partitions if tp in points}
+    folder = request.checkpoint_folder
+    return SyncPlan({tp: starts[tp] for tp in partitions}, ends, len(partitions) - len(fresh), folder)
+
+
+def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[TopicPartition]) -> dict[str, str]:
+    """Return the options of the query's source."""
+    export = request.export
+    found = {f"kafka.{name}": str(value) for name, value in export.properties.items()}
+    found |= {
+        "subscribe": ",".join(export.selection.topics),
+        "startingOffsets": starting_offsets(partitions, facts.starts, EARLIEST),
+        "failOnDataLoss": "false" if export.allow_loss else "true",
+    }
+    if request.max_batch_records:
+        found["maxOffsetsPerTrigger"] = str(request.max_batch_records)
+    return found
+
+
+# --- batches, in the thread in which Spark calls for them -------------------------------------------------------------
+
+
+class _Left(Exception):
+    """The run was interrupted in the middle of a batch."""
+
+
+class _Batches:
+    """What is done for each batch; everything but `leave` and the attributes belongs to the thread of the query.
+
+    Attributes:
+        result: so far. progress: of the batch under way, or the last one. failure: what a batch ended with.
+        is_idle: set while no batch is under way.
+    """
+
+    def __init__(
+        self,
+        request: SyncRequest,
+        checkpoint: SyncCheckpoint,
+        facts: SyncFacts,
+        planner: Planner,
+        target: Target,
+        decoding: TopicDecoding,
+        group: GroupProgress | None,
+        session: Session,
+        say: Say,
+        carried: ClusterFacts,
+    ) -> None:
+        self._request = request
+        self._checkpoint = checkpoint
+        self._facts = facts
+        self._planner = planner
+        self._target = target
+        self._group = group
+        self._session = session
+        self._say = say
+        self._carried = carried
+        self._rounds = ExportRounds(
+            request.export, target, decoding, session, self._on_progress, name="kctl sync", phase="syncing"
+        )
+        self._is_leaving = False
+        self._count = 0
+        self.progress = JobProgress("starting the query")
+        self.failure: BaseException | None = None
+        self.is_idle = threading.Event()
+        self.is_idle.set()
+
+    @property
+    def result(self) -> SyncResult:
+        done = self._rounds.result
+        return SyncResult(
+            self._count, done.records, done.files, done.size_bytes, done.rounds, done.gaps, done.undecoded
+        )
+
+    def query_started(self) -> None:
+        """Report that the query waits for records, unless a batch is under way already."""
+        if self._count == 0 and self.is_idle.is_set():
+            self.progress = JobProgress("waiting for records", lag=0)
+
+    def leave(self) -> None:
+        """End the batch that is under way, keeping what it has done; any thread."""
+        self._is_leaving = True
+
+    def reaches(self, ends: Offsets) -> bool:
+        """Whether the target has everything up to these offsets."""
+        points = self._target.resume_points(ends)
+        return all(tp in points and points[tp].offset >= end for tp, end in ends.items())
+
+    def run(self, _table: object, batch_id: int) -> None:
+        """Copy a batch; Spark's foreachBatch calls it."""
+        self.is_idle.clear()
+        try:
+            if self._is_leaving:
+                raise _Left
+            self._run(batch_id)
+        except _Left:
+            self._say(
+                f"batch {batch_id} was interrupted: what it has written is kept, and the next run continues there"
+            )
+            raise
+        except BaseException as e:
+            self.failure = e
+            raise
+        finally:
+            self.is_idle.set()
+
+    def _run(self, batch_id: int) -> None:
+        end = self._checkpoint.batch_end(batch_id)
+        self._planner.restart()
+        batch = Batch(end.offsets, self._facts.starts)
+        plan = make_plan(self._request.export, self._planner, self._target, self._session.parallelism, batch)
+        self._rounds.run(plan, self._carried)
+        self._carried = NO_FACTS if plan.ranges else self._carried
+        self._count += 1
+        if self._group is not None and (problem := self._group.commit(end.offsets)):
+            self._say(problem)
+        self.progress = JobProgress("waiting for records", records=self._rounds.done, lag=0)
+
+    def _on_progress(self, progress: JobProgress) -> None:
+        self.progress = progress
+        if self._is_leaving:
+            raise _Left
+
+
+class _Queries:
+    """The streaming queries of a run: one, or with the trigger of what is there as many as that takes."""
+
+    def __init__(
+        self,
+        request: SyncRequest,
+        batches: _Batches,
+        session: Session,
+        source: Mapping[str, str],
+        on_progress: OnProgress,
+    ) -> None:
+        self._request = request
+        self._batches = batches
+        self._session = session
+        self._source = source
+        self._on_progress = on_progress
+        self._query: StreamingQuery | None = None
+
+    def run(self, goal: Offsets) -> None:
+        """Run until it is interrupted; without a trigger, up to the goal."""
+        while True:
+            before = self._batches.result.batches
+            self._run_query()
+            if self._request.trigger_ms is None and self._batches.reaches(goal):
+                return
+            if self._batches.result.batches == before:
+                raise SparkFailedError("the streaming query ended without a batch", self._log_hint())
+
+    def _run_query(self) -> None:
+        try:
+            watch(self._act, tick=lambda: self._on_progress(self._batches.progress), cancel=self._cancel)
+        except Exception as e:
+            if self._batches.failure is not None:
+                raise self._batches.failure from None
+            raise source_failure(e) or explained(e, self._session.log_path) from e
+
+    def _act(self) -> None:
+        import kctl.pipeline
+
+        spark = self._session.spark()
+        kctl.pipeline.register(spark)
+        stream = spark.readStream.format("kctl").options(**self._source).load()
+        writer = stream.writeStream.foreachBatch(self._batches.run).queryName("kctl sync")
+        writer = writer.option("checkpointLocation", self._request.checkpoint_folder.absolute().as_uri())
+        ms = self._request.trigger_ms
+        writer = (
+            writer.trigger(availableNow=True) if ms is None else writer.trigger(processingTime=f"{ms} milliseconds")
+        )
+        self._query = writer.start()
+        self._batches.query_started()
+        self._query.awaitTermination()
+
+    def _cancel(self) -> None:
+        """End the query once its batch has ended; in a thread of its own, for the JVM may not answer."""
+        self._batches.leave()
+        threading.Thread(target=self._stop, name="kctl-cancel", daemon=True).start()
+
+    def _stop(self) -> None:
+        self._batches.is_idle.wait(STOP_S)
+        if self._query is not None:
+            with suppress(Exception):  # the JVM may be on its way out; the session's end kills what is left
+                self._query.stop()
+
+    def _log_hint(self) -> str:
+        return f"its log: {self._session.log_path}" if self._session.log_path is not None else ""

@@ -1,0 +1,175 @@
+"""SyncCheckpoint: the folder in which Spark keeps the offsets of a sync's batches, and what kctl keeps beside them.
+
+    CHECKPOINT/offsets/17         Spark's: the end of batch 17, written before it is run
+    CHECKPOINT/commits/17         Spark's: batch 17 is done
+    CHECKPOINT/kctl-sync.json     which topics go where, and where partitions began that the target did not have
+
+The target is what knows how far each partition is. So a checkpoint that is lost costs nothing, and one that is behind
+or ahead of its target copies no record twice and leaves none out.
+Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_sync_checkpoint.py.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import open_regular
+from kctl.client.errors import ConfigError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, reason_of
+from kctl.pipeline.ranges import MAX_OFFSET, Offsets
+from kctl.pipeline.source.stream_offsets import StreamOffsets, as_offsets, by_partition, by_topic
+
+CHECKPOINTS: Final = "_checkpoint"
+FACTS: Final = "kctl-sync.json"
+VERSION: Final = 1
+LARGEST_BYTES: Final = 64 * 1024 * 1024
+SPARK_FOLDERS: Final = ("offsets", "commits")
+SPARK_FILES: Final = ("metadata",)
+
+
+class SyncFacts(NamedTuple):
+    """What a sync's checkpoint belongs to.
+
+    Attributes:
+        topics: in their order. target: the location.
+        starts: where each partition begins that the target does not have.
+    """
+
+    topics: tuple[str, ...]
+    target: str
+    starts: Offsets
+
+
+def default_folder(target: Path, topics: Sequence[str]) -> Path:
+    """Return where the checkpoint of a sync to a folder is unless another place is named."""
+    names = sorted(topics)
+    name = names[0].lstrip("_.")[:100] or "topic"
+    if names != [name]:
+        name = f"{name}-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:12]}"
+    return target / CHECKPOINTS / name
+
+
+class SyncCheckpoint:
+    """The checkpoint of one sync.
+
+    Raises, from everything: FolderError: it cannot be read or written. ExportDataError: it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    def read(self, topics: Sequence[str], target: str) -> SyncFacts | None:
+        """Return what is kept; None where there is no checkpoint yet.
+
+        Raises: ConfigError: it is the checkpoint of something else.
+        """
+        try:
+            self._check_kinds()
+            content = self._content(self.path / FACTS)
+            if content is None:
+                if self.path.exists() and any(self.path.iterdir()):
+                    raise FolderError(
+                        f"{self.path} is not empty and is not the checkpoint of a sync",
+                        "--checkpoint names another folder",
+                    )
+                return None
+        except OSError as e:
+            raise self._failed(e) from e
+        try:
+            given = json.loads(content)
+            if given["v"] != VERSION:
+                raise ValueError(f"version {given['v']!r}: only {VERSION} is supported")
+            found = SyncFacts(tuple(map(str, given["topics"])), str(given["target"]), by_partition(given["starts"]))
+            for tp, offset in found.starts.items():
+                if not 0 <= offset <= MAX_OFFSET:
+                    raise ValueError(f"{tp}: there is no offset {offset}")
+        except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
+            raise self._damaged(self.path / FACTS, e) from None
+        for what, kept, wanted in (
+            ("topics", ", ".join(sorted(found.topics)), ", ".join(sorted(topics))),
+            ("target", found.target, target),
+        ):
+            if kept != wanted:
+                raise ConfigError(
+                    f"{self.path} is the checkpoint of a sync with {what} {kept[:200]}, not {wanted[:200]}: "
+                    "name another folder",
+                    key="checkpoint",
+                )
+        return found
+
+    def create(self, facts: SyncFacts) -> None:
+        """Write what is kept, whole and synced, before the first batch."""
+        text = json.dumps(
+            {"v": VERSION, "topics": facts.topics, "target": facts.target, "starts": by_topic(facts.starts)}
+        )
+        draft = self.path / f".{FACTS}.{os.getpid()}"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with draft.open("w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.rename(self.path / FACTS)
+        except OSError as e:
+            with suppress(OSError):
+                draft.unlink()
+            raise self._failed(e) from e
+
+    def batch_end(self, batch_id: int) -> StreamOffsets:
+        """Return where a batch ends, as Spark wrote it before the batch began."""
+        path = self.path / "offsets" / str(batch_id)
+        try:
+            content = self._content(path)
+        except OSError as e:
+            raise self._failed(e) from e
+        try:
+            if content is None:
+                raise ValueError("it does not exist")
+            version, _metadata, offsets = content.decode().splitlines()
+            if version != "v1":
+                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
+            written: Mapping[str, Mapping[str, Any]] = json.loads(offsets)
+            return as_offsets(written)
+        except (ValueError, OverflowError, TypeError, AttributeError, RecursionError) as e:
+            raise self._damaged(path, e) from None
+
+    def _check_kinds(self) -> None:
+        """Raise FolderError for what is not a file where Spark reads one: it waits for ever for a pipe's writer."""
+        files = [self.path / name for name in SPARK_FILES]
+        for folder in (self.path / name for name in SPARK_FOLDERS):
+            if folder.exists():
+                files += folder.iterdir()
+        for path in files:
+            with suppress(FileNotFoundError):
+                if not stat.S_ISREG(path.stat().st_mode):
+                    raise FolderError(f"checkpoint {path}: not a regular file", "--checkpoint names another folder")
+
+    def _content(self, path: Path) -> bytes | None:
+        try:
+            with open_regular(path) as file:
+                content = file.read(LARGEST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        if len(content) > LARGEST_BYTES:
+            raise ExportDataError(f"{path} is larger than a file of a checkpoint can be")
+        return content
+
+    def _damaged(self, path: Path, error: Exception) -> ExportDataError:
+        return ExportDataError(
+            f"{path} is damaged: {reason_of(error)}",
+            "remove the checkpoint and run it again: the target knows how far each partition is",
+        )
+
+    def _failed(self, error: OSError) -> FolderError:
+        return FolderError(f"checkpoint {error.filename or self.path}: {error.strerror or error}")
+
+
+def starting_offsets(partitions: Sequence[TopicPartition], starts: Offsets, earliest: int) -> str:
+    """Return the option `startingOffsets` of the source: partitions that were added since begin with their first."""
+    return json.dumps(by_topic({tp: starts.get(tp, earliest) for tp in partitions}))

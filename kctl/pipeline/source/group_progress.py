@@ -1,0 +1,100 @@
+"""GroupProgress: how far a stream is, committed as the offsets of a consumer group that has no members.
+
+So `kctl groups lag` and `kctl why` see the stream as they see a consumer. The offsets are those of batches that are
+durable, never more; a group that cannot be set is a warning, for what the batch has written is not lost by that.
+Shown by tests/sim/pipeline/test_group_progress.py and, on real brokers, tests/pipeline/test_sync.py.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from kctl.client.admin import Admin
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import BrokerError, ConfigError, KafkaError
+from kctl.client.network.system import system_runtime
+from kctl.client.runtime import Runtime
+from kctl.pipeline.ranges import Offsets, Properties
+
+MOST_COMMIT_MS: Final = 5_000
+"""A batch that is durable already waits no longer for a coordinator."""
+
+
+class GroupProgress:
+    """Commits the offsets of one group; a context manager.
+
+    Args: properties: of a client, with its secrets.
+    """
+
+    def __init__(self, properties: Properties, group: str, runtime: Runtime | None = None) -> None:
+        self._admin = Admin(properties, runtime or system_runtime())
+        self._timeout_s = min(MOST_COMMIT_MS, self._admin.config.default_api_timeout_ms) / 1000
+        self._group = group
+        self._committed: Offsets = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        self._admin.close()
+
+    def check(self) -> None:
+        """Refuse a group that others use.
+
+        Raises: ConfigError: it has members. KafkaError: it cannot be described.
+        """
+        described = self._admin.describe_groups([self._group])
+        error = described.failed.get(self._group)
+        if isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return
+        described.raise_first()
+        if members := len(described[self._group].members):
+            raise ConfigError(
+                f"group {self._group} has active members ({members}), and progress is committed to a group without "
+                "members: choose another name",
+                key="group",
+            )
+
+    def refuse_offsets(self, partitions: Sequence[TopicPartition]) -> None:
+        """Refuse a group that has committed offsets of partitions, before a first commit overwrites them.
+
+        Raises: ConfigError: it has. KafkaError: they cannot be read.
+        """
+        found = self._admin.list_group_offsets(self._group, partitions)
+        found.raise_first()
+        for tp, committed in found.done.items():
+            if committed is None:
+                continue
+            raise ConfigError(
+                f"group {self._group} has committed offsets already ({tp}: {committed.offset}), and progress would "
+                "overwrite them: choose another name, or delete them by kctl groups delete-offsets",
+                key="group",
+            )
+
+    def commit(self, offsets: Offsets) -> str:
+        """Commit where partitions continue; return what could not be committed and why, empty where all was.
+
+        Offsets that are committed already are not sent again.
+        """
+        new = {tp: offset for tp, offset in offsets.items() if self._committed.get(tp) != offset}
+        if not new:
+            return ""
+        try:
+            results = self._admin.alter_group_offsets(self._group, new, timeout=self._timeout_s)
+        except KafkaError as e:
+            return self._problem(e)
+        self._committed |= {tp: new[tp] for tp in results.done}
+        failure = next(iter(results.failed.values()), None)
+        return "" if failure is None else self._problem(failure)
+
+    def _problem(self, error: KafkaError) -> str:
+        why = str(error)
+        if isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
+            why = "the group has members now"
+        return f"progress was not committed to group {self._group}: {why}"

@@ -1,0 +1,75 @@
+"""StreamOffsets: where a batch of a stream begins or ends, and the JSON of it that Spark keeps in checkpoints.
+
+It is the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys, and beside the topics their ids and the
+ends of their logs, by which a topic is found out that was deleted and recreated; a checkpoint without them is read too.
+Imports no Spark. Shown by tests/unit/pipeline/test_stream_offsets.py.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.pipeline.ranges import Offsets
+from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
+
+JsonOffsets = dict[str, dict[str, Any]]
+TOPIC_IDS: Final = "#topic_ids"
+LOG_ENDS: Final = "#log_ends"
+"""Keys beside the topics in offsets; no topic has such a name."""
+
+
+class StreamOffsets(NamedTuple):
+    """Where a batch begins or ends.
+
+    Attributes:
+        offsets: by partition.
+        topic_ids: by topic, where the brokers have ids.
+        log_ends: the ends of the partitions when the offsets were chosen, where they are known.
+    """
+
+    offsets: Offsets
+    topic_ids: Mapping[str, str]
+    log_ends: Offsets
+
+    def point(self, tp: TopicPartition) -> ResumePoint:
+        """Return what is known of a partition."""
+        return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
+
+    def topic_id(self, topic: str) -> str:
+        """Return the id of a topic; empty where it is not known."""
+        return self.topic_ids.get(topic, "")
+
+
+def as_json(known: StreamOffsets) -> JsonOffsets:
+    """Return offsets as Spark keeps them: sorted, because it compares their text."""
+    found: JsonOffsets = by_topic(known.offsets)
+    if topic_ids := {topic: topic_id for topic, topic_id in sorted(known.topic_ids.items()) if topic_id}:
+        found[TOPIC_IDS] = topic_ids
+    if known.log_ends:
+        found[LOG_ENDS] = by_topic(known.log_ends)
+    return found
+
+
+def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
+    """Return offsets as JSON has them, sorted."""
+    found: dict[str, dict[str, Any]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
+    """Return the offsets of a checkpoint; one of Spark's connector has neither topic ids nor ends of logs."""
+    topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS)}
+    return StreamOffsets(
+        by_partition(topics), dict(written.get(TOPIC_IDS, {})), by_partition(written.get(LOG_ENDS, {}))
+    )
+
+
+def by_partition(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """Return the offsets of such JSON."""
+    return {
+        TopicPartition(topic, int(partition)): int(offset)
+        for topic, partitions in topics.items()
+        for partition, offset in partitions.items()
+    }

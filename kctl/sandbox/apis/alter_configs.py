@@ -1,0 +1,22 @@
+"""AlterConfigs: a resource gets the properties that a request names and loses all others."""
+
+from kctl.client.protocol.api.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.config_changes import altered, check_resource, given_value, store
+
+
+def _answer(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    def alter(resource: AlterConfigsResource) -> None:
+        kind, name = check_resource(call, resource)
+        properties = {each.name: given_value(each.name, each.value) for each in resource.configs}
+        store(call, kind, name, properties, validate_only=request.validate_only)
+
+    return AlterConfigsResponse(responses=altered(request.resources, alter, AlterConfigsResourceResponse))
+
+
+HANDLER = Handler(AlterConfigsRequest, 0, 2, _answer)

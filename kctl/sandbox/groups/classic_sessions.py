@@ -1,0 +1,57 @@
+"""Session timeouts of a classic group: how long each member, and each pending member, may be silent.
+
+Source: KIP-62 (session timeout), KIP-394 (ids before joining). Shown by tests/unit/sandbox/groups/test_classic.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.sandbox.groups.classic_member import ClassicMember
+from kctl.sandbox.groups.timers import GroupTimers
+
+NEW_MEMBER_MS = 300_000
+"""How long a JoinGroup of a new member may wait: its client may be gone without notice."""
+
+
+class Sessions:
+    """The sessions of one group."""
+
+    def __init__(
+        self, timers: GroupTimers, on_silence: Callable[[str], None], on_unused_id: Callable[[], object]
+    ) -> None:
+        self._timers = timers
+        self._on_silence = on_silence
+        self._on_unused_id = on_unused_id
+        self.pending: dict[str, None] = {}
+        """Members that were given an id and have not joined with it yet."""
+
+    def add_pending(self, member_id: str, session_timeout_ms: int) -> None:
+        """Expect a JoinGroup with an id that is given out now."""
+        self.pending[member_id] = None
+        self._start(member_id, session_timeout_ms, self._pending_expired)
+
+    def remove_pending(self, member_id: str) -> None:
+        """Stop waiting for an id: it has joined or left."""
+        del self.pending[member_id]
+        self._cancel(member_id)
+
+    def begin(self, member: ClassicMember) -> None:
+        """Start the session of a new member, which waits for its first generation."""
+        self._start(member.member_id, NEW_MEMBER_MS, self._on_silence)
+
+    def renew(self, member: ClassicMember) -> None:
+        """Start the session of a member again: it was heard of."""
+        self._start(member.member_id, member.session_timeout_ms, self._on_silence)
+
+    def end(self, member: ClassicMember) -> None:
+        """End the session of a member that goes."""
+        self._cancel(member.member_id)
+
+    def _start(self, member_id: str, delay_ms: int, action: Callable[[str], None]) -> None:
+        self._timers.start(f"session {member_id}", delay_ms, lambda: action(member_id))
+
+    def _cancel(self, member_id: str) -> None:
+        self._timers.cancel(f"session {member_id}")
+
+    def _pending_expired(self, member_id: str) -> None:
+        del self.pending[member_id]
+        self._on_unused_id()

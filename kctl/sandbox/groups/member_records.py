@@ -1,0 +1,149 @@
+"""Records of a group with heartbeats in __consumer_offsets: epochs, members, target and current assignments.
+
+The state of a group is compared with the one written last, and the differences are written, in Kafka's order.
+Shown by tests/unit/sandbox/groups/test_member_records.py and
+tests/conformance/test_sandbox_group_records_against_kafka.py.
+"""
+
+import struct
+from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kctl.client.protocol import codec
+from kctl.client.protocol.schema import NEVER, Message, field
+from kctl.sandbox.groups.offset_records import GroupMetadataKey, Pair
+
+_VERSION = 0
+
+
+class GroupMemberKey(Message):
+    """A member of a group."""
+
+    NAME = "ConsumerGroupMemberMetadataKey"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = NEVER
+
+    group: str = field("string", "0+", default="")
+    member_id: str = field("string", "0+", default="")
+
+
+class TargetAssignmentMetadataValue(Message):
+    """The epoch of a target assignment, the same for all kinds of groups."""
+
+    NAME = "ConsumerGroupTargetAssignmentMetadataValue"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+
+    assignment_epoch: int = field("int32", "0+", default=0)
+    assignment_timestamp: int = field("int64", "0+", default=0, tag=0, tagged="0+")
+
+
+Members = Mapping[str, Hashable]
+_NONE: Members = MappingProxyType({})
+
+
+class Snapshot(NamedTuple):
+    """State of a group, as its records have it.
+
+    Attributes:
+        epoch: of the group, with what else is written beside it; None: nothing was.
+        target_epoch: of the target assignment; None: there is none.
+        is_assigned: an assignor has made the target assignment, and when it did is known.
+        members: subscription and client of each, by id.
+        targets: the target assignment of each.
+        currents: the current assignment of each.
+        others: further records of the group, by name: what patterns of its members match.
+    """
+
+    epoch: Hashable = None
+    target_epoch: int | None = None
+    members: Members = _NONE
+    targets: Members = _NONE
+    currents: Members = _NONE
+    others: Members = _NONE
+    is_assigned: bool = True
+
+
+Encode = Callable[[Any], Message]
+
+
+class Layout(NamedTuple):
+    """The types of the records of one kind of group, and what makes their values out of a snapshot's.
+
+    Attributes:
+        on_delete: the types of the records about the whole group; the first is about its target assignment.
+        no_target: the target assignment of a member without a record of one.
+    """
+
+    epoch: tuple[int, Encode]
+    target_epoch: int
+    member: tuple[int, Encode]
+    target: tuple[int, Encode]
+    current: tuple[int, Encode]
+    other: tuple[int, Callable[[Any, int], Message]]
+    on_delete: tuple[int, ...]
+    no_target: Hashable = ()
+
+
+def value_bytes(message: Message) -> bytes:
+    """Return the value of a record."""
+    return struct.pack(">h", _VERSION) + codec.encode(message, _VERSION)
+
+
+def group_key(kind: int, group_id: str) -> bytes:
+    """Return the key of a record about a group."""
+    return struct.pack(">h", kind) + codec.encode(GroupMetadataKey(group=group_id), _VERSION)
+
+
+def member_key(kind: int, group_id: str, member_id: str) -> bytes:
+    """Return the key of a record about a member, or about something else of a group that has a name."""
+    return struct.pack(">h", kind) + codec.encode(GroupMemberKey(group=group_id, member_id=member_id), _VERSION)
+
+
+def tombstones(layout: Layout, group_id: str, last: Snapshot) -> list[Pair]:
+    """Return what is written when a group is deleted, or is of another kind from now on."""
+    ids = sorted(last.members)
+    target, *groups = [(group_key(kind, group_id), None) for kind in layout.on_delete]
+    currents, targets, members = (
+        [(member_key(kind, group_id, member_id), None) for member_id in ids]
+        for kind in (layout.current[0], layout.target[0], layout.member[0])
+    )
+    return [*currents, *targets, target, *members, *groups]
+
+
+def changes(layout: Layout, group_id: str, before: Snapshot, now: Snapshot, wall_ms: int) -> list[Pair]:
+    """Return the records of what differs between two snapshots, in the order in which Kafka writes them."""
+    pairs: list[Pair] = []
+    for member_id in sorted(before.members.keys() - now.members.keys()):
+        kinds = (layout.current[0], layout.target[0], layout.member[0])
+        pairs += [(member_key(kind, group_id, member_id), None) for kind in kinds]
+    pairs += _of_members(layout.member, group_id, before.members, now.members)
+    gone = sorted(before.others.keys() - now.others.keys())
+    pairs += [(member_key(layout.other[0], group_id, name), None) for name in gone]
+    if now.epoch != before.epoch:
+        kind, encode = layout.epoch
+        pairs.append((group_key(kind, group_id), value_bytes(encode(now.epoch))))
+    known = dict.fromkeys(now.targets, layout.no_target) | dict(before.targets)
+    pairs += _of_members(layout.target, group_id, known, now.targets)
+    if now.target_epoch is not None and now.target_epoch != before.target_epoch:
+        at_ms = wall_ms if now.is_assigned else 0
+        target = TargetAssignmentMetadataValue(assignment_epoch=now.target_epoch, assignment_timestamp=at_ms)
+        pairs.append((group_key(layout.target_epoch, group_id), value_bytes(target)))
+    return pairs + _of_members(layout.current, group_id, before.currents, now.currents)
+
+
+def later_changes(layout: Layout, group_id: str, before: Snapshot, now: Snapshot, wall_ms: int) -> list[Pair]:
+    """Return what Kafka finds out and writes after it has answered: what matches a pattern."""
+    kind, encode = layout.other
+    record = (kind, lambda value: encode(value, wall_ms))
+    return _of_members(record, group_id, before.others, now.others)
+
+
+def _of_members(record: tuple[int, Encode], group_id: str, before: Members, now: Members) -> list[Pair]:
+    kind, encode = record
+    return [
+        (member_key(kind, group_id, member_id), value_bytes(encode(value)))
+        for member_id, value in sorted(now.items())
+        if member_id not in before or before[member_id] != value
+    ]

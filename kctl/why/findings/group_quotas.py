@@ -1,0 +1,70 @@
+"""Quotas that let members of a group read next to nothing: found from outside, by the client ids of the members.
+
+Which user a member is cannot be seen: quotas of named users are left out. Shown by tests/sim/why/test_quota_stories.py.
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from kctl.client.admin import MemberDescription
+from kctl.client.quotas import EffectiveQuota, effective_quotas
+from kctl.client.wording import counted
+from kctl.why.finding import Evidence, Finding
+from kctl.why.look import Look, Looks
+from kctl.why.table import FINDINGS
+from kctl.why.wording import by_partition, more_text
+
+LEAST = {"consumer_byte_rate": 10_240, "request_percentage": 1}
+"""Below these, by key, a consumer waits longer for each response than it reads: bytes a second, percent of a thread."""
+_UNITS = {"consumer_byte_rate": "bytes a second", "request_percentage": "% of a request thread"}
+
+
+def group_quotas(looks: Looks) -> Iterator[Finding]:
+    """Yield the quotas that hold groups back which have records to read."""
+    for group_id, group in looks.now.groups.items():
+        by_client: dict[str, list[MemberDescription]] = {}
+        for member in group.description.members:
+            by_client.setdefault(member.client_id, []).append(member)
+        for client_id, members in by_client.items():
+            lags = {tp: lag for member in members for tp in member.assignment or () if (lag := looks.lag(group, tp))}
+            low = {key: each for key, each in quotas_of(looks.now, client_id).items() if each.value < LEAST[key]}
+            if not lags or not low:
+                continue
+            key, quota = next(iter(low.items()))
+            yield FINDINGS["group-throttled"].found(
+                {
+                    "group": group_id,
+                    "client": client_id,
+                    "host": members[0].host,
+                    "key": key,
+                    "limit": f"{quota.value:g} {_UNITS[key]}",
+                    "entity": str(quota.source),
+                    "waiting": sum(lags.values()),
+                    "partitions": counted(len(lags), "partition"),
+                    "options": _options(quota),
+                    "more": more_text(len(members) - 1, "member"),
+                },
+                [
+                    quota_evidence(looks.now, client_id),
+                    Evidence("ListOffsets", "lag by partition", by_partition(lags)),
+                ],
+            )
+
+
+def quotas_of(look: Look, client_id: str) -> dict[str, EffectiveQuota]:
+    """Return the quotas of reading that apply to a client id: of any user, unless it has its own."""
+    found = effective_quotas(look.quotas, client_id=client_id)
+    return {key: found[key] for key in LEAST if key in found}
+
+
+def quota_evidence(look: Look, client_id: str) -> Evidence:
+    """Return the quotas that apply to a client id."""
+    values = {key: f"{each.value:g} ({each.source})" for key, each in quotas_of(look, client_id).items()}
+    return Evidence("DescribeClientQuotas", f"client-id {client_id}", dict(values))
+
+
+def _options(quota: EffectiveQuota) -> str:
+    """Return the options of `kctl quotas` that name the entity."""
+    return " ".join(
+        f"--{kind}-default" if name is None else f"--{kind} {shlex.quote(name)}" for kind, name in quota.source.parts
+    )

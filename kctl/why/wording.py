@@ -1,0 +1,98 @@
+"""Words of findings: durations, instants, partitions, brokers and members as their sentences and evidence name them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from kctl.client.admin import CONFIG_SOURCES, MemberDescription
+from kctl.client.clock import duration_text
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
+from kctl.why.finding import Value
+from kctl.why.look import ConfigValue
+
+MOST_EVIDENCE = 10
+"""Partitions of which the evidence has the values; further ones are counted in the sentence."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_MS, _YEAR_DAYS = 86_400_000, 365
+_SOURCES = {
+    1: "set on the topic",
+    2: "set on the broker",
+    3: "set for all brokers",
+    4: "server.properties",
+    5: "Kafka's default",
+}
+
+
+def age_text(ms: int) -> str:
+    """Return a duration as people speak of it: `45s`, `3h12m`, `6d 23h`, `54,000 years`."""
+    days, rest_ms = divmod(ms, _DAY_MS)
+    if days >= _YEAR_DAYS:
+        return f"{days // _YEAR_DAYS:,} {'year' if days < 2 * _YEAR_DAYS else 'years'}"
+    if days >= 1:
+        hours = rest_ms // 3_600_000
+        return f"{days}d {hours}h" if hours else f"{days}d"
+    return duration_text(ms if ms < 60_000 else ms // 1000 * 1000)
+
+
+def date_text(timestamp_ms: int) -> str:
+    """Return an instant as ISO 8601; one that no calendar has as milliseconds since 1970."""
+    try:
+        at = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return f"{timestamp_ms} ms after 1970"
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def member_name(member: MemberDescription) -> str:
+    """Return how people know a member: its instance id, its client id, or the id that the group gave it."""
+    return member.group_instance_id or member.client_id or member.member_id
+
+
+def source_text(config: ConfigValue) -> str:
+    """Return in words where a config value was set."""
+    return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "its source is not reported"))
+
+
+def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[str, Value]]:
+    """Return the partition with the largest number, and the values of a sentence that names it alone."""
+    worst = max(found, key=lambda tp: found[tp])
+    return worst, {"more": more_text(len(found) - 1), **place(worst)}
+
+
+def more_text(count: int, noun: str = "partition") -> str:
+    """Return `; likewise 3 more partitions` for those that a sentence does not name."""
+    return f"; likewise {counted(count, f'more {noun}')}" if count > 0 else ""
+
+
+def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
+    """Return the first partitions by name, and how many there are beyond."""
+    every = sorted(partitions)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(map(str, every[:most])) + more
+
+
+def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
+    """Return `1,204 on orders-3, 7 on orders-0`, the largest first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    more = (
+        f", and {sum(count for _, count in ordered[most:]):,} on {len(ordered) - most} more" if ordered[most:] else ""
+    )
+    return ", ".join(f"{count:,} on {tp}" for tp, count in ordered[:most]) + more
+
+
+def brokers_text(node_ids: Iterable[int]) -> str:
+    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`."""
+    ids = [str(node_id) for node_id in sorted(node_ids)]
+    if len(ids) <= 1:
+        return f"broker {ids[0]}" if ids else "no broker"
+    return f"brokers {', '.join(ids[:-1])} and {ids[-1]}"
+
+
+def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:
+    """Return values of partitions as evidence: at most `MOST_EVIDENCE` of them."""
+    return {str(tp): value for tp, value in sorted(values.items())[:MOST_EVIDENCE]}
+
+
+def place(tp: TopicPartition) -> dict[str, Value]:
+    """Return the names under which templates know a partition."""
+    return {"partition": str(tp), "topic": tp.topic, "number": tp.partition}

@@ -1,0 +1,71 @@
+"""`kctl probe report` on files in S3: one, a folder of places, compressed; and what is not there."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from tests.cli.processes import Ended, kctl
+from tests.support.s3.server import S3Server
+from tests.unit.cli.probe.report.fleets import NodeTruth, Times, probe_lines
+
+ROUNDS = 30
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    """Serve files of two places, and one that is no probe file."""
+    with S3Server() as server:
+        for number, (place, tls_ms) in enumerate((("berlin", 10), ("sydney", 300))):
+            truth = NodeTruth("broker:9092", tls=Times(tls_ms))
+            lines = "".join(f"{line}\n" for line in probe_lines([truth], Random(number), ROUNDS)).encode()
+            for name, content in (("a.jsonl", lines), ("b.jsonl.gz", gzip.compress(lines)), ("notes.txt", b"x")):
+                server.client().put_object(Bucket="kafka", Key=f"fleet/{place}/{name}", Body=content)
+        yield server
+
+
+def report(s3: S3Server, *arguments: str) -> Ended:
+    return kctl("probe", "report", *arguments, "--output", "json", environ=s3.environment)
+
+
+@pytest.mark.parametrize(
+    ("url", "files"),
+    [
+        ("s3://kafka/fleet", {"berlin": 2, "sydney": 2}),
+        ("s3://kafka", {"berlin": 2, "sydney": 2}),
+        ("s3://kafka/fleet/sydney/", {"sydney": 2}),
+        ("s3://kafka/fleet/berlin/b.jsonl.gz", {"berlin": 1}),
+    ],
+)
+def test_report_reads_a_stored_file_or_all_files_of_a_folder(s3: S3Server, url: str, files: dict[str, int]) -> None:
+    ended = report(s3, url)
+    assert ended.code == ExitCode.OK, ended.stderr
+    found = json.loads(ended.stdout)
+    assert {each["place"]: each["files"] for each in found["places"]} == files
+    assert {each["place"]: each["rounds"] for each in found["places"]} == {
+        place: count * ROUNDS for place, count in files.items()
+    }
+    assert found["bad_samples"] == []
+
+
+def test_report_names_what_is_not_stored(s3: S3Server) -> None:
+    for url, code, words in (
+        ("s3://kafka/fleet/none.jsonl", ExitCode.USAGE, "s3://kafka/fleet/none.jsonl: no such object, and no folder"),
+        ("s3://absent/fleet", ExitCode.UNKNOWN_RESOURCE, "the bucket does not exist"),
+        ("iceberg:a.b.c", ExitCode.USAGE, "is a table"),
+        ("s3://user:word@kafka/x", ExitCode.USAGE, "a URL must not contain credentials"),
+    ):
+        ended = report(s3, url)
+        assert (ended.code, ended.stdout) == (code, b""), ended.stderr
+        assert words in " ".join(ended.stderr.split())
+        assert "word@" not in ended.stderr
+
+
+def test_report_ends_by_the_api_timeout_while_the_store_is_silent(s3: S3Server) -> None:
+    with s3.frozen():
+        ended = report(s3, "s3://kafka/fleet", "--api-timeout", "2s")
+    assert ended.code == ExitCode.API_TIMEOUT, ended.stderr
+    assert "no response in time" in " ".join(ended.stderr.split())

@@ -1,0 +1,25 @@
+"""Requests to leaders while one broker does not follow the metadata: another one is asked where they are."""
+
+import pytest
+
+from kctl.client.admin import LATEST, Admin
+from kctl.client.cluster import TopicPartition
+from tests.sim.kit import SimCluster, run_with_admin
+
+PARTITIONS = [TopicPartition("t", number) for number in range(3)]
+MOST_MS = 2_000
+
+
+@pytest.mark.parametrize("stale", [1, 2, 3])
+def test_leaders_are_found_although_one_broker_names_former_ones(stale: int) -> None:
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        admin.list_offsets(dict.fromkeys(PARTITIONS, LATEST))
+        cluster.sandbox.hold_metadata(stale)
+        for number in range(3):
+            cluster.sandbox.move_leader("t", number, 1 + cluster.leader(number) % 3)
+        started_ms = cluster.clock.now_ms()
+        found = admin.list_offsets(dict.fromkeys(PARTITIONS, LATEST), timeout=30)
+        assert (found.failed, len(found.done)) == ({}, 3)
+        assert cluster.clock.now_ms() - started_ms < MOST_MS
+
+    run_with_admin(use, topics={"t": 3})

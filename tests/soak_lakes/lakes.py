@@ -1,0 +1,83 @@
+"""Targets of the soaks, by kind: how they are written, how many commits they have, what a foreign reader finds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.dataset as ds
+from pyarrow.fs import S3FileSystem
+
+from tests.pipeline.exports import Row, on_topic, produce, rows_of
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.s3.front import StoreFront
+from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
+
+COMMITS = ("_manifest/", "_delta_log/", "metadata/")
+PARTITIONS = 3
+
+
+class Source:
+    """A topic to which a test produces while jobs copy it."""
+
+    def __init__(self, kafka: KafkaCluster, records: int) -> None:
+        self.topic = kafka.create_topic(partitions=PARTITIONS)
+        self.produced = 0
+        self._kafka = kafka
+        self._records = records
+
+    def produce_more(self) -> None:
+        """Produce as many records again."""
+        produce(self._kafka.bootstrap(), self.topic, self._records, partitions=PARTITIONS, first=self.produced)
+        self.produced += self._records
+
+    def assert_copied_once(self, there: list[Row]) -> None:
+        """Assert that a target has all that was produced, each record once."""
+        wanted = on_topic(self._kafka.client_properties(), self.topic)
+        assert len(wanted) == self.produced
+        assert there == wanted
+
+
+class Lake(NamedTuple):
+    """A target: as it is written, how many commits it has, and what a foreign reader finds in it."""
+
+    text: str
+    commits: Callable[[], int]
+    rows: Callable[[], list[Row]]
+
+
+def lake(kind: str, name: str, topic: str, store: S3Server, front: StoreFront, folder: Path) -> Lake:
+    def commits_below(prefix: str) -> Callable[[], int]:
+        return lambda: sum(any(word in key for word in COMMITS) for key in store.keys(prefix))
+
+    if kind == "folder":
+        return Lake(str(folder), lambda: len(list(folder.glob("_manifest/*"))), lambda: _sorted(folder / topic))
+    if kind == "s3":
+        system = S3FileSystem(
+            endpoint_override=f"127.0.0.1:{front.port}", scheme="http", access_key=ACCESS_KEY, secret_key=SECRET_KEY
+        )
+        return Lake(f"s3://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", system))
+    if kind == "delta":
+        return Lake(f"delta:s3://kafka/{name}", commits_below(name), lambda: _sorted_table(_delta(name)))
+    return Lake(f"iceberg:lake.db.{name}", commits_below("warehouse"), lambda: _sorted_table(_iceberg(f"db.{name}")))
+
+
+def _delta(name: str) -> Any:
+    import deltalake
+
+    return deltalake.DeltaTable(f"s3://kafka/{name}", storage_options={"allow_http": "true"}).to_pyarrow_table()
+
+
+def _iceberg(identifier: str) -> Any:
+    import pyiceberg.catalog
+    from pyiceberg.utils.config import Config
+
+    pyiceberg.catalog._ENV_CONFIG = Config()
+    return pyiceberg.catalog.load_catalog("lake").load_table(identifier).scan().to_arrow()
+
+
+def _sorted(path: object, system: object = None) -> list[Row]:
+    return _sorted_table(ds.dataset(path, format="parquet", filesystem=system).to_table())
+
+
+def _sorted_table(table: Any) -> list[Row]:
+    return sorted((row for batch in table.to_batches() for row in rows_of(batch)), key=lambda row: row[:3])

@@ -1,0 +1,85 @@
+"""One shape for data, held for every command of the tree: what prints rows offers all five formats, and `--json`."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kctl.cli.command_tree import Command, read_tree
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.spellings import GROUPS, rewrite
+from tests.unit.cli.run_in_process import run_in_process
+
+ROOT = Path(__file__).parents[3]
+ALL = tuple(shape.value for shape in SHAPES)
+OTHERS = {
+    "kctl consume": ("jsonl", "csv", "raw", "hex", "base64"),  # a stream of records, which are more than rows
+    "kctl probe report": ("table", "json", "jsonl", "yaml"),  # a document of several tables
+}
+PRINT_NO_ROWS = {
+    "produce", "partitions plan", "wait topic", "wait brokers", "wait group", "help-json", "sandbox up", "sandbox tell",
+    "profile use", "profile create", "profile edit", "profile delete", "profile import", "profile export",
+    "profile trust", "completion bash", "completion zsh", "completion fish", "completion powershell",
+    "completion install",
+}  # fmt: skip
+"""Commands without --output: they print nothing, or one file in a format of its own."""
+COMMANDS = [each for each in read_tree().walk() if not each.commands or each.name == "kctl probe"]
+SCHEMA: dict[str, Any] = json.loads((ROOT / "docs" / "schemas" / "listing.v1.json").read_text())["$defs"]
+
+
+def shapes_of(command: Command) -> tuple[str, ...]:
+    return next((option.values for option in command.options if "--output" in option.names), ())
+
+
+PRINTING = [command for command in COMMANDS if shapes_of(command)]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_command_that_prints_rows_offers_every_format(command: Command) -> None:
+    none: tuple[str, ...] = ()
+    expected = none if command.name.removeprefix("kctl ") in PRINT_NO_ROWS else OTHERS.get(command.name, ALL)
+    assert shapes_of(command) == expected
+
+
+@pytest.mark.parametrize("command", PRINTING, ids=lambda command: command.name)
+def test_json_is_a_format_that_the_command_offers(command: Command) -> None:
+    words = rewrite([*command.path[1:], "--json"])
+    assert words[-2] == "--output"
+    assert words[-1] in shapes_of(command)
+    assert words[-1] == ("jsonl" if command.name == "kctl consume" else "json")
+
+
+@pytest.mark.parametrize("command", [("probe",), ("groups", "lag", "--all")])
+def test_json_of_a_command_that_looks_repeatedly_is_a_stream(command: tuple[str, ...]) -> None:
+    assert rewrite([*command, "--watch", "--json"])[-2:] == ["--output", "jsonl"]
+
+
+@pytest.mark.parametrize("command", PRINTING, ids=lambda command: command.name)
+def test_format_that_the_command_does_not_offer_is_refused_before_it_runs(command: Command) -> None:
+    ended = run_in_process(*command.path[1:], "--output", "xml")
+    assert (ended.code, ended.stdout) == (2, b"")
+    assert f"--output xml: this command offers {', '.join(shapes_of(command))}." in ended.stderr
+
+
+def test_groups_of_commands_are_known_to_the_spellings() -> None:
+    groups = {each.path[1] for each in read_tree().walk() if each.commands and len(each.path) == 2}
+    assert set(GROUPS) == groups - {"completion", "probe"}, "these have no shared options, or work alone"
+
+
+def kinds() -> Iterator[str]:
+    """Yield the kinds of listings in the code: the first argument of each `Listing(...)`."""
+    for path in (ROOT / "kctl" / "cli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_listing = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Listing"
+            if is_listing and isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                yield str(node.args[0].value)
+
+
+def test_schema_has_the_kinds_of_the_code() -> None:
+    of_documents = set(SCHEMA["document"]["properties"]["kind"]["enum"])
+    assert of_documents == set(SCHEMA["line"]["properties"]["kind"]["enum"])
+    assert set(kinds()) <= of_documents | {"why"}, "why has a schema of its own"
+    assert len(set(kinds())) > 20

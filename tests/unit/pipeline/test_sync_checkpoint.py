@@ -1,0 +1,145 @@
+"""Checkpoints of a sync: what is kept comes back, other syncs and damage are refused with what and where."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConfigError
+from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.jobs.sync_checkpoint import FACTS, SyncCheckpoint, SyncFacts, default_folder, starting_offsets
+
+STARTS = {TopicPartition("t", 0): 5, TopicPartition("t", 1): 0}
+KEPT = SyncFacts(("t",), "/data", STARTS)
+
+
+def made(folder: Path) -> SyncCheckpoint:
+    checkpoint = SyncCheckpoint(folder / "c")
+    assert checkpoint.read(["t"], "/data") is None
+    checkpoint.create(KEPT)
+    return checkpoint
+
+
+def test_facts_that_are_kept_come_back(tmp_path: Path) -> None:
+    checkpoint = made(tmp_path)
+    assert checkpoint.read(["t"], "/data") == KEPT
+    assert [path.name for path in checkpoint.path.iterdir()] == [FACTS]
+
+
+@pytest.mark.parametrize(
+    ("topics", "target", "words"),
+    [
+        (["t", "u"], "/data", "with topics t, not t, u"),
+        (["t"], "/other", "with target /data, not /other"),
+    ],
+)
+def test_checkpoint_of_another_sync_is_refused(tmp_path: Path, topics: list[str], target: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        made(tmp_path).read(topics, target)
+
+
+def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    with pytest.raises(FolderError, match="is not empty and is not the checkpoint of a sync"):
+        SyncCheckpoint(tmp_path).read(["t"], "/data")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"v": 2}',
+        b'{"v": 1, "topics": 3}',
+        b'{"v": 1, "topics": [], "target": "", "starts": {"t": 1}}',
+        b'{"v": 1, "topics": [], "target": "", "starts": {"t": {"0": Infinity}}}',
+        b'{"v": 1, "topics": [], "target": "", "starts": {"t": {"0": -1}}}',
+        b'{"v": 1, "topics": [], "target": "", "starts": {"t": {"0": 9223372036854775808}}}',
+    ],
+)
+def test_damaged_facts_are_named(tmp_path: Path, content: bytes) -> None:
+    checkpoint = made(tmp_path)
+    (checkpoint.path / FACTS).write_bytes(content)
+    with pytest.raises(ExportDataError, match=f"{FACTS} is damaged") as caught:
+        checkpoint.read(["t"], "/data")
+    assert "remove the checkpoint" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"v": "' + b"x" * 100_000 + b'"}',
+        b'{"v": 1, "topics": [], "target": "", "starts": {"a\\u001b[2J\\n' + b"x" * 100_000 + b'": {"0": -1}}}',
+    ],
+)
+def test_error_of_damaged_facts_is_short_and_harmless(tmp_path: Path, content: bytes) -> None:
+    checkpoint = made(tmp_path)
+    (checkpoint.path / FACTS).write_bytes(content)
+    with pytest.raises(ExportDataError, match=f"{FACTS} is damaged") as caught:
+        checkpoint.read(["t"], "/data")
+    text = str(caught.value)
+    assert (text.isprintable(), len(text) < 400 + len(str(checkpoint.path))) == (True, True)
+
+
+def test_file_in_the_place_of_a_checkpoint_is_named(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("x")
+    with pytest.raises(FolderError, match="Not a directory"):
+        SyncCheckpoint(tmp_path / "c").read(["t"], "/data")
+
+
+@pytest.mark.parametrize("name", [FACTS, "metadata", "offsets/7", "commits/7"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_pipe_or_folder_in_the_place_of_a_file_is_named(
+    tmp_path: Path, name: str, make: Callable[[Path], object]
+) -> None:
+    checkpoint = made(tmp_path)
+    path = checkpoint.path / name
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    make(path)
+    with pytest.raises(FolderError, match=f"checkpoint {path}: (not a regular file|Is a directory)"):
+        checkpoint.read(["t"], "/data")
+    if name.startswith("offsets"):
+        with pytest.raises(FolderError, match=f"checkpoint {path}: (not a regular file|Is a directory)"):
+            checkpoint.batch_end(7)
+
+
+def test_batch_end_is_read_as_spark_writes_it(tmp_path: Path) -> None:
+    checkpoint = made(tmp_path)
+    offsets = checkpoint.path / "offsets"
+    offsets.mkdir()
+    ends = {"t": {"0": 9, "1": 2}, "#topic_ids": {"t": "abc"}}
+    (offsets / "7").write_text(f'v1\n{{"batchWatermarkMs":0}}\n{json.dumps(ends)}')
+    found = checkpoint.batch_end(7)
+    assert found.offsets == {TopicPartition("t", 0): 9, TopicPartition("t", 1): 2}
+    assert found.topic_id("t") == "abc"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"v2\n{}\n{}", b"v1\n{}\n{}\n{}", b"v1\n{}\n[1]", b"v1\n{}\n\xff", b'v1\n{}\n{"t": {"0": Infinity}}'],
+)
+def test_damaged_batch_end_is_named(tmp_path: Path, content: bytes | None) -> None:
+    checkpoint = made(tmp_path)
+    (checkpoint.path / "offsets").mkdir()
+    if content is not None:
+        (checkpoint.path / "offsets" / "7").write_bytes(content)
+    with pytest.raises(ExportDataError, match="offsets/7 is damaged"):
+        checkpoint.batch_end(7)
+
+
+def test_default_folder_differs_by_topics() -> None:
+    folder = Path("/data")
+    assert default_folder(folder, ["orders"]) == folder / "_checkpoint/orders"
+    names = {default_folder(folder, topics).name for topics in (["a", "b"], ["a"], ["b", "a"], ["_a"], ["a", "c"])}
+    assert len(names) == 4
+    assert not any(name.startswith(("_", ".")) for name in names)
+
+
+def test_added_partitions_begin_with_their_first_record() -> None:
+    text = starting_offsets([*STARTS, TopicPartition("t", 2)], STARTS, -2)
+    assert json.loads(text) == {"t": {"0": 5, "1": 0, "2": -2}}

@@ -1,0 +1,20 @@
+"""Tests and pages that quote a changed text in its former words are named."""
+
+from tools.manual.gone_words import left_over
+
+BEFORE = "Name topics, or --all: one of the two.\nthe file is empty\n{}: an unchanged text of words\n"
+AFTER = "Name topics or use --all, not both.\nthe file is empty\n{}: an unchanged text of words\n"
+
+
+def test_file_with_the_former_words_is_named() -> None:
+    files = {
+        "tests/a.py": '(("elect",), 2, "Name topics, or --all"),\n',
+        "docs/b.md": "the file is empty; an unchanged text of words\n",
+        "docs/c.md": "| elect | Name topics or use --all, not both. |\n",
+    }
+    assert left_over(BEFORE, AFTER, files) == ["tests/a.py: Name topics or --all"]
+
+
+def test_words_that_another_text_still_has_are_not_gone() -> None:
+    assert left_over(BEFORE, BEFORE + "more\n", {"a": BEFORE}) == []
+    assert left_over("one two three four five\n", "zero one two three four\n", {"a": "one two three four"}) == []
