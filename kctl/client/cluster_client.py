@@ -98,9 +98,13 @@ class ClusterClient:
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the metadata, else of a node, else the phase that a connection attempt is in."""
-        if self.metadata.last_error is not None:
-            return self.metadata.last_error
+        """Return the last error of the metadata, else of a node, else the phase that a connection attempt is in.
+
+        Any thread: the caller of a loop that does not respond asks for it.
+        """
+        error = self.metadata.last_error
+        if error is not None:
+            return error
         errors = self.network.status.errors()
         return errors[0] if errors else self.network.status.unfinished()
 

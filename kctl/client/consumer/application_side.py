@@ -65,7 +65,7 @@ class ApplicationSide:
         self._config = config
         self._clock = runtime.clock
         client = ClusterClient(config, runtime, events=events, auto_create_topics=config.allow_auto_create_topics)
-        self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, self._on_event)
+        self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, client.last_error, self._on_event)
         loop = NetworkLoop(config, client, self.mailbox, runtime.rng, runtime.entropy, prefetch_bytes=prefetch_bytes)
         self.lookups = Lookups(self.mailbox)
         group_id = config.group_id

@@ -42,9 +42,14 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     CLIENT = "consumer"
 
     def __init__(
-        self, clock: Clock, driver: Driver, wakeup: Callable[[], None], on_report: Callable[[ToApplication], None]
+        self,
+        clock: Clock,
+        driver: Driver,
+        wakeup: Callable[[], None],
+        last_error: Callable[[], KafkaError | None],
+        on_report: Callable[[ToApplication], None],
     ) -> None:
-        super().__init__(clock, driver, wakeup)
+        super().__init__(clock, driver, wakeup, last_error)
         self.waiter = driver.waiter()
         self.reports: deque[ToApplication] = deque()
         self.close_report: CloseReport | None = None

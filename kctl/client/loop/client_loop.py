@@ -70,7 +70,6 @@ class ClientLoop(ABC, Generic[E]):
         if not mailbox.may_sleep():
             until_ms = now_ms
         self._client.poll(until_ms)
-        mailbox.last_error = self._client.last_error()
 
     def _poll(self, managers: Iterable[RequestManager], now_ms: int, until_ms: int) -> int:
         """Send what the managers want to send now; return when the first of them wants to be polled again."""

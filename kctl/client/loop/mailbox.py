@@ -75,7 +75,6 @@ class Mailbox(Generic[E]):
     Attributes:
         task: the loop, once spawned.
         failure: the bug that ended the loop.
-        last_error: of the metadata or of a node, as of the loop's last turn: the cause where the loop cannot name one.
         is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
         is_forked: set in the child of a fork(), where there is no loop.
     """
@@ -83,18 +82,24 @@ class Mailbox(Generic[E]):
     CLIENT: ClassVar[str]
     """producer or consumer, for error messages."""
 
-    def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None]) -> None:
-        """`wakeup` ends the loop's poll."""
+    def __init__(
+        self,
+        clock: Clock,
+        driver: Driver,
+        wakeup: Callable[[], None],
+        last_error: Callable[[], KafkaError | None],
+    ) -> None:
+        """`wakeup` ends the loop's poll; `last_error`: that of the client, where the loop names no cause."""
         self.clock = clock
         self.driver = driver
         self.task: Task | None = None
         self.is_finished = False
         self.failure: BaseException | None = None
-        self.last_error: KafkaError | None = None
         self.is_forked = False
         self._events: deque[E | Call | CallInterrupted] = deque()
         self._close_requests: deque[CloseRequest] = deque()
         self._wakeup = wakeup
+        self._last_error = last_error
         self._is_loop_asleep = False
 
     # --- application side ---------------------------------------------------------------------------------------------
@@ -158,7 +163,7 @@ class Mailbox(Generic[E]):
                 now_ms = self.clock.now_ms()
                 if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:
                     doing = "a callback or an overloaded machine is holding up the network loop"
-                    raise call.timed_out(doing, self.last_error)
+                    raise call.timed_out(doing, self._last_error())
                 is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended, too
             self.look()
 

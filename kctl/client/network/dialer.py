@@ -63,14 +63,16 @@ class Dialer:
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
-        """Return what the attempt (at that node) that is longest under way waits for; callers may have less time."""
-        for entry in self._attempting.values():
+        """Return what the attempt (at that node) that is longest under way waits for; callers may have less time.
+
+        Any thread.
+        """
+        for entry in self.under_way:
             attempt = entry.attempt
-            assert attempt is not None
-            if node_id not in (None, entry.node.node_id):
+            if attempt is None or node_id not in (None, entry.node.node_id):
                 continue
             elapsed_ms = now_ms - attempt.started_at_ms
-            for connection in attempt.connecting.values():
+            for connection in list(attempt.connecting.values()):
                 return connect_errors.unfinished(
                     connection.target, connection.progress.phase, attempt.limit_ms, elapsed_ms
                 )

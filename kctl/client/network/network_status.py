@@ -50,13 +50,16 @@ class NetworkStatus:
         return entry is not None and entry.heard_at_ms >= since_ms
 
     def errors(self) -> list[KafkaError]:
-        """Return the last error of each node that has one, the one that got furthest first."""
+        """Return the last error of each node that has one, the one that got furthest first; any thread."""
         advertised = self._advertised.errors
-        found = [error for node_id in self._nodes.entries if (error := self._states.error(node_id)) is not None]
+        found = [error for node_id in list(self._nodes.entries) if (error := self._states.error(node_id)) is not None]
         return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
 
     def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one."""
+        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one.
+
+        Any thread.
+        """
         return self._dialer.unfinished(self._clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:

@@ -74,8 +74,15 @@ class ProducerMailbox(Mailbox[Posted]):
 
     CLIENT = "producer"
 
-    def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None], linger_ms: int = 0) -> None:
-        super().__init__(clock, driver, wakeup)
+    def __init__(
+        self,
+        clock: Clock,
+        driver: Driver,
+        wakeup: Callable[[], None],
+        last_error: Callable[[], KafkaError | None],
+        linger_ms: int = 0,
+    ) -> None:
+        super().__init__(clock, driver, wakeup, last_error)
         self._linger_ms = linger_ms
         self._next_turn_at_ms = FOREVER_MS
         self._room_bytes = 0

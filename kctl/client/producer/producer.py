@@ -69,7 +69,9 @@ class Producer:
             self.config, runtime, events=events, auto_create_topics=self.config.allow_auto_create_topics
         )
         self._metadata = self._client.metadata
-        self._mailbox = ProducerMailbox(runtime.clock, runtime.driver, self._client.wakeup, self.config.linger_ms)
+        self._mailbox = ProducerMailbox(
+            runtime.clock, runtime.driver, self._client.wakeup, self._client.last_error, self.config.linger_ms
+        )
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)

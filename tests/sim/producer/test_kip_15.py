@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.client.errors import CloseTimeout, DeliveryTimeout, IllegalStateError, KafkaError, MaxBlockTimeout
+from kctl.client.errors import (
+    CloseTimeout,
+    ConnectionLost,
+    DeliveryTimeout,
+    FlushTimeout,
+    IllegalStateError,
+    KafkaError,
+    MaxBlockTimeout,
+)
 from kctl.client.events import Event, RequestSent
 from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import CloseResult, Producer, SendFuture
@@ -276,6 +284,20 @@ def test_close_waits_for_the_loop_but_not_past_its_deadline() -> None:
         assert producer.close(60).delivered == 1
         assert cluster.clock.now_ms() - before_ms == 5000
         assert cluster.hub.live_actors == ("app",)
+
+    run(app)
+
+
+def test_flush_behind_a_callback_that_holds_up_the_loop_names_the_last_error_of_the_client() -> None:
+    def app(cluster: SimCluster) -> None:
+        producer = connected(cluster, delivery_timeout_ms=1000, request_timeout_ms=500, linger_ms=0)
+        cluster.break_all(Fault.RESET_ON_REQUEST)
+        producer.send("t", b"x", callback=lambda _: cluster.hub.sleep_ms(5000))
+        cluster.hub.sleep_ms(1500)
+        with pytest.raises(FlushTimeout, match="callback or an overloaded machine") as caught:
+            producer.flush(1)
+        assert isinstance(caught.value.cause, ConnectionLost)
+        producer.close(10)
 
     run(app)
 

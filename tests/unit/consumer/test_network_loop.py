@@ -40,7 +40,9 @@ class Scenario:
     def __init__(self, **properties: object) -> None:
         self.client = FakeClient(topic("t", [1]))
         self.flag = Flag()
-        self.mailbox = ConsumerMailbox(self.client.clock, NoDriver(self.client.clock), lambda: None, lambda _: None)
+        self.mailbox = ConsumerMailbox(
+            self.client.clock, NoDriver(self.client.clock), lambda: None, lambda: None, lambda _: None
+        )
         self.mailbox.waiter = self.flag
         self.loop = NetworkLoop(
             config(**properties), self.client.as_client(), self.mailbox, rng(), Ones(), prefetch_bytes=1 << 20

@@ -1,7 +1,10 @@
 """Records and configs in a few words, for unit tests of the loop's parts."""
 
+from collections.abc import Callable
+
 from kctl.client.clock import Clock, ManualClock
 from kctl.client.config import ProducerConfig
+from kctl.client.errors import KafkaError
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
 from kctl.client.producer.mailbox import ProducerMailbox
@@ -57,9 +60,14 @@ def config(**properties: object) -> ProducerConfig:
     return ProducerConfig.parse({"bootstrap.servers": "a:1", **names})
 
 
-def mailbox(clock: ManualClock, wakes: list[int] | None = None, linger_ms: int = 0) -> ProducerMailbox:
+def mailbox(
+    clock: ManualClock,
+    wakes: list[int] | None = None,
+    linger_ms: int = 0,
+    last_error: Callable[[], KafkaError | None] = lambda: None,
+) -> ProducerMailbox:
     found: list[int] = [] if wakes is None else wakes
-    return ProducerMailbox(clock, NoDriver(clock), lambda: found.append(clock.now_ms()), linger_ms)
+    return ProducerMailbox(clock, NoDriver(clock), lambda: found.append(clock.now_ms()), last_error, linger_ms)
 
 
 class Maker:

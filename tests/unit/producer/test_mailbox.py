@@ -1,7 +1,7 @@
 import pytest
 
 from kctl.client.clock import FOREVER_MS, ManualClock, Timer
-from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
+from kctl.client.errors import ConnectionRefused, FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS
 from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
@@ -102,6 +102,19 @@ def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:
     with pytest.raises(FlushTimeout, match="a callback or an overloaded machine is holding up the network loop"):
         mailbox(clock).ask(FlushMark(Timer(clock, 500), Flag()))
     assert clock.now_ms() == 500 + LOOP_GRACE_MS
+
+
+def test_call_that_a_held_up_loop_does_not_answer_has_the_last_error_of_its_deadline() -> None:
+    clock = ManualClock()
+    asked_at_ms: list[int] = []
+
+    def last_error() -> KafkaError:
+        asked_at_ms.append(clock.now_ms())
+        return ConnectionRefused("refused")
+
+    with pytest.raises(FlushTimeout, match="refused"):
+        mailbox(clock, last_error=last_error).ask(FlushMark(Timer(clock, 500), Flag()))
+    assert asked_at_ms == [500 + LOOP_GRACE_MS]
 
 
 class StoodStill(NoDriver):
