@@ -70,6 +70,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.DnsError: ExitCode.DNS,
     errors.ConnectionRefused: ExitCode.REFUSED,
     errors.ConnectionLost: ExitCode.REFUSED,
+    errors.LoginServerUnavailable: ExitCode.REFUSED,
     errors.TlsClosed: ExitCode.TLS,
     errors.TlsNotAnswered: ExitCode.WRONG_PEER,
     errors.SaslRequired: ExitCode.AUTHENTICATION,
@@ -232,6 +233,8 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
         blocked_by = exit_code(error.cause)
         return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
+    if isinstance(error, errors.LoginServerUnavailable):
+        return exit_code(error.cause)
     if isinstance(error, errors.TransactionError):
         stopped_by = exit_code(error.cause)
         return ExitCode.UNDELIVERED if stopped_by is ExitCode.UNEXPECTED else stopped_by

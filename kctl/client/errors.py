@@ -295,6 +295,14 @@ class SaslRequired(ConnectionLost):
     """The server closed the connection on the first request without SASL: it requires SASL, or is restarting."""
 
 
+class LoginServerUnavailable(ConnectionLost):
+    """A login needs a token or a Kerberos ticket, and the server that gives it did not respond; `cause` has why."""
+
+    def __init__(self, message: str, cause: KafkaError, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.cause = cause
+
+
 class ConnectTimeout(TransportError):
     """The connection was not ready within the connect timeout (--connect-timeout)."""
 
@@ -362,23 +370,14 @@ class WrongPeerError(TransportError):
     retriable = False
 
 
-def advertised_hint(cause: KafkaError) -> str:
-    """Return one thing to try about an address that a broker advertises and that has never worked from here."""
-    if isinstance(cause, DnsError):
-        return "fix advertised.listeners of that broker, or make the name resolve here"
-    if isinstance(cause, WrongPeerError):
-        return "fix advertised.listeners of that broker"
-    return "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable"
-
-
 class AdvertisedAddressError(TransportError):
     """A bootstrap server answered, but the address that it names for a broker has never worked from here.
 
     Attributes: `node_id` of the broker; `cause`, what happened at that address. As retriable as its cause.
     """
 
-    def __init__(self, node_id: int, cause: TransportError) -> None:
-        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=advertised_hint(cause))
+    def __init__(self, node_id: int, cause: TransportError, *, hint: str = "") -> None:
+        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
         self.node_id = node_id
         self.cause = cause
         self.retriable = cause.retriable

@@ -81,19 +81,22 @@ class HttpClient:
         url: str,
         timer: Timer,
         *,
+        setting: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
         """Send one request and return the response, whatever its status.
 
-        Args: url: http or https, without user and password, which belong into `headers`.
+        Args:
+            url: http or https, without user and password, which belong into `headers`.
+            setting: the property that has the URL; hints name it.
         Raises:
             ConfigError: the URL is none of HTTP.
             TransportError: no connection (DNS, refused, TLS, connect timeout), or lost, or no HTTP server there.
             RequestTimeout, ApiTimeout: no whole response in time.
         """
         parts = http_url(url)
-        exchange = _Exchange(self._clock, self._limits, timer, parts)
+        exchange = _Exchange(self._clock, self._limits, timer, parts, setting)
         place = parts.scheme, exchange.host, exchange.port
         used = self._idle.pop(place, None)
         if used is not None:
@@ -152,7 +155,7 @@ class HttpClient:
         if not lookup.done:
             raise exchange.located("dns", "", self._too_slow(exchange, "no DNS answer", timer))
         if lookup.error is not None:
-            raise exchange.located("dns", "", DnsError(lookup.error, hint="check the name"))
+            raise exchange.located("dns", "", DnsError(lookup.error, hint=exchange.unreachable_hint))
         return lookup.addresses
 
     def _dial(self, exchange: "_Exchange", address: Address, timer: Timer) -> socket.socket:
@@ -187,7 +190,7 @@ class HttpClient:
         if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: of a login
             limit_ms, option = whole.timeout_ms, "--api-timeout"
         text = f"{what} within {duration_text(limit_ms)} ({option})"
-        return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms)
+        return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms, hint=exchange.unreachable_hint)
 
     def _refused(self, exchange: "_Exchange", phase: str, error: OSError, timer: Timer) -> TransportError:
         if isinstance(error, TimeoutError):
@@ -198,22 +201,24 @@ class HttpClient:
                 f"TLS handshake failed: {_reason_of(error)}", hint="check ssl.truststore.location and the name"
             )
         if isinstance(error, ConnectionRefusedError):
-            return ConnectionRefused("connection refused", hint="nothing listens on that port")
+            return ConnectionRefused("connection refused", hint=exchange.unreachable_hint)
         if phase == "tls" or isinstance(error, ConnectionResetError | BrokenPipeError):
             return ConnectionLost("the server closed the connection")
-        return ConnectionRefused(_UNREACHABLE.get(error.errno or 0, error.strerror or str(error)))
+        text = _UNREACHABLE.get(error.errno or 0, error.strerror or str(error))
+        return ConnectionRefused(text, hint=exchange.unreachable_hint)
 
 
 class _Exchange:
     """One request and its response on a connection."""
 
-    def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult) -> None:
+    def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult, setting: str) -> None:
         self.timer = timer
         self.parts = parts
         self.host = parts.hostname or ""
         self.port = parts.port or _PORTS[parts.scheme]
         self.has_response_begun = False
         """Whether any byte of the response has come."""
+        self.unreachable_hint = f"check {setting}, and whether its server runs"
         self._clock = clock
         self._limits = limits
 

@@ -41,8 +41,8 @@ class AccessToken(NamedTuple):
         return f"AccessToken(***, {self.lifetime_ms})"
 
 
-def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> AccessToken:
-    """Return a token of the endpoint.
+def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, setting: str) -> AccessToken:
+    """Return a token of the endpoint, whose URL the property `setting` has.
 
     Raises:
         AuthenticationError: the endpoint refuses the client, in its own words.
@@ -58,6 +58,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer) -> Ac
         "POST",
         wanted.url,
         timer,
+        setting=setting,
         body=urlencode(form).encode(),
         headers={
             "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode('utf-8', 'surrogateescape')).decode()}",

@@ -17,8 +17,6 @@ from kctl.client.clock import Timer
 from kctl.client.config import RegistryConfig
 from kctl.client.errors import (
     ConfigError,
-    ConnectionRefused,
-    DnsError,
     KafkaError,
     RequestTimeout,
     TransportError,
@@ -200,11 +198,8 @@ class SchemaRegistry:
         if body is not None:
             headers["Content-Type"] = CONTENT_TYPE
             content = json.dumps(body).encode()
-        try:
-            return self._http.request(method, server.url + place, timer, body=content, headers=headers)
-        except (DnsError, ConnectionRefused) as e:
-            e.hint = "check schema.registry.url, and whether the schema registry runs"
-            raise
+        url, setting = server.url + place, RegistryConfig.schema_registry_url.name
+        return self._http.request(method, url, timer, setting=setting, body=content, headers=headers)
 
     def _bearer(self, timer: Timer) -> dict[str, str]:
         config = self._config
@@ -235,7 +230,8 @@ class SchemaRegistry:
                 key=RegistryConfig.schema_registry_bearer_auth_credentials_source.name,
             )
         wanted = ClientCredentials(url, client_id, client_secret, config.schema_registry_bearer_auth_scope)
-        return fetch_token(self._http, wanted, timer).value
+        setting = RegistryConfig.schema_registry_bearer_auth_issuer_endpoint_url.name
+        return fetch_token(self._http, wanted, timer, setting=setting).value
 
 
 class _Server(NamedTuple):

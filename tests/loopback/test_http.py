@@ -26,6 +26,7 @@ from kctl.client.http import HttpClient, HttpLimits
 from kctl.client.network.resolver import ThreadResolver
 
 CLOCK = SystemClock()
+UNREACHABLE_HINT = "check a.url, and whether its server runs"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -83,14 +84,14 @@ def client(*, connect_ms: int = 5000, request_ms: int = 5000, most_bytes: int = 
 
 
 def ask(http: HttpClient, port: int, *, host: str = "127.0.0.1", timeout_ms: int = 10_000, path: str = "/a") -> bytes:
-    return http.request("GET", f"http://{host}:{port}{path}", Timer(CLOCK, timeout_ms)).body
+    return http.request("GET", f"http://{host}:{port}{path}", Timer(CLOCK, timeout_ms), setting="a.url").body
 
 
 def test_request_and_response() -> None:
     with server(b"HTTP/1.1 404 Not here\r\nX-A: b\r\nContent-Length: 3\r\n\r\nabc") as (port, requests):
         http = client()
         url = f"http://localhost:{port}/a?b=c"
-        response = http.request("POST", url, Timer(CLOCK, 5000), body=b"x", headers={"X-B": "d"})
+        response = http.request("POST", url, Timer(CLOCK, 5000), setting="a.url", body=b"x", headers={"X-B": "d"})
         http.close()
     assert response == (404, "Not here", {"x-a": "b", "content-length": "3"}, b"abc")
     assert requests[0].startswith(b"POST /a?b=c HTTP/1.1\r\nHost: localhost:")
@@ -108,8 +109,12 @@ def test_error_that_repeats_the_login_is_returned_without_it(authorization: str)
 
     with server(repeat(b"401"), repeat(b"200")) as (port, _):
         http, url = client(), f"http://127.0.0.1:{port}/"
-        refused = http.request("GET", url, Timer(CLOCK, 10_000), headers={"Authorization": authorization})
-        accepted = http.request("GET", url, Timer(CLOCK, 10_000), headers={"Authorization": authorization})
+        refused = http.request(
+            "GET", url, Timer(CLOCK, 10_000), setting="a.url", headers={"Authorization": authorization}
+        )
+        accepted = http.request(
+            "GET", url, Timer(CLOCK, 10_000), setting="a.url", headers={"Authorization": authorization}
+        )
     assert authorization.encode() in accepted.body
     if authorization.startswith("Basic"):
         assert (refused.body, refused.reason) == (b"you are *** as Basic ***", "***")
@@ -137,7 +142,7 @@ def test_request_whose_response_broke_off_is_not_sent_again(begun: bytes) -> Non
         http = client()
         assert ask(http, port) == b"ok"
         with pytest.raises(TransportError, match=f"127.0.0.1:{port}: "):
-            http.request("POST", f"http://127.0.0.1:{port}/a", Timer(CLOCK, 5000), body=b"x")
+            http.request("POST", f"http://127.0.0.1:{port}/a", Timer(CLOCK, 5000), setting="a.url", body=b"x")
         http.close()
     assert [request.split()[0] for request in requests] == [b"GET", b"POST"]
 
@@ -196,18 +201,19 @@ def test_hostile_response_is_an_error_with_the_address(answer: bytes, kind: type
         ask(client(), port)
 
 
-def test_nothing_listens() -> None:
+def test_port_where_nothing_listens_leads_to_the_property_of_the_url() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(ConnectionRefused, match=rf"127\.0\.0\.1:{port}: connection refused") as raised:
         ask(client(), port)
     assert (raised.value.phase, raised.value.address) == ("tcp", f"127.0.0.1:{port}")
+    assert raised.value.hint == UNREACHABLE_HINT
 
 
-def test_name_that_does_not_exist() -> None:
+def test_name_that_does_not_exist_leads_to_the_property_of_the_url() -> None:
     with pytest.raises(DnsError, match=r"nothing\.invalid:80: ") as raised:
         ask(client(), 80, host="nothing.invalid")
-    assert raised.value.phase == "dns"
+    assert (raised.value.phase, raised.value.hint) == ("dns", UNREACHABLE_HINT)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,9 @@ def test_name_that_does_not_exist() -> None:
 )
 def test_tls_handshake_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, api_ms: int, limit: str) -> None:
     with server(silent) as (port, _), pytest.raises(ConnectTimeout, match=limit) as raised:
-        client(connect_ms=connect_ms).request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, api_ms))
+        client(connect_ms=connect_ms).request(
+            "GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, api_ms), setting="a.url"
+        )
     assert raised.value.phase == "tls"
 
 
@@ -243,16 +251,18 @@ def test_connection_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, 
         finally:
             for plug in plugs:
                 plug.close()
-    assert raised.value.phase == "tcp"
+    assert (raised.value.phase, raised.value.hint) == ("tcp", UNREACHABLE_HINT)
 
 
 def test_line_feed_in_a_header_is_refused() -> None:
     with server(OK) as (port, requests), pytest.raises(ConfigError, match="line feed"):
-        client().request("GET", f"http://127.0.0.1:{port}/", Timer(CLOCK, 1000), headers={"A": "b\r\nC: d"})
+        client().request(
+            "GET", f"http://127.0.0.1:{port}/", Timer(CLOCK, 1000), setting="a.url", headers={"A": "b\r\nC: d"}
+        )
     assert requests == []
 
 
 def test_plaintext_server_of_an_https_url() -> None:
     with server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as (port, _), pytest.raises(KafkaError) as raised:
-        client().request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, 5000))
+        client().request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, 5000), setting="a.url")
     assert type(raised.value).__name__ == "TlsError"

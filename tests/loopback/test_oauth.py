@@ -50,7 +50,7 @@ def token(url: str, *, scope: str | None = None, is_url_encoded: bool = False) -
     http = HttpClient(CLOCK, ThreadResolver(), HttpLimits(5000, 5000), ssl.create_default_context)
     wanted = ClientCredentials(url, "me:", "s&cret", scope, is_url_encoded)
     try:
-        return fetch_token(http, wanted, Timer(CLOCK, 10_000))
+        return fetch_token(http, wanted, Timer(CLOCK, 10_000), setting="a.url")
     finally:
         http.close()
 

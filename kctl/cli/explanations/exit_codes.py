@@ -30,16 +30,17 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Each item that failed is printed with its own cause.",),
     ),
     ExitCode.DNS: CodePage(
-        "The name of a server does not exist, as the resolver reports.",
+        "The name of a server (broker, schema registry, token endpoint) does not exist, as the resolver reports.",
         ("Check the spelling and the search domain.", "getent hosts NAME shows what this machine finds."),
     ),
     ExitCode.REFUSED: CodePage(
-        "The server refused, reset or closed the connection, or no route leads to it.",
+        "The server (broker, schema registry, token endpoint) refused, reset or closed the connection, or no route "
+        "leads to it.",
         ("Refused: is the broker running, and on this port?", "Reset or closed: is there a proxy or a quota between?"),
     ),
     ExitCode.CONNECT_TIMEOUT: CodePage(
         "A connection was not ready within --connect-timeout. The limit covers DNS, TCP, TLS, ApiVersions and SASL "
-        "together; the message names the phase in which the time passed.",
+        "together, with the token that a login fetches; the message names the phase in which the time passed.",
         (
             "dns: the resolver is slow, not the broker.",
             "tcp: a firewall drops packets, or the host is down.",

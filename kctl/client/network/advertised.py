@@ -15,11 +15,21 @@ from kctl.client.errors import (
     ConnectTimeout,
     DnsError,
     KafkaError,
+    LoginServerUnavailable,
     WrongPeerError,
 )
 
 _OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, WrongPeerError)
-"""What a wrong address leads to; refused credentials and certificates are their own causes."""
+"""What a wrong address leads to; certificates and all that concerns a login are their own causes."""
+
+
+def advertised_hint(cause: KafkaError) -> str:
+    """Return one thing to try about an address that a broker advertises and that has never worked from here."""
+    if isinstance(cause, DnsError):
+        return "fix advertised.listeners of that broker, or make the name resolve here"
+    if isinstance(cause, WrongPeerError):
+        return "fix advertised.listeners of that broker"
+    return "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable"
 
 
 class AdvertisedAddresses:
@@ -46,7 +56,9 @@ class AdvertisedAddresses:
         """Return the error of a failed attempt, with the blame on the advertised address where that is due."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
-        self._errors[node.node_id] = AdvertisedAddressError(node.node_id, error)
+        if isinstance(error, LoginServerUnavailable):
+            return error
+        self._errors[node.node_id] = AdvertisedAddressError(node.node_id, error, hint=advertised_hint(error))
         return self._errors[node.node_id]
 
     def error(self, node_id: int) -> AdvertisedAddressError | None:

@@ -8,9 +8,9 @@ Source: KIP-768, KIP-255. Differs: Java has a thread for each login, here the ne
 
 from collections.abc import Callable
 
-from kctl.client.clock import Clock, Timer
+from kctl.client.clock import Clock, Timer, duration_text
 from kctl.client.config import ClientConfig
-from kctl.client.errors import AuthenticationError, ConfigError, ConnectionRefused, DnsError
+from kctl.client.errors import ApiTimeout, AuthenticationError, ConfigError, ConnectTimeout
 from kctl.client.network.renewed import Renewed
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
 from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_extensions
@@ -37,7 +37,7 @@ class FetchedTokens(Renewed[AccessToken]):
 
         Raises:
             AuthenticationError: there is none, with the reason.
-            ConnectionLost: the endpoint did not respond. That is no refusal: the next connection asks it again.
+            LoginServerUnavailable: the endpoint did not respond. That is no refusal: the next connection asks it again.
         """
         return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)
 
@@ -76,10 +76,12 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         lambda: TlsSettings.from_config(config).context(),
     )
     try:
-        return fetch_token(http, credentials, Timer(clock, config.socket_connection_setup_timeout_ms))
-    except (DnsError, ConnectionRefused) as e:
-        e.hint = "check sasl.oauthbearer.token.endpoint.url, and whether its server runs"
-        raise
+        timer = Timer(clock, config.socket_connection_setup_timeout_ms)
+        setting = ClientConfig.sasl_oauthbearer_token_endpoint_url.name
+        return fetch_token(http, credentials, timer, setting=setting)
+    except ApiTimeout as e:  # of this timer: a token is a part of connecting
+        text = f"{e.waiting_for}: no token within {duration_text(timer.timeout_ms)} (--connect-timeout)"
+        raise ConnectTimeout(text, limit_ms=timer.timeout_ms, elapsed_ms=e.elapsed_ms) from None
     finally:
         http.close()
 

@@ -41,7 +41,7 @@ class KerberosTickets:
 
         Raises:
             AuthenticationError: there is none, with the reason.
-            ConnectionLost: the KDC did not respond. The next connection asks it again.
+            LoginServerUnavailable: the KDC did not respond. The next connection asks it again.
         """
         return self._of(host).at_hand("GSSAPI: no ticket").context()
 

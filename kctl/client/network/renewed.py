@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypeVar
 from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.errors import (
     AuthenticationError,
-    ConnectionLost,
     KafkaTimeoutError,
+    LoginServerUnavailable,
     TlsError,
     TransportError,
     WrongPeerError,
@@ -127,7 +127,7 @@ class Renewed(Generic[T]):
         Args: failure: what an error begins with.
         Raises:
             AuthenticationError: there is none, with the reason.
-            ConnectionLost: the server did not respond. That is no refusal: the next connection asks it again.
+            LoginServerUnavailable: the server did not respond. That is no refusal: the next connection asks it again.
         """
         found, error = self._found, self._error
         if found is not None and self._clock.now_ms() < self._expires_at_ms:
@@ -135,5 +135,5 @@ class Renewed(Generic[T]):
         why = "it has expired" if error is None else str(error)
         hint = error.hint if isinstance(error, TransportError) else ""
         if isinstance(error, TransportError | KafkaTimeoutError) and not isinstance(error, _REFUSALS):
-            raise ConnectionLost(f"{failure}: {why}", hint=hint)
+            raise LoginServerUnavailable(f"{failure}: {why}", error, hint=hint)
         raise AuthenticationError(f"{failure}: {why}", hint=hint)

@@ -20,9 +20,9 @@ from kctl.client.errors import (
     RequestTimeout,
     SaslRequired,
     TlsError,
-    advertised_hint,
 )
 from kctl.client.events import Phase
+from kctl.client.network.advertised import advertised_hint
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
 from kctl.client.wording import counted

@@ -26,6 +26,7 @@ class InMemoryHttp:
         self.failures: dict[str, KafkaError | HttpResponse] = {}
         self.asked: list[str] = []
         self.headers: Mapping[str, str] = {}
+        self.setting = ""
         self.on_request: Callable[[], None] = lambda: None
 
     def request(
@@ -34,6 +35,7 @@ class InMemoryHttp:
         url: str,
         timer: Timer,
         *,
+        setting: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
@@ -44,7 +46,7 @@ class InMemoryHttp:
         timer.update()
         if timer.is_expired:
             raise ApiTimeout("waiting for the registry", timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
-        self.headers = headers or {}
+        self.headers, self.setting = headers or {}, setting
         failure = self.failures.get(host)
         if isinstance(failure, KafkaError):
             raise failure

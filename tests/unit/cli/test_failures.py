@@ -64,6 +64,11 @@ def test_broker_errors(code: int, expected: ExitCode) -> None:
     assert exit_code(broker_error(code, "Metadata")) is expected
 
 
+def test_login_without_its_server_has_the_code_of_what_that_server_did() -> None:
+    for cause in (errors.DnsError("x"), errors.ConnectionRefused("x"), errors.TlsClosed("x")):
+        assert exit_code(errors.LoginServerUnavailable("no token", cause)) is exit_code(cause)
+
+
 def test_a_lost_transaction_has_the_code_and_the_hint_of_its_cause() -> None:
     """Fault 53."""
     fenced = errors.FatalTransactionError(broker_error(ErrorCode.PRODUCER_FENCED, "EndTxn"))
@@ -127,7 +132,7 @@ def test_of_many_nodes_some_are_named() -> None:
 
 
 def test_an_advertised_address_that_does_not_work_has_its_own_code() -> None:
-    error = errors.AdvertisedAddressError(1, errors.ConnectionRefused("127.0.0.1:9092: refused"))
+    error = errors.AdvertisedAddressError(1, errors.ConnectionRefused("127.0.0.1:9092: refused"), hint="fix it")
     assert exit_code(_api_timeout(error)) is ExitCode.ADVERTISED_ADDRESS
     assert explain(_api_timeout(error)).hint == error.hint
 

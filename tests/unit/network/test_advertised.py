@@ -10,6 +10,7 @@ from kctl.client.errors import (
     DnsError,
     HostnameMismatch,
     KafkaError,
+    LoginServerUnavailable,
     TransportError,
     WrongPeerError,
 )
@@ -42,7 +43,7 @@ def test_an_advertised_address_that_never_worked() -> None:
     ("error", "ending"), [(DnsError("NXDOMAIN"), "make the name resolve here"), (WrongPeerError("HTTP"), "that broker")]
 )
 def test_hint_about_an_advertised_address_follows_what_was_met_there(error: TransportError, ending: str) -> None:
-    hint = AdvertisedAddressError(1, error).hint
+    hint = _learnt().attribute(ADVERTISED, error).hint
     assert hint.startswith("fix advertised.listeners of that broker")
     assert hint.endswith(ending)
 
@@ -51,6 +52,12 @@ def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -
     addresses = _learnt()
     assert addresses.attribute(BOOTSTRAP, REFUSED) is REFUSED
     assert addresses.attribute(Node(7, "kafka.example", 9092), REFUSED) is REFUSED
+
+
+def test_server_of_logins_that_does_not_respond_is_not_blamed_on_the_advertised_address() -> None:
+    addresses = _learnt()
+    error = LoginServerUnavailable("OAUTHBEARER: no token", DnsError("NXDOMAIN"))
+    assert (addresses.attribute(ADVERTISED, error), addresses.error(1)) == (error, None)
 
 
 def test_a_broker_that_worked_is_down_and_not_wrongly_advertised() -> None:
