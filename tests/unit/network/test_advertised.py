@@ -43,7 +43,9 @@ def test_an_advertised_address_that_never_worked() -> None:
     ("error", "ending"), [(DnsError("NXDOMAIN"), "make the name resolve here"), (WrongPeerError("HTTP"), "that broker")]
 )
 def test_hint_about_an_advertised_address_follows_what_was_met_there(error: TransportError, ending: str) -> None:
-    hint = _learnt().attribute(ADVERTISED, error).hint
+    blamed = _learnt().attribute(ADVERTISED, error)
+    assert isinstance(blamed, AdvertisedAddressError)
+    hint = blamed.hint
     assert hint.startswith("fix advertised.listeners of that broker")
     assert hint.endswith(ending)
 
