@@ -64,6 +64,8 @@ def module_text(api: str, definitions: dict[str, Definition]) -> str:
     request, response = definitions.get(f"{api}Request"), definitions.get(f"{api}Response")
     if request and response:
         messages = [response, request]
+        if any(request[fact] != response[fact] for fact in ("apiKey", "validVersions", "flexibleVersions")):
+            raise ValueError(f"{api}: the versions of request and response differ")
         versions = f"request versions {request['validVersions']}"
         title = f"{api} (api key {request['apiKey']}, {versions}): both messages and their structs."
     else:
@@ -73,7 +75,7 @@ def module_text(api: str, definitions: dict[str, Definition]) -> str:
     bodies = [_Declaration(message, taken).text() for message in messages]
     code = "\n\n".join(bodies)
     imports = [name for name in ("NEVER", "ZERO_UUID") if re.search(rf"\b{name}\b", code)]
-    imports += [name for name in ("Message", "Request", "Response", "Struct") if f"({name}):" in code]
+    imports += [name for name in ("Message", "Request", "Response", "Struct") if f"({name}" in code]
     imports += ["field"] if "field(" in code else []
     return f'{HEADER}"""{title}"""\n\nfrom kctl.client.protocol.schema import {", ".join(imports)}\n\n\n{code}'
 
@@ -90,24 +92,20 @@ class _Declaration:
 
     def text(self) -> str:
         message = self.message
-        kind = message["type"]
-        base = {"request": "Request", "response": "Response"}.get(kind, "Message")
+        name, base = message["name"], {"request": "Request", "response": "Response"}.get(message["type"], "Message")
         low, _, high = message["validVersions"].partition("-")
         flexible = message["flexibleVersions"]
-        facts = [f'NAME = "{message["name"].removesuffix(base)}"']
-        if "apiKey" in message:
-            facts.insert(0, f"API_KEY = {message['apiKey']}")
-        facts.append(f"VALID_VERSIONS = ({low}, {high or low})")
-        facts.append(f"FLEXIBLE_FROM = {'NEVER' if flexible == 'none' else flexible.removesuffix('+')}")
+        facts = [f"versions=({low}, {high or low})"]
+        facts.append(f"flexible_from={'NEVER' if flexible == 'none' else flexible.removesuffix('+')}")
+        if base == "Response":
+            facts.insert(0, f"api_key={message['apiKey']}")
         if base == "Request":
-            facts.append(f"RESPONSE = {message['name'].removesuffix('Request')}Response")
+            facts = [f"response={name.removesuffix('Request')}Response"]
+        body = "".join(self.field(entry) for entry in message["fields"])
         if message.get("latestVersionUnstable"):
-            facts.append("LATEST_VERSION_UNSTABLE = True")
-        fields = [self.field(entry) for entry in message["fields"]]
-        body = "".join(f"    {fact}\n" for fact in facts)
-        if fields:
-            body += "\n" + "".join(fields)
-        return "\n\n".join([*self.structs, f"class {message['name']}({base}):\n{body}"])
+            body = f"    LATEST_VERSION_UNSTABLE = True\n\n{body}"
+        body = body or "    pass\n"
+        return "\n\n".join([*self.structs, f"class {name}({base}, {', '.join(facts)}):\n{body}"])
 
     def struct(self, name: str, fields: list[Definition]) -> str:
         """The class name of a struct, added once; it gets a longer name if the file has another of the same name."""

@@ -18,7 +18,7 @@ from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
 __all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
 
 NEVER: Final = 32768
-"""A version that no message reaches: `FLEXIBLE_FROM = NEVER` means that the API has no flexible version."""
+"""A version that no message reaches: `flexible_from=NEVER` means that the API has no flexible version."""
 
 Versions = tuple[int, int]
 """The first and the last version, both included; empty when the first is the greater."""
@@ -150,7 +150,7 @@ def field(
 class StructType(type):
     """Turns the `field()` lines of a class body into slots and a FIELDS tuple."""
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], /) -> "StructType":
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], /, **facts: object) -> "StructType":
         fields = []
         for key, value in list(body.items()):
             if isinstance(value, Field):
@@ -159,7 +159,7 @@ class StructType(type):
                 del body[key]
         body.setdefault("__slots__", tuple(entry.name for entry in fields))
         body["FIELDS"] = tuple(fields)
-        return super().__new__(mcs, name, bases, body)
+        return super().__new__(mcs, name, bases, body, **facts)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -199,11 +199,20 @@ class Struct(metaclass=StructType):
 
 
 class Message(Struct):
-    """A struct that has versions of its own."""
+    """A struct that has versions of its own: `class M(Message, versions=(0, 3), flexible_from=2)`.
+
+    Attributes: NAME: Kafka's; that of the class, unless its body has another.
+    """
 
     NAME: ClassVar[str]
     VALID_VERSIONS: ClassVar[Versions]
     FLEXIBLE_FROM: ClassVar[int]
+
+    def __init_subclass__(cls, *, versions: Versions = NO_VERSIONS, flexible_from: int = NEVER) -> None:
+        if "NAME" not in vars(cls):
+            cls.NAME = cls.__name__.removesuffix("Request").removesuffix("Response")
+        cls.VALID_VERSIONS = versions
+        cls.FLEXIBLE_FROM = flexible_from
 
 
 class Response(Message):
@@ -211,9 +220,13 @@ class Response(Message):
 
     API_KEY: ClassVar[int]
 
+    def __init_subclass__(cls, *, api_key: int, versions: Versions, flexible_from: int) -> None:
+        super().__init_subclass__(versions=versions, flexible_from=flexible_from)
+        cls.API_KEY = api_key
+
 
 class Request(Message):
-    """What a client asks; RESPONSE is the class of the answer.
+    """What a client asks; RESPONSE is the class of the answer, whose API key and versions are those of the request.
 
     LATEST_VERSION_UNSTABLE: the last version is still being designed; it is declared but never chosen.
     """
@@ -221,6 +234,11 @@ class Request(Message):
     API_KEY: ClassVar[int]
     RESPONSE: ClassVar[type[Response]]
     LATEST_VERSION_UNSTABLE: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, response: type[Response]) -> None:
+        super().__init_subclass__(versions=response.VALID_VERSIONS, flexible_from=response.FLEXIBLE_FROM)
+        cls.API_KEY = response.API_KEY
+        cls.RESPONSE = response
 
 
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:

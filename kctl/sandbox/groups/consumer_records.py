@@ -23,12 +23,8 @@ REGEX = 16
 _STATES = {MemberState.STABLE: 0, MemberState.UNREVOKED: 1, MemberState.UNRELEASED: 2}
 
 
-class ConsumerGroupMetadataValue(Message):
+class ConsumerGroupMetadataValue(Message, versions=(0, 0), flexible_from=0):
     """A consumer group."""
-
-    NAME = "ConsumerGroupMetadataValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     epoch: int = field("int32", "0+", default=0)
     metadata_hash: int = field("int64", "0+", default=0, tag=0, tagged="0+")
@@ -41,23 +37,15 @@ class ClassicProtocol(Struct):
     metadata: bytes = field("bytes", "0+", default=b"")
 
 
-class ClassicMemberMetadata(Message):
+class ClassicMemberMetadata(Message, versions=(0, 0), flexible_from=0):
     """Session timeout and protocols of a member of the classic protocol: a tagged field of the next one."""
-
-    NAME = "ClassicMemberMetadata"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     session_timeout_ms: int = field("int32", "0+", default=0)
     supported_protocols: list[ClassicProtocol] = field([ClassicProtocol], "0+", factory=list)
 
 
-class ConsumerGroupMemberMetadataValue(Message):
+class ConsumerGroupMemberMetadataValue(Message, versions=(0, 0), flexible_from=0):
     """Subscription and client of a member."""
-
-    NAME = "ConsumerGroupMemberMetadataValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     instance_id: str | None = field("string", "0+", default=None, nullable="0+")
     rack_id: str | None = field("string", "0+", default=None, nullable="0+")
@@ -76,12 +64,8 @@ class TargetTopicPartitions(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class ConsumerGroupTargetAssignmentMemberValue(Message):
+class ConsumerGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexible_from=0):
     """Target assignment of a member."""
-
-    NAME = "ConsumerGroupTargetAssignmentMemberValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     topic_partitions: list[TargetTopicPartitions] = field([TargetTopicPartitions], "0+", factory=list)
 
@@ -94,12 +78,8 @@ class CurrentTopicPartitions(Struct):
     assignment_epochs: list[int] | None = field(["int32"], "0+", default=None, nullable="0+", tag=0, tagged="0+")
 
 
-class ConsumerGroupCurrentMemberAssignmentValue(Message):
+class ConsumerGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexible_from=0):
     """Current assignment of a member."""
-
-    NAME = "ConsumerGroupCurrentMemberAssignmentValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     member_epoch: int = field("int32", "0+", default=0)
     previous_member_epoch: int = field("int32", "0+", default=0)
@@ -108,12 +88,8 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     partitions_pending_revocation: list[CurrentTopicPartitions] = field([CurrentTopicPartitions], "0+", factory=list)
 
 
-class ConsumerGroupRegularExpressionValue(Message):
+class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_from=0):
     """The topics that match a regular expression of a group's members."""
-
-    NAME = "ConsumerGroupRegularExpressionValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     topics: list[str] = field(["string"], "0+", factory=list)
     version: int = field("int64", "0+", default=0)

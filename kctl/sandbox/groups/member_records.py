@@ -17,23 +17,19 @@ from kctl.sandbox.groups.offset_records import GroupMetadataKey, Pair
 _VERSION = 0
 
 
-class GroupMemberKey(Message):
+class GroupMemberKey(Message, versions=(0, 0), flexible_from=NEVER):
     """A member of a group."""
 
     NAME = "ConsumerGroupMemberMetadataKey"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = NEVER
 
     group: str = field("string", "0+", default="")
     member_id: str = field("string", "0+", default="")
 
 
-class TargetAssignmentMetadataValue(Message):
+class TargetAssignmentMetadataValue(Message, versions=(0, 0), flexible_from=0):
     """The epoch of a target assignment, the same for all kinds of groups."""
 
     NAME = "ConsumerGroupTargetAssignmentMetadataValue"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     assignment_epoch: int = field("int32", "0+", default=0)
     assignment_timestamp: int = field("int64", "0+", default=0, tag=0, tagged="0+")

@@ -17,24 +17,16 @@ Pair = tuple[bytes, bytes | None]
 """Key and value of a record; without a value it deletes what its key stands for."""
 
 
-class OffsetCommitKey(Message):
+class OffsetCommitKey(Message, versions=(0, 0), flexible_from=NEVER):
     """Whose offset of what."""
-
-    NAME = "OffsetCommitKey"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = NEVER
 
     group: str = field("string", "0+", default="")
     topic: str = field("string", "0+", default="")
     partition: int = field("int32", "0+", default=0)
 
 
-class OffsetCommitValue(Message):
+class OffsetCommitValue(Message, versions=(0, 4), flexible_from=4):
     """An offset; the id of its topic is missing where a transaction committed it."""
-
-    NAME = "OffsetCommitValue"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 4
 
     offset: int = field("int64", "0+", default=0)
     leader_epoch: int = field("int32", "3+", default=-1, ignorable=True)
@@ -44,12 +36,8 @@ class OffsetCommitValue(Message):
     topic_id: bytes = field("uuid", "4+", default=ZERO_UUID, ignorable=True, tag=0, tagged="4+")
 
 
-class GroupMetadataKey(Message):
+class GroupMetadataKey(Message, versions=(0, 0), flexible_from=NEVER):
     """A group."""
-
-    NAME = "GroupMetadataKey"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = NEVER
 
     group: str = field("string", "0+", default="")
 
@@ -67,12 +55,8 @@ class MemberMetadata(Struct):
     assignment: bytes = field("bytes", "0+", default=b"")
 
 
-class GroupMetadataValue(Message):
+class GroupMetadataValue(Message, versions=(0, 4), flexible_from=4):
     """A classic group in a generation that was completed."""
-
-    NAME = "GroupMetadataValue"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 4
 
     protocol_type: str = field("string", "0+", default="")
     generation: int = field("int32", "0+", default=0)

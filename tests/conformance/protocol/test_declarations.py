@@ -35,7 +35,7 @@ def test_a_wrong_version_is_a_difference(folder: Path, capsys: pytest.CaptureFix
 def test_writing_adds_an_api_and_its_key(folder: Path) -> None:
     assert not (folder / "vote.py").exists(), "controllers send it, clients do not"
     assert write_declaration.main(["VoteRequest"]) == 0
-    assert "class VoteResponse(Response):" in (folder / "vote.py").read_text()
+    assert "class VoteResponse(Response, api_key=52, versions=" in (folder / "vote.py").read_text()
     assert '52: "vote"' in (folder / "names.py").read_text()
     assert check_declarations.differences() == []
 

@@ -250,12 +250,8 @@ def test_a_record_batch_is_passed_on_without_a_copy() -> None:
     assert any(part is records for part in parts)
 
 
-class Probe(Message):
+class Probe(Message, versions=(0, 0), flexible_from=0):
     """Declared here so that its codecs are not compiled by another test."""
-
-    NAME = "Probe"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     texts: list[str] = field(["string"], "0+", factory=list)
 
@@ -298,22 +294,14 @@ class Outer(Struct):
     inner: list[Inner] = field([Inner], "0+", factory=list)
 
 
-class Nested(Message):
+class Nested(Message, versions=(0, 0), flexible_from=0):
     """Declared here for the same reason."""
-
-    NAME = "Nested"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     outer: list[Outer] = field([Outer], "0+", factory=list)
 
 
-class Large(Message):
+class Large(Message, versions=(0, 0), flexible_from=0):
     """Declared here for the same reason."""
-
-    NAME = "Large"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
 
     text: str = field("string", "0+", default="")
 

@@ -110,15 +110,14 @@ def test_counts_have_bounds(times: int) -> None:
 
 
 def test_an_api_without_error_codes_has_no_error_answer() -> None:
-    class Odd(Request):
-        API_KEY = 999
-        NAME = "Odd"
-        VALID_VERSIONS = (0, 1)
-        FLEXIBLE_FROM = 1
-        RESPONSE = Response
+    class OddResponse(Response, api_key=999, versions=(0, 1), flexible_from=1):
+        """Without an error code."""
+
+    class OddRequest(Request, response=OddResponse):
+        """Its request."""
 
     with pytest.raises(ValueError, match="Odd has no error code"):
-        error_answer(Odd(), 1, CODE)
+        error_answer(OddRequest(), 1, CODE)
 
 
 def test_lost_answers_of_requests_that_were_carried_out() -> None:

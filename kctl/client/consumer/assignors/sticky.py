@@ -76,12 +76,10 @@ class StickyTopic(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class StickyUserData(Message):
+class StickyUserData(Message, versions=(0, 1), flexible_from=NEVER):
     """What a member of a sticky group held before it gave everything up to join; KIP-54, generation since KIP-341."""
 
     NAME = "StickyAssignorUserData"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = NEVER
 
     previous_assignment: list[StickyTopic] = field([StickyTopic], "0+", factory=list)
     generation: int = field("int32", "1+", default=NO_GENERATION, ignorable=True)

@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class AddOffsetsToTxnResponse(Response):
-    API_KEY = 25
-    NAME = "AddOffsetsToTxn"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 3
-
+class AddOffsetsToTxnResponse(Response, api_key=25, versions=(0, 4), flexible_from=3):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
 
 
-class AddOffsetsToTxnRequest(Request):
-    API_KEY = 25
-    NAME = "AddOffsetsToTxn"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 3
-    RESPONSE = AddOffsetsToTxnResponse
-
+class AddOffsetsToTxnRequest(Request, response=AddOffsetsToTxnResponse):
     transactional_id: str = field("string", "0+", default="")
     producer_id: int = field("int64", "0+", default=0)
     producer_epoch: int = field("int16", "0+", default=0)

@@ -21,12 +21,7 @@ class AddPartitionsToTxnResult(Struct):
     topic_results: list[AddPartitionsToTxnTopicResult] = field([AddPartitionsToTxnTopicResult], "4+", factory=list)
 
 
-class AddPartitionsToTxnResponse(Response):
-    API_KEY = 24
-    NAME = "AddPartitionsToTxn"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-
+class AddPartitionsToTxnResponse(Response, api_key=24, versions=(0, 5), flexible_from=3):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "4+", default=0, ignorable=True)
     results_by_transaction: list[AddPartitionsToTxnResult] = field([AddPartitionsToTxnResult], "4+", factory=list)
@@ -48,13 +43,7 @@ class AddPartitionsToTxnTransaction(Struct):
     topics: list[AddPartitionsToTxnTopic] = field([AddPartitionsToTxnTopic], "4+", factory=list)
 
 
-class AddPartitionsToTxnRequest(Request):
-    API_KEY = 24
-    NAME = "AddPartitionsToTxn"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-    RESPONSE = AddPartitionsToTxnResponse
-
+class AddPartitionsToTxnRequest(Request, response=AddPartitionsToTxnResponse):
     transactions: list[AddPartitionsToTxnTransaction] = field([AddPartitionsToTxnTransaction], "4+", factory=list)
     v3_and_below_transactional_id: str = field("string", "0-3", default="")
     v3_and_below_producer_id: int = field("int64", "0-3", default=0)

@@ -4,12 +4,7 @@
 from kctl.client.protocol.schema import ZERO_UUID, Request, Response, Struct, field
 
 
-class AddRaftVoterResponse(Response):
-    API_KEY = 80
-    NAME = "AddRaftVoter"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class AddRaftVoterResponse(Response, api_key=80, versions=(0, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+", ignorable=True)
@@ -21,13 +16,7 @@ class Listener(Struct):
     port: int = field("uint16", "0+", default=0)
 
 
-class AddRaftVoterRequest(Request):
-    API_KEY = 80
-    NAME = "AddRaftVoter"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = AddRaftVoterResponse
-
+class AddRaftVoterRequest(Request, response=AddRaftVoterResponse):
     cluster_id: str | None = field("string", "0+", default="", nullable="0+")
     timeout_ms: int = field("int32", "0+", default=0)
     voter_id: int = field("int32", "0+", default=0)

@@ -15,12 +15,7 @@ class EntryData(Struct):
     entity: list[EntityData] = field([EntityData], "0+", factory=list)
 
 
-class AlterClientQuotasResponse(Response):
-    API_KEY = 49
-    NAME = "AlterClientQuotas"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-
+class AlterClientQuotasResponse(Response, api_key=49, versions=(0, 1), flexible_from=1):
     throttle_time_ms: int = field("int32", "0+", default=0)
     entries: list[EntryData] = field([EntryData], "0+", factory=list)
 
@@ -36,12 +31,6 @@ class AlterClientQuotasRequestEntryData(Struct):
     ops: list[OpData] = field([OpData], "0+", factory=list)
 
 
-class AlterClientQuotasRequest(Request):
-    API_KEY = 49
-    NAME = "AlterClientQuotas"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-    RESPONSE = AlterClientQuotasResponse
-
+class AlterClientQuotasRequest(Request, response=AlterClientQuotasResponse):
     entries: list[AlterClientQuotasRequestEntryData] = field([AlterClientQuotasRequestEntryData], "0+", factory=list)
     validate_only: bool = field("bool", "0+", default=False)

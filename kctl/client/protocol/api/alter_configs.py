@@ -11,12 +11,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str = field("string", "0+", default="")
 
 
-class AlterConfigsResponse(Response):
-    API_KEY = 33
-    NAME = "AlterConfigs"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-
+class AlterConfigsResponse(Response, api_key=33, versions=(0, 2), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     responses: list[AlterConfigsResourceResponse] = field([AlterConfigsResourceResponse], "0+", factory=list)
 
@@ -32,12 +27,6 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig] = field([AlterableConfig], "0+", factory=list)
 
 
-class AlterConfigsRequest(Request):
-    API_KEY = 33
-    NAME = "AlterConfigs"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = AlterConfigsResponse
-
+class AlterConfigsRequest(Request, response=AlterConfigsResponse):
     resources: list[AlterConfigsResource] = field([AlterConfigsResource], "0+", factory=list)
     validate_only: bool = field("bool", "0+", default=False)

@@ -15,12 +15,7 @@ class ReassignableTopicResponse(Struct):
     partitions: list[ReassignablePartitionResponse] = field([ReassignablePartitionResponse], "0+", factory=list)
 
 
-class AlterPartitionReassignmentsResponse(Response):
-    API_KEY = 45
-    NAME = "AlterPartitionReassignments"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class AlterPartitionReassignmentsResponse(Response, api_key=45, versions=(0, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     allow_replication_factor_change: bool = field("bool", "1+", default=True, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
@@ -38,13 +33,7 @@ class ReassignableTopic(Struct):
     partitions: list[ReassignablePartition] = field([ReassignablePartition], "0+", factory=list)
 
 
-class AlterPartitionReassignmentsRequest(Request):
-    API_KEY = 45
-    NAME = "AlterPartitionReassignments"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = AlterPartitionReassignmentsResponse
-
+class AlterPartitionReassignmentsRequest(Request, response=AlterPartitionReassignmentsResponse):
     timeout_ms: int = field("int32", "0+", default=60000)
     allow_replication_factor_change: bool = field("bool", "1+", default=True)
     topics: list[ReassignableTopic] = field([ReassignableTopic], "0+", factory=list)

@@ -14,12 +14,7 @@ class AlterReplicaLogDirTopicResult(Struct):
     partitions: list[AlterReplicaLogDirPartitionResult] = field([AlterReplicaLogDirPartitionResult], "0+", factory=list)
 
 
-class AlterReplicaLogDirsResponse(Response):
-    API_KEY = 34
-    NAME = "AlterReplicaLogDirs"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-
+class AlterReplicaLogDirsResponse(Response, api_key=34, versions=(1, 2), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[AlterReplicaLogDirTopicResult] = field([AlterReplicaLogDirTopicResult], "0+", factory=list)
 
@@ -34,11 +29,5 @@ class AlterReplicaLogDir(Struct):
     topics: list[AlterReplicaLogDirTopic] = field([AlterReplicaLogDirTopic], "0+", factory=list)
 
 
-class AlterReplicaLogDirsRequest(Request):
-    API_KEY = 34
-    NAME = "AlterReplicaLogDirs"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = AlterReplicaLogDirsResponse
-
+class AlterReplicaLogDirsRequest(Request, response=AlterReplicaLogDirsResponse):
     dirs: list[AlterReplicaLogDir] = field([AlterReplicaLogDir], "0+", factory=list)

@@ -18,12 +18,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     )
 
 
-class AlterShareGroupOffsetsResponse(Response):
-    API_KEY = 91
-    NAME = "AlterShareGroupOffsets"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class AlterShareGroupOffsetsResponse(Response, api_key=91, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -44,12 +39,6 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     )
 
 
-class AlterShareGroupOffsetsRequest(Request):
-    API_KEY = 91
-    NAME = "AlterShareGroupOffsets"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = AlterShareGroupOffsetsResponse
-
+class AlterShareGroupOffsetsRequest(Request, response=AlterShareGroupOffsetsResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[AlterShareGroupOffsetsRequestTopic] = field([AlterShareGroupOffsetsRequestTopic], "0+", factory=list)

@@ -10,12 +10,7 @@ class AlterUserScramCredentialsResult(Struct):
     error_message: str | None = field("string", "0+", default="", nullable="0+")
 
 
-class AlterUserScramCredentialsResponse(Response):
-    API_KEY = 51
-    NAME = "AlterUserScramCredentials"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class AlterUserScramCredentialsResponse(Response, api_key=51, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[AlterUserScramCredentialsResult] = field([AlterUserScramCredentialsResult], "0+", factory=list)
 
@@ -33,12 +28,6 @@ class ScramCredentialUpsertion(Struct):
     salted_password: bytes = field("bytes", "0+", default=b"")
 
 
-class AlterUserScramCredentialsRequest(Request):
-    API_KEY = 51
-    NAME = "AlterUserScramCredentials"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = AlterUserScramCredentialsResponse
-
+class AlterUserScramCredentialsRequest(Request, response=AlterUserScramCredentialsResponse):
     deletions: list[ScramCredentialDeletion] = field([ScramCredentialDeletion], "0+", factory=list)
     upsertions: list[ScramCredentialUpsertion] = field([ScramCredentialUpsertion], "0+", factory=list)

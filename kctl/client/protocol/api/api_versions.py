@@ -22,12 +22,7 @@ class FinalizedFeatureKey(Struct):
     min_version_level: int = field("int16", "3+", default=0)
 
 
-class ApiVersionsResponse(Response):
-    API_KEY = 18
-    NAME = "ApiVersions"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 3
-
+class ApiVersionsResponse(Response, api_key=18, versions=(0, 4), flexible_from=3):
     error_code: int = field("int16", "0+", default=0)
     api_keys: list[ApiVersion] = field([ApiVersion], "0+", factory=list)
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
@@ -41,12 +36,6 @@ class ApiVersionsResponse(Response):
     zk_migration_ready: bool = field("bool", "3+", default=False, ignorable=True, tag=3, tagged="3+")
 
 
-class ApiVersionsRequest(Request):
-    API_KEY = 18
-    NAME = "ApiVersions"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 3
-    RESPONSE = ApiVersionsResponse
-
+class ApiVersionsRequest(Request, response=ApiVersionsResponse):
     client_software_name: str = field("string", "3+", default="", ignorable=True)
     client_software_version: str = field("string", "3+", default="", ignorable=True)

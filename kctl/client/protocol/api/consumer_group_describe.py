@@ -40,22 +40,11 @@ class DescribedGroup(Struct):
     authorized_operations: int = field("int32", "0+", default=-2147483648)
 
 
-class ConsumerGroupDescribeResponse(Response):
-    API_KEY = 69
-    NAME = "ConsumerGroupDescribe"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class ConsumerGroupDescribeResponse(Response, api_key=69, versions=(0, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     groups: list[DescribedGroup] = field([DescribedGroup], "0+", factory=list)
 
 
-class ConsumerGroupDescribeRequest(Request):
-    API_KEY = 69
-    NAME = "ConsumerGroupDescribe"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ConsumerGroupDescribeResponse
-
+class ConsumerGroupDescribeRequest(Request, response=ConsumerGroupDescribeResponse):
     group_ids: list[str] = field(["string"], "0+", factory=list)
     include_authorized_operations: bool = field("bool", "0+", default=False)

@@ -9,10 +9,6 @@ class TopicPartition(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class ConsumerProtocolAssignment(Message):
-    NAME = "ConsumerProtocolAssignment"
-    VALID_VERSIONS = (0, 3)
-    FLEXIBLE_FROM = NEVER
-
+class ConsumerProtocolAssignment(Message, versions=(0, 3), flexible_from=NEVER):
     assigned_partitions: list[TopicPartition] = field([TopicPartition], "0+", factory=list)
     user_data: bytes | None = field("bytes", "0+", default=None, nullable="0+")

@@ -9,11 +9,7 @@ class TopicPartition(Struct):
     partitions: list[int] = field(["int32"], "1+", factory=list)
 
 
-class ConsumerProtocolSubscription(Message):
-    NAME = "ConsumerProtocolSubscription"
-    VALID_VERSIONS = (0, 3)
-    FLEXIBLE_FROM = NEVER
-
+class ConsumerProtocolSubscription(Message, versions=(0, 3), flexible_from=NEVER):
     topics: list[str] = field(["string"], "0+", factory=list)
     user_data: bytes | None = field("bytes", "0+", default=None, nullable="0+")
     owned_partitions: list[TopicPartition] = field([TopicPartition], "1+", factory=list, ignorable=True)

@@ -9,12 +9,7 @@ class AclCreationResult(Struct):
     error_message: str | None = field("string", "0+", default="", nullable="0+")
 
 
-class CreateAclsResponse(Response):
-    API_KEY = 30
-    NAME = "CreateAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-
+class CreateAclsResponse(Response, api_key=30, versions=(1, 3), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[AclCreationResult] = field([AclCreationResult], "0+", factory=list)
 
@@ -29,11 +24,5 @@ class AclCreation(Struct):
     permission_type: int = field("int8", "0+", default=0)
 
 
-class CreateAclsRequest(Request):
-    API_KEY = 30
-    NAME = "CreateAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = CreateAclsResponse
-
+class CreateAclsRequest(Request, response=CreateAclsResponse):
     creations: list[AclCreation] = field([AclCreation], "0+", factory=list)

@@ -4,12 +4,7 @@
 from kctl.client.protocol.schema import Request, Response, Struct, field
 
 
-class CreateDelegationTokenResponse(Response):
-    API_KEY = 38
-    NAME = "CreateDelegationToken"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-
+class CreateDelegationTokenResponse(Response, api_key=38, versions=(1, 3), flexible_from=2):
     error_code: int = field("int16", "0+", default=0)
     principal_type: str = field("string", "0+", default="")
     principal_name: str = field("string", "0+", default="")
@@ -28,13 +23,7 @@ class CreatableRenewers(Struct):
     principal_name: str = field("string", "0+", default="")
 
 
-class CreateDelegationTokenRequest(Request):
-    API_KEY = 38
-    NAME = "CreateDelegationToken"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = CreateDelegationTokenResponse
-
+class CreateDelegationTokenRequest(Request, response=CreateDelegationTokenResponse):
     owner_principal_type: str | None = field("string", "3+", default="", nullable="3+")
     owner_principal_name: str | None = field("string", "3+", default="", nullable="3+")
     renewers: list[CreatableRenewers] = field([CreatableRenewers], "0+", factory=list)

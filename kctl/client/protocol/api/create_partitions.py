@@ -10,12 +10,7 @@ class CreatePartitionsTopicResult(Struct):
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
 
 
-class CreatePartitionsResponse(Response):
-    API_KEY = 37
-    NAME = "CreatePartitions"
-    VALID_VERSIONS = (0, 3)
-    FLEXIBLE_FROM = 2
-
+class CreatePartitionsResponse(Response, api_key=37, versions=(0, 3), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[CreatePartitionsTopicResult] = field([CreatePartitionsTopicResult], "0+", factory=list)
 
@@ -32,13 +27,7 @@ class CreatePartitionsTopic(Struct):
     )
 
 
-class CreatePartitionsRequest(Request):
-    API_KEY = 37
-    NAME = "CreatePartitions"
-    VALID_VERSIONS = (0, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = CreatePartitionsResponse
-
+class CreatePartitionsRequest(Request, response=CreatePartitionsResponse):
     topics: list[CreatePartitionsTopic] = field([CreatePartitionsTopic], "0+", factory=list)
     timeout_ms: int = field("int32", "0+", default=0)
     validate_only: bool = field("bool", "0+", default=False)

@@ -25,12 +25,7 @@ class CreatableTopicResult(Struct):
     )
 
 
-class CreateTopicsResponse(Response):
-    API_KEY = 19
-    NAME = "CreateTopics"
-    VALID_VERSIONS = (2, 7)
-    FLEXIBLE_FROM = 5
-
+class CreateTopicsResponse(Response, api_key=19, versions=(2, 7), flexible_from=5):
     throttle_time_ms: int = field("int32", "2+", default=0, ignorable=True)
     topics: list[CreatableTopicResult] = field([CreatableTopicResult], "0+", factory=list)
 
@@ -53,13 +48,7 @@ class CreatableTopic(Struct):
     configs: list[CreatableTopicConfig] = field([CreatableTopicConfig], "0+", factory=list)
 
 
-class CreateTopicsRequest(Request):
-    API_KEY = 19
-    NAME = "CreateTopics"
-    VALID_VERSIONS = (2, 7)
-    FLEXIBLE_FROM = 5
-    RESPONSE = CreateTopicsResponse
-
+class CreateTopicsRequest(Request, response=CreateTopicsResponse):
     topics: list[CreatableTopic] = field([CreatableTopic], "0+", factory=list)
     timeout_ms: int = field("int32", "0+", default=60000)
     validate_only: bool = field("bool", "1+", default=False)

@@ -22,12 +22,7 @@ class DeleteAclsFilterResult(Struct):
     matching_acls: list[DeleteAclsMatchingAcl] = field([DeleteAclsMatchingAcl], "0+", factory=list)
 
 
-class DeleteAclsResponse(Response):
-    API_KEY = 31
-    NAME = "DeleteAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-
+class DeleteAclsResponse(Response, api_key=31, versions=(1, 3), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     filter_results: list[DeleteAclsFilterResult] = field([DeleteAclsFilterResult], "0+", factory=list)
 
@@ -42,11 +37,5 @@ class DeleteAclsFilter(Struct):
     permission_type: int = field("int8", "0+", default=0)
 
 
-class DeleteAclsRequest(Request):
-    API_KEY = 31
-    NAME = "DeleteAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DeleteAclsResponse
-
+class DeleteAclsRequest(Request, response=DeleteAclsResponse):
     filters: list[DeleteAclsFilter] = field([DeleteAclsFilter], "0+", factory=list)

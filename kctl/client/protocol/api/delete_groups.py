@@ -9,21 +9,10 @@ class DeletableGroupResult(Struct):
     error_code: int = field("int16", "0+", default=0)
 
 
-class DeleteGroupsResponse(Response):
-    API_KEY = 42
-    NAME = "DeleteGroups"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-
+class DeleteGroupsResponse(Response, api_key=42, versions=(0, 2), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[DeletableGroupResult] = field([DeletableGroupResult], "0+", factory=list)
 
 
-class DeleteGroupsRequest(Request):
-    API_KEY = 42
-    NAME = "DeleteGroups"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DeleteGroupsResponse
-
+class DeleteGroupsRequest(Request, response=DeleteGroupsResponse):
     groups_names: list[str] = field(["string"], "0+", factory=list)

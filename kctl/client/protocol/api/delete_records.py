@@ -15,12 +15,7 @@ class DeleteRecordsTopicResult(Struct):
     partitions: list[DeleteRecordsPartitionResult] = field([DeleteRecordsPartitionResult], "0+", factory=list)
 
 
-class DeleteRecordsResponse(Response):
-    API_KEY = 21
-    NAME = "DeleteRecords"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-
+class DeleteRecordsResponse(Response, api_key=21, versions=(0, 2), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     topics: list[DeleteRecordsTopicResult] = field([DeleteRecordsTopicResult], "0+", factory=list)
 
@@ -35,12 +30,6 @@ class DeleteRecordsTopic(Struct):
     partitions: list[DeleteRecordsPartition] = field([DeleteRecordsPartition], "0+", factory=list)
 
 
-class DeleteRecordsRequest(Request):
-    API_KEY = 21
-    NAME = "DeleteRecords"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DeleteRecordsResponse
-
+class DeleteRecordsRequest(Request, response=DeleteRecordsResponse):
     topics: list[DeleteRecordsTopic] = field([DeleteRecordsTopic], "0+", factory=list)
     timeout_ms: int = field("int32", "0+", default=0)

@@ -11,12 +11,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
 
 
-class DeleteShareGroupOffsetsResponse(Response):
-    API_KEY = 92
-    NAME = "DeleteShareGroupOffsets"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DeleteShareGroupOffsetsResponse(Response, api_key=92, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -29,12 +24,6 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     topic_name: str = field("string", "0+", default="")
 
 
-class DeleteShareGroupOffsetsRequest(Request):
-    API_KEY = 92
-    NAME = "DeleteShareGroupOffsets"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DeleteShareGroupOffsetsResponse
-
+class DeleteShareGroupOffsetsRequest(Request, response=DeleteShareGroupOffsetsResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[DeleteShareGroupOffsetsRequestTopic] = field([DeleteShareGroupOffsetsRequestTopic], "0+", factory=list)

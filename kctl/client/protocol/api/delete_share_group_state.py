@@ -15,12 +15,7 @@ class DeleteStateResult(Struct):
     partitions: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class DeleteShareGroupStateResponse(Response):
-    API_KEY = 86
-    NAME = "DeleteShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DeleteShareGroupStateResponse(Response, api_key=86, versions=(0, 0), flexible_from=0):
     results: list[DeleteStateResult] = field([DeleteStateResult], "0+", factory=list)
 
 
@@ -33,12 +28,6 @@ class DeleteStateData(Struct):
     partitions: list[PartitionData] = field([PartitionData], "0+", factory=list)
 
 
-class DeleteShareGroupStateRequest(Request):
-    API_KEY = 86
-    NAME = "DeleteShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DeleteShareGroupStateResponse
-
+class DeleteShareGroupStateRequest(Request, response=DeleteShareGroupStateResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[DeleteStateData] = field([DeleteStateData], "0+", factory=list)

@@ -11,12 +11,7 @@ class DeletableTopicResult(Struct):
     error_message: str | None = field("string", "5+", default=None, nullable="5+", ignorable=True)
 
 
-class DeleteTopicsResponse(Response):
-    API_KEY = 20
-    NAME = "DeleteTopics"
-    VALID_VERSIONS = (1, 6)
-    FLEXIBLE_FROM = 4
-
+class DeleteTopicsResponse(Response, api_key=20, versions=(1, 6), flexible_from=4):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     responses: list[DeletableTopicResult] = field([DeletableTopicResult], "0+", factory=list)
 
@@ -26,13 +21,7 @@ class DeleteTopicState(Struct):
     topic_id: bytes = field("uuid", "6+", default=ZERO_UUID)
 
 
-class DeleteTopicsRequest(Request):
-    API_KEY = 20
-    NAME = "DeleteTopics"
-    VALID_VERSIONS = (1, 6)
-    FLEXIBLE_FROM = 4
-    RESPONSE = DeleteTopicsResponse
-
+class DeleteTopicsRequest(Request, response=DeleteTopicsResponse):
     topics: list[DeleteTopicState] = field([DeleteTopicState], "6+", factory=list)
     topic_names: list[str] = field(["string"], "0-5", factory=list, ignorable=True)
     timeout_ms: int = field("int32", "0+", default=0)

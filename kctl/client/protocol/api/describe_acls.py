@@ -18,25 +18,14 @@ class DescribeAclsResource(Struct):
     acls: list[AclDescription] = field([AclDescription], "0+", factory=list)
 
 
-class DescribeAclsResponse(Response):
-    API_KEY = 29
-    NAME = "DescribeAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-
+class DescribeAclsResponse(Response, api_key=29, versions=(1, 3), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
     resources: list[DescribeAclsResource] = field([DescribeAclsResource], "0+", factory=list)
 
 
-class DescribeAclsRequest(Request):
-    API_KEY = 29
-    NAME = "DescribeAcls"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DescribeAclsResponse
-
+class DescribeAclsRequest(Request, response=DescribeAclsResponse):
     resource_type_filter: int = field("int8", "0+", default=0)
     resource_name_filter: str | None = field("string", "0+", default="", nullable="0+")
     pattern_type_filter: int = field("int8", "1+", default=3)

@@ -19,12 +19,7 @@ class EntryData(Struct):
     values: list[ValueData] = field([ValueData], "0+", factory=list)
 
 
-class DescribeClientQuotasResponse(Response):
-    API_KEY = 48
-    NAME = "DescribeClientQuotas"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-
+class DescribeClientQuotasResponse(Response, api_key=48, versions=(0, 1), flexible_from=1):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
@@ -37,12 +32,6 @@ class ComponentData(Struct):
     match: str | None = field("string", "0+", default="", nullable="0+")
 
 
-class DescribeClientQuotasRequest(Request):
-    API_KEY = 48
-    NAME = "DescribeClientQuotas"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-    RESPONSE = DescribeClientQuotasResponse
-
+class DescribeClientQuotasRequest(Request, response=DescribeClientQuotasResponse):
     components: list[ComponentData] = field([ComponentData], "0+", factory=list)
     strict: bool = field("bool", "0+", default=False)

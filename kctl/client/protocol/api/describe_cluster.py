@@ -12,12 +12,7 @@ class DescribeClusterBroker(Struct):
     is_fenced: bool = field("bool", "2+", default=False)
 
 
-class DescribeClusterResponse(Response):
-    API_KEY = 60
-    NAME = "DescribeCluster"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-
+class DescribeClusterResponse(Response, api_key=60, versions=(0, 2), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -28,13 +23,7 @@ class DescribeClusterResponse(Response):
     cluster_authorized_operations: int = field("int32", "0+", default=-2147483648)
 
 
-class DescribeClusterRequest(Request):
-    API_KEY = 60
-    NAME = "DescribeCluster"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeClusterResponse
-
+class DescribeClusterRequest(Request, response=DescribeClusterResponse):
     include_cluster_authorized_operations: bool = field("bool", "0+", default=False)
     endpoint_type: int = field("int8", "1+", default=1)
     include_fenced_brokers: bool = field("bool", "2+", default=False)

@@ -29,12 +29,7 @@ class DescribeConfigsResult(Struct):
     configs: list[DescribeConfigsResourceResult] = field([DescribeConfigsResourceResult], "0+", factory=list)
 
 
-class DescribeConfigsResponse(Response):
-    API_KEY = 32
-    NAME = "DescribeConfigs"
-    VALID_VERSIONS = (1, 4)
-    FLEXIBLE_FROM = 4
-
+class DescribeConfigsResponse(Response, api_key=32, versions=(1, 4), flexible_from=4):
     throttle_time_ms: int = field("int32", "0+", default=0)
     results: list[DescribeConfigsResult] = field([DescribeConfigsResult], "0+", factory=list)
 
@@ -45,13 +40,7 @@ class DescribeConfigsResource(Struct):
     configuration_keys: list[str] | None = field(["string"], "0+", factory=list, nullable="0+")
 
 
-class DescribeConfigsRequest(Request):
-    API_KEY = 32
-    NAME = "DescribeConfigs"
-    VALID_VERSIONS = (1, 4)
-    FLEXIBLE_FROM = 4
-    RESPONSE = DescribeConfigsResponse
-
+class DescribeConfigsRequest(Request, response=DescribeConfigsResponse):
     resources: list[DescribeConfigsResource] = field([DescribeConfigsResource], "0+", factory=list)
     include_synonyms: bool = field("bool", "1+", default=False)
     include_documentation: bool = field("bool", "3+", default=False)

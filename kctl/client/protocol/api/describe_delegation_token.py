@@ -22,12 +22,7 @@ class DescribedDelegationToken(Struct):
     renewers: list[DescribedDelegationTokenRenewer] = field([DescribedDelegationTokenRenewer], "0+", factory=list)
 
 
-class DescribeDelegationTokenResponse(Response):
-    API_KEY = 41
-    NAME = "DescribeDelegationToken"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-
+class DescribeDelegationTokenResponse(Response, api_key=41, versions=(1, 3), flexible_from=2):
     error_code: int = field("int16", "0+", default=0)
     tokens: list[DescribedDelegationToken] = field([DescribedDelegationToken], "0+", factory=list)
     throttle_time_ms: int = field("int32", "0+", default=0)
@@ -38,13 +33,7 @@ class DescribeDelegationTokenOwner(Struct):
     principal_name: str = field("string", "0+", default="")
 
 
-class DescribeDelegationTokenRequest(Request):
-    API_KEY = 41
-    NAME = "DescribeDelegationToken"
-    VALID_VERSIONS = (1, 3)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DescribeDelegationTokenResponse
-
+class DescribeDelegationTokenRequest(Request, response=DescribeDelegationTokenResponse):
     owners: list[DescribeDelegationTokenOwner] | None = field(
         [DescribeDelegationTokenOwner], "0+", factory=list, nullable="0+"
     )

@@ -24,22 +24,11 @@ class DescribedGroup(Struct):
     authorized_operations: int = field("int32", "3+", default=-2147483648)
 
 
-class DescribeGroupsResponse(Response):
-    API_KEY = 15
-    NAME = "DescribeGroups"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 5
-
+class DescribeGroupsResponse(Response, api_key=15, versions=(0, 6), flexible_from=5):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     groups: list[DescribedGroup] = field([DescribedGroup], "0+", factory=list)
 
 
-class DescribeGroupsRequest(Request):
-    API_KEY = 15
-    NAME = "DescribeGroups"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 5
-    RESPONSE = DescribeGroupsResponse
-
+class DescribeGroupsRequest(Request, response=DescribeGroupsResponse):
     groups: list[str] = field(["string"], "0+", factory=list)
     include_authorized_operations: bool = field("bool", "3+", default=False)

@@ -25,12 +25,7 @@ class DescribeLogDirsResult(Struct):
     is_cordoned: bool = field("bool", "5+", default=False, ignorable=True)
 
 
-class DescribeLogDirsResponse(Response):
-    API_KEY = 35
-    NAME = "DescribeLogDirs"
-    VALID_VERSIONS = (1, 5)
-    FLEXIBLE_FROM = 2
-
+class DescribeLogDirsResponse(Response, api_key=35, versions=(1, 5), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "3+", default=0, ignorable=True)
     results: list[DescribeLogDirsResult] = field([DescribeLogDirsResult], "0+", factory=list)
@@ -41,11 +36,5 @@ class DescribableLogDirTopic(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class DescribeLogDirsRequest(Request):
-    API_KEY = 35
-    NAME = "DescribeLogDirs"
-    VALID_VERSIONS = (1, 5)
-    FLEXIBLE_FROM = 2
-    RESPONSE = DescribeLogDirsResponse
-
+class DescribeLogDirsRequest(Request, response=DescribeLogDirsResponse):
     topics: list[DescribableLogDirTopic] | None = field([DescribableLogDirTopic], "0+", factory=list, nullable="0+")

@@ -25,12 +25,7 @@ class TopicResponse(Struct):
     partitions: list[PartitionResponse] = field([PartitionResponse], "0+", factory=list)
 
 
-class DescribeProducersResponse(Response):
-    API_KEY = 61
-    NAME = "DescribeProducers"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DescribeProducersResponse(Response, api_key=61, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     topics: list[TopicResponse] = field([TopicResponse], "0+", factory=list)
 
@@ -40,11 +35,5 @@ class TopicRequest(Struct):
     partition_indexes: list[int] = field(["int32"], "0+", factory=list)
 
 
-class DescribeProducersRequest(Request):
-    API_KEY = 61
-    NAME = "DescribeProducers"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeProducersResponse
-
+class DescribeProducersRequest(Request, response=DescribeProducersResponse):
     topics: list[TopicRequest] = field([TopicRequest], "0+", factory=list)

@@ -39,12 +39,7 @@ class Node(Struct):
     listeners: list[Listener] = field([Listener], "2+", factory=list)
 
 
-class DescribeQuorumResponse(Response):
-    API_KEY = 55
-    NAME = "DescribeQuorum"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-
+class DescribeQuorumResponse(Response, api_key=55, versions=(0, 2), flexible_from=0):
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "2+", default="", nullable="2+", ignorable=True)
     topics: list[TopicData] = field([TopicData], "0+", factory=list)
@@ -62,11 +57,5 @@ class DescribeQuorumRequestTopicData(Struct):
     )
 
 
-class DescribeQuorumRequest(Request):
-    API_KEY = 55
-    NAME = "DescribeQuorum"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeQuorumResponse
-
+class DescribeQuorumRequest(Request, response=DescribeQuorumResponse):
     topics: list[DescribeQuorumRequestTopicData] = field([DescribeQuorumRequestTopicData], "0+", factory=list)

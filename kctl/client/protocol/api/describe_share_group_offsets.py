@@ -30,12 +30,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
 
 
-class DescribeShareGroupOffsetsResponse(Response):
-    API_KEY = 90
-    NAME = "DescribeShareGroupOffsets"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class DescribeShareGroupOffsetsResponse(Response, api_key=90, versions=(0, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     groups: list[DescribeShareGroupOffsetsResponseGroup] = field(
         [DescribeShareGroupOffsetsResponseGroup], "0+", factory=list
@@ -54,13 +49,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     )
 
 
-class DescribeShareGroupOffsetsRequest(Request):
-    API_KEY = 90
-    NAME = "DescribeShareGroupOffsets"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeShareGroupOffsetsResponse
-
+class DescribeShareGroupOffsetsRequest(Request, response=DescribeShareGroupOffsetsResponse):
     groups: list[DescribeShareGroupOffsetsRequestGroup] = field(
         [DescribeShareGroupOffsetsRequestGroup], "0+", factory=list
     )

@@ -32,12 +32,7 @@ class Cursor(Struct):
     partition_index: int = field("int32", "0+", default=0)
 
 
-class DescribeTopicPartitionsResponse(Response):
-    API_KEY = 75
-    NAME = "DescribeTopicPartitions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DescribeTopicPartitionsResponse(Response, api_key=75, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0, ignorable=True)
     topics: list[DescribeTopicPartitionsResponseTopic] = field(
         [DescribeTopicPartitionsResponseTopic], "0+", factory=list
@@ -49,13 +44,7 @@ class TopicRequest(Struct):
     name: str = field("string", "0+", default="")
 
 
-class DescribeTopicPartitionsRequest(Request):
-    API_KEY = 75
-    NAME = "DescribeTopicPartitions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeTopicPartitionsResponse
-
+class DescribeTopicPartitionsRequest(Request, response=DescribeTopicPartitionsResponse):
     topics: list[TopicRequest] = field([TopicRequest], "0+", factory=list)
     response_partition_limit: int = field("int32", "0+", default=2000)
     cursor: Cursor | None = field(Cursor, "0+", default=None, nullable="0+")

@@ -20,21 +20,10 @@ class TransactionState(Struct):
     topics: list[TopicData] = field([TopicData], "0+", factory=list)
 
 
-class DescribeTransactionsResponse(Response):
-    API_KEY = 65
-    NAME = "DescribeTransactions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DescribeTransactionsResponse(Response, api_key=65, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     transaction_states: list[TransactionState] = field([TransactionState], "0+", factory=list)
 
 
-class DescribeTransactionsRequest(Request):
-    API_KEY = 65
-    NAME = "DescribeTransactions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeTransactionsResponse
-
+class DescribeTransactionsRequest(Request, response=DescribeTransactionsResponse):
     transactional_ids: list[str] = field(["string"], "0+", factory=list)

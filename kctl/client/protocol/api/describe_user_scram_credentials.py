@@ -16,12 +16,7 @@ class DescribeUserScramCredentialsResult(Struct):
     credential_infos: list[CredentialInfo] = field([CredentialInfo], "0+", factory=list)
 
 
-class DescribeUserScramCredentialsResponse(Response):
-    API_KEY = 50
-    NAME = "DescribeUserScramCredentials"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class DescribeUserScramCredentialsResponse(Response, api_key=50, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
@@ -32,11 +27,5 @@ class UserName(Struct):
     name: str = field("string", "0+", default="")
 
 
-class DescribeUserScramCredentialsRequest(Request):
-    API_KEY = 50
-    NAME = "DescribeUserScramCredentials"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = DescribeUserScramCredentialsResponse
-
+class DescribeUserScramCredentialsRequest(Request, response=DescribeUserScramCredentialsResponse):
     users: list[UserName] | None = field([UserName], "0+", factory=list, nullable="0+")

@@ -15,12 +15,7 @@ class ReplicaElectionResult(Struct):
     partition_result: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class ElectLeadersResponse(Response):
-    API_KEY = 43
-    NAME = "ElectLeaders"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-
+class ElectLeadersResponse(Response, api_key=43, versions=(0, 2), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "1+", default=0)
     replica_election_results: list[ReplicaElectionResult] = field([ReplicaElectionResult], "0+", factory=list)
@@ -31,13 +26,7 @@ class TopicPartitions(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class ElectLeadersRequest(Request):
-    API_KEY = 43
-    NAME = "ElectLeaders"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = ElectLeadersResponse
-
+class ElectLeadersRequest(Request, response=ElectLeadersResponse):
     election_type: int = field("int8", "1+", default=0)
     topic_partitions: list[TopicPartitions] | None = field([TopicPartitions], "0+", factory=list, nullable="0+")
     timeout_ms: int = field("int32", "0+", default=60000)

@@ -4,25 +4,14 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class EndTxnResponse(Response):
-    API_KEY = 26
-    NAME = "EndTxn"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-
+class EndTxnResponse(Response, api_key=26, versions=(0, 5), flexible_from=3):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     producer_id: int = field("int64", "5+", default=-1, ignorable=True)
     producer_epoch: int = field("int16", "5+", default=-1, ignorable=True)
 
 
-class EndTxnRequest(Request):
-    API_KEY = 26
-    NAME = "EndTxn"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-    RESPONSE = EndTxnResponse
-
+class EndTxnRequest(Request, response=EndTxnResponse):
     transactional_id: str = field("string", "0+", default="")
     producer_id: int = field("int64", "0+", default=0)
     producer_epoch: int = field("int16", "0+", default=0)

@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class ExpireDelegationTokenResponse(Response):
-    API_KEY = 40
-    NAME = "ExpireDelegationToken"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-
+class ExpireDelegationTokenResponse(Response, api_key=40, versions=(1, 2), flexible_from=2):
     error_code: int = field("int16", "0+", default=0)
     expiry_timestamp_ms: int = field("int64", "0+", default=0)
     throttle_time_ms: int = field("int32", "0+", default=0)
 
 
-class ExpireDelegationTokenRequest(Request):
-    API_KEY = 40
-    NAME = "ExpireDelegationToken"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = ExpireDelegationTokenResponse
-
+class ExpireDelegationTokenRequest(Request, response=ExpireDelegationTokenResponse):
     hmac: bytes = field("bytes", "0+", default=b"")
     expiry_time_period_ms: int = field("int64", "0+", default=0)

@@ -53,12 +53,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field("string", "16+", default=None, nullable="16+")
 
 
-class FetchResponse(Response):
-    API_KEY = 1
-    NAME = "Fetch"
-    VALID_VERSIONS = (4, 18)
-    FLEXIBLE_FROM = 12
-
+class FetchResponse(Response, api_key=1, versions=(4, 18), flexible_from=12):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "7+", default=0, ignorable=True)
     session_id: int = field("int32", "7+", default=0)
@@ -94,13 +89,7 @@ class ForgottenTopic(Struct):
     partitions: list[int] = field(["int32"], "7+", factory=list)
 
 
-class FetchRequest(Request):
-    API_KEY = 1
-    NAME = "Fetch"
-    VALID_VERSIONS = (4, 18)
-    FLEXIBLE_FROM = 12
-    RESPONSE = FetchResponse
-
+class FetchRequest(Request, response=FetchResponse):
     cluster_id: str | None = field("string", "12+", default=None, nullable="12+", ignorable=True, tag=0, tagged="12+")
     replica_id: int = field("int32", "0-14", default=-1)
     replica_state: ReplicaState = field(ReplicaState, "15+", factory=ReplicaState, tag=1, tagged="15+")

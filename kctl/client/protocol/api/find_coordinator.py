@@ -13,12 +13,7 @@ class Coordinator(Struct):
     error_message: str | None = field("string", "4+", default="", nullable="4+", ignorable=True)
 
 
-class FindCoordinatorResponse(Response):
-    API_KEY = 10
-    NAME = "FindCoordinator"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 3
-
+class FindCoordinatorResponse(Response, api_key=10, versions=(0, 6), flexible_from=3):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "0-3", default=0)
     error_message: str | None = field("string", "1-3", default="", nullable="1-3", ignorable=True)
@@ -28,13 +23,7 @@ class FindCoordinatorResponse(Response):
     coordinators: list[Coordinator] = field([Coordinator], "4+", factory=list)
 
 
-class FindCoordinatorRequest(Request):
-    API_KEY = 10
-    NAME = "FindCoordinator"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 3
-    RESPONSE = FindCoordinatorResponse
-
+class FindCoordinatorRequest(Request, response=FindCoordinatorResponse):
     key: str = field("string", "0-3", default="")
     key_type: int = field("int8", "1+", default=0)
     coordinator_keys: list[str] = field(["string"], "4+", factory=list)

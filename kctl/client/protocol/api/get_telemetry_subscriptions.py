@@ -4,12 +4,7 @@
 from kctl.client.protocol.schema import ZERO_UUID, Request, Response, field
 
 
-class GetTelemetrySubscriptionsResponse(Response):
-    API_KEY = 71
-    NAME = "GetTelemetrySubscriptions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class GetTelemetrySubscriptionsResponse(Response, api_key=71, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     client_instance_id: bytes = field("uuid", "0+", default=ZERO_UUID)
@@ -21,11 +16,5 @@ class GetTelemetrySubscriptionsResponse(Response):
     requested_metrics: list[str] = field(["string"], "0+", factory=list)
 
 
-class GetTelemetrySubscriptionsRequest(Request):
-    API_KEY = 71
-    NAME = "GetTelemetrySubscriptions"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = GetTelemetrySubscriptionsResponse
-
+class GetTelemetrySubscriptionsRequest(Request, response=GetTelemetrySubscriptionsResponse):
     client_instance_id: bytes = field("uuid", "0+", default=ZERO_UUID)

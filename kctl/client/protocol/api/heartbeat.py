@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class HeartbeatResponse(Response):
-    API_KEY = 12
-    NAME = "Heartbeat"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 4
-
+class HeartbeatResponse(Response, api_key=12, versions=(0, 4), flexible_from=4):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
 
 
-class HeartbeatRequest(Request):
-    API_KEY = 12
-    NAME = "Heartbeat"
-    VALID_VERSIONS = (0, 4)
-    FLEXIBLE_FROM = 4
-    RESPONSE = HeartbeatResponse
-
+class HeartbeatRequest(Request, response=HeartbeatResponse):
     group_id: str = field("string", "0+", default="")
     generation_id: int = field("int32", "0+", default=0)
     member_id: str = field("string", "0+", default="")

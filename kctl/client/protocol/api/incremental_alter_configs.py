@@ -11,12 +11,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str = field("string", "0+", default="")
 
 
-class IncrementalAlterConfigsResponse(Response):
-    API_KEY = 44
-    NAME = "IncrementalAlterConfigs"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-
+class IncrementalAlterConfigsResponse(Response, api_key=44, versions=(0, 1), flexible_from=1):
     throttle_time_ms: int = field("int32", "0+", default=0)
     responses: list[AlterConfigsResourceResponse] = field([AlterConfigsResourceResponse], "0+", factory=list)
 
@@ -33,12 +28,6 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig] = field([AlterableConfig], "0+", factory=list)
 
 
-class IncrementalAlterConfigsRequest(Request):
-    API_KEY = 44
-    NAME = "IncrementalAlterConfigs"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-    RESPONSE = IncrementalAlterConfigsResponse
-
+class IncrementalAlterConfigsRequest(Request, response=IncrementalAlterConfigsResponse):
     resources: list[AlterConfigsResource] = field([AlterConfigsResource], "0+", factory=list)
     validate_only: bool = field("bool", "0+", default=False)

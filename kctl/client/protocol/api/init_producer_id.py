@@ -4,12 +4,7 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class InitProducerIdResponse(Response):
-    API_KEY = 22
-    NAME = "InitProducerId"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 2
-
+class InitProducerIdResponse(Response, api_key=22, versions=(0, 6), flexible_from=2):
     throttle_time_ms: int = field("int32", "0+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
     producer_id: int = field("int64", "0+", default=-1)
@@ -18,12 +13,7 @@ class InitProducerIdResponse(Response):
     ongoing_txn_producer_epoch: int = field("int16", "6+", default=-1)
 
 
-class InitProducerIdRequest(Request):
-    API_KEY = 22
-    NAME = "InitProducerId"
-    VALID_VERSIONS = (0, 6)
-    FLEXIBLE_FROM = 2
-    RESPONSE = InitProducerIdResponse
+class InitProducerIdRequest(Request, response=InitProducerIdResponse):
     LATEST_VERSION_UNSTABLE = True
 
     transactional_id: str | None = field("string", "0+", default="", nullable="0+")

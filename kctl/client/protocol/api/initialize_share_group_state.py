@@ -15,12 +15,7 @@ class InitializeStateResult(Struct):
     partitions: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class InitializeShareGroupStateResponse(Response):
-    API_KEY = 83
-    NAME = "InitializeShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class InitializeShareGroupStateResponse(Response, api_key=83, versions=(0, 0), flexible_from=0):
     results: list[InitializeStateResult] = field([InitializeStateResult], "0+", factory=list)
 
 
@@ -35,12 +30,6 @@ class InitializeStateData(Struct):
     partitions: list[PartitionData] = field([PartitionData], "0+", factory=list)
 
 
-class InitializeShareGroupStateRequest(Request):
-    API_KEY = 83
-    NAME = "InitializeShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = InitializeShareGroupStateResponse
-
+class InitializeShareGroupStateRequest(Request, response=InitializeShareGroupStateResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[InitializeStateData] = field([InitializeStateData], "0+", factory=list)

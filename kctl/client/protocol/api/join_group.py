@@ -10,12 +10,7 @@ class JoinGroupResponseMember(Struct):
     metadata: bytes = field("bytes", "0+", default=b"")
 
 
-class JoinGroupResponse(Response):
-    API_KEY = 11
-    NAME = "JoinGroup"
-    VALID_VERSIONS = (0, 9)
-    FLEXIBLE_FROM = 6
-
+class JoinGroupResponse(Response, api_key=11, versions=(0, 9), flexible_from=6):
     throttle_time_ms: int = field("int32", "2+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
     generation_id: int = field("int32", "0+", default=-1)
@@ -32,13 +27,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes = field("bytes", "0+", default=b"")
 
 
-class JoinGroupRequest(Request):
-    API_KEY = 11
-    NAME = "JoinGroup"
-    VALID_VERSIONS = (0, 9)
-    FLEXIBLE_FROM = 6
-    RESPONSE = JoinGroupResponse
-
+class JoinGroupRequest(Request, response=JoinGroupResponse):
     group_id: str = field("string", "0+", default="")
     session_timeout_ms: int = field("int32", "0+", default=0)
     rebalance_timeout_ms: int = field("int32", "1+", default=-1, ignorable=True)

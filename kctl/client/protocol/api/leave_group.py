@@ -10,12 +10,7 @@ class MemberResponse(Struct):
     error_code: int = field("int16", "3+", default=0)
 
 
-class LeaveGroupResponse(Response):
-    API_KEY = 13
-    NAME = "LeaveGroup"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 4
-
+class LeaveGroupResponse(Response, api_key=13, versions=(0, 5), flexible_from=4):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
     members: list[MemberResponse] = field([MemberResponse], "3+", factory=list)
@@ -27,13 +22,7 @@ class MemberIdentity(Struct):
     reason: str | None = field("string", "5+", default=None, nullable="5+", ignorable=True)
 
 
-class LeaveGroupRequest(Request):
-    API_KEY = 13
-    NAME = "LeaveGroup"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 4
-    RESPONSE = LeaveGroupResponse
-
+class LeaveGroupRequest(Request, response=LeaveGroupResponse):
     group_id: str = field("string", "0+", default="")
     member_id: str = field("string", "0-2", default="")
     members: list[MemberIdentity] = field([MemberIdentity], "3+", factory=list)

@@ -9,22 +9,11 @@ class ConfigResource(Struct):
     resource_type: int = field("int8", "1+", default=16, ignorable=True)
 
 
-class ListConfigResourcesResponse(Response):
-    API_KEY = 74
-    NAME = "ListConfigResources"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class ListConfigResourcesResponse(Response, api_key=74, versions=(0, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     config_resources: list[ConfigResource] = field([ConfigResource], "0+", factory=list)
 
 
-class ListConfigResourcesRequest(Request):
-    API_KEY = 74
-    NAME = "ListConfigResources"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ListConfigResourcesResponse
-
+class ListConfigResourcesRequest(Request, response=ListConfigResourcesResponse):
     resource_types: list[int] = field(["int8"], "1+", factory=list)

@@ -11,23 +11,12 @@ class ListedGroup(Struct):
     group_type: str = field("string", "5+", default="", ignorable=True)
 
 
-class ListGroupsResponse(Response):
-    API_KEY = 16
-    NAME = "ListGroups"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-
+class ListGroupsResponse(Response, api_key=16, versions=(0, 5), flexible_from=3):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
     groups: list[ListedGroup] = field([ListedGroup], "0+", factory=list)
 
 
-class ListGroupsRequest(Request):
-    API_KEY = 16
-    NAME = "ListGroups"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-    RESPONSE = ListGroupsResponse
-
+class ListGroupsRequest(Request, response=ListGroupsResponse):
     states_filter: list[str] = field(["string"], "4+", factory=list)
     types_filter: list[str] = field(["string"], "5+", factory=list)

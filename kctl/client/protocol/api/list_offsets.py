@@ -17,12 +17,7 @@ class ListOffsetsTopicResponse(Struct):
     partitions: list[ListOffsetsPartitionResponse] = field([ListOffsetsPartitionResponse], "0+", factory=list)
 
 
-class ListOffsetsResponse(Response):
-    API_KEY = 2
-    NAME = "ListOffsets"
-    VALID_VERSIONS = (1, 11)
-    FLEXIBLE_FROM = 6
-
+class ListOffsetsResponse(Response, api_key=2, versions=(1, 11), flexible_from=6):
     throttle_time_ms: int = field("int32", "2+", default=0, ignorable=True)
     topics: list[ListOffsetsTopicResponse] = field([ListOffsetsTopicResponse], "0+", factory=list)
 
@@ -38,13 +33,7 @@ class ListOffsetsTopic(Struct):
     partitions: list[ListOffsetsPartition] = field([ListOffsetsPartition], "0+", factory=list)
 
 
-class ListOffsetsRequest(Request):
-    API_KEY = 2
-    NAME = "ListOffsets"
-    VALID_VERSIONS = (1, 11)
-    FLEXIBLE_FROM = 6
-    RESPONSE = ListOffsetsResponse
-
+class ListOffsetsRequest(Request, response=ListOffsetsResponse):
     replica_id: int = field("int32", "0+", default=0)
     isolation_level: int = field("int8", "2+", default=0)
     topics: list[ListOffsetsTopic] = field([ListOffsetsTopic], "0+", factory=list)

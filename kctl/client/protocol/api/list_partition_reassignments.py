@@ -16,12 +16,7 @@ class OngoingTopicReassignment(Struct):
     partitions: list[OngoingPartitionReassignment] = field([OngoingPartitionReassignment], "0+", factory=list)
 
 
-class ListPartitionReassignmentsResponse(Response):
-    API_KEY = 46
-    NAME = "ListPartitionReassignments"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class ListPartitionReassignmentsResponse(Response, api_key=46, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
@@ -33,13 +28,7 @@ class ListPartitionReassignmentsTopics(Struct):
     partition_indexes: list[int] = field(["int32"], "0+", factory=list)
 
 
-class ListPartitionReassignmentsRequest(Request):
-    API_KEY = 46
-    NAME = "ListPartitionReassignments"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ListPartitionReassignmentsResponse
-
+class ListPartitionReassignmentsRequest(Request, response=ListPartitionReassignmentsResponse):
     timeout_ms: int = field("int32", "0+", default=60000)
     topics: list[ListPartitionReassignmentsTopics] | None = field(
         [ListPartitionReassignmentsTopics], "0+", default=None, nullable="0+"

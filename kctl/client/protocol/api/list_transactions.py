@@ -10,25 +10,14 @@ class TransactionState(Struct):
     transaction_state: str = field("string", "0+", default="")
 
 
-class ListTransactionsResponse(Response):
-    API_KEY = 66
-    NAME = "ListTransactions"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-
+class ListTransactionsResponse(Response, api_key=66, versions=(0, 2), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     unknown_state_filters: list[str] = field(["string"], "0+", factory=list)
     transaction_states: list[TransactionState] = field([TransactionState], "0+", factory=list)
 
 
-class ListTransactionsRequest(Request):
-    API_KEY = 66
-    NAME = "ListTransactions"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ListTransactionsResponse
-
+class ListTransactionsRequest(Request, response=ListTransactionsResponse):
     state_filters: list[str] = field(["string"], "0+", factory=list)
     producer_id_filters: list[int] = field(["int64"], "0+", factory=list)
     duration_filter: int = field("int64", "1+", default=-1)

@@ -30,12 +30,7 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int = field("int32", "8+", default=-2147483648)
 
 
-class MetadataResponse(Response):
-    API_KEY = 3
-    NAME = "Metadata"
-    VALID_VERSIONS = (0, 13)
-    FLEXIBLE_FROM = 9
-
+class MetadataResponse(Response, api_key=3, versions=(0, 13), flexible_from=9):
     throttle_time_ms: int = field("int32", "3+", default=0, ignorable=True)
     brokers: list[MetadataResponseBroker] = field([MetadataResponseBroker], "0+", factory=list)
     cluster_id: str | None = field("string", "2+", default=None, nullable="2+", ignorable=True)
@@ -50,13 +45,7 @@ class MetadataRequestTopic(Struct):
     name: str | None = field("string", "0+", default="", nullable="10+")
 
 
-class MetadataRequest(Request):
-    API_KEY = 3
-    NAME = "Metadata"
-    VALID_VERSIONS = (0, 13)
-    FLEXIBLE_FROM = 9
-    RESPONSE = MetadataResponse
-
+class MetadataRequest(Request, response=MetadataResponse):
     topics: list[MetadataRequestTopic] | None = field([MetadataRequestTopic], "0+", factory=list, nullable="1+")
     allow_auto_topic_creation: bool = field("bool", "4+", default=True)
     include_cluster_authorized_operations: bool = field("bool", "8-10", default=False)

@@ -15,12 +15,7 @@ class OffsetCommitResponseTopic(Struct):
     partitions: list[OffsetCommitResponsePartition] = field([OffsetCommitResponsePartition], "0+", factory=list)
 
 
-class OffsetCommitResponse(Response):
-    API_KEY = 8
-    NAME = "OffsetCommit"
-    VALID_VERSIONS = (2, 10)
-    FLEXIBLE_FROM = 8
-
+class OffsetCommitResponse(Response, api_key=8, versions=(2, 10), flexible_from=8):
     throttle_time_ms: int = field("int32", "3+", default=0, ignorable=True)
     topics: list[OffsetCommitResponseTopic] = field([OffsetCommitResponseTopic], "0+", factory=list)
 
@@ -38,13 +33,7 @@ class OffsetCommitRequestTopic(Struct):
     partitions: list[OffsetCommitRequestPartition] = field([OffsetCommitRequestPartition], "0+", factory=list)
 
 
-class OffsetCommitRequest(Request):
-    API_KEY = 8
-    NAME = "OffsetCommit"
-    VALID_VERSIONS = (2, 10)
-    FLEXIBLE_FROM = 8
-    RESPONSE = OffsetCommitResponse
-
+class OffsetCommitRequest(Request, response=OffsetCommitResponse):
     group_id: str = field("string", "0+", default="")
     generation_id_or_member_epoch: int = field("int32", "1+", default=-1, ignorable=True)
     member_id: str = field("string", "1+", default="", ignorable=True)

@@ -14,12 +14,7 @@ class OffsetDeleteResponseTopic(Struct):
     partitions: list[OffsetDeleteResponsePartition] = field([OffsetDeleteResponsePartition], "0+", factory=list)
 
 
-class OffsetDeleteResponse(Response):
-    API_KEY = 47
-    NAME = "OffsetDelete"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = NEVER
-
+class OffsetDeleteResponse(Response, api_key=47, versions=(0, 0), flexible_from=NEVER):
     error_code: int = field("int16", "0+", default=0)
     throttle_time_ms: int = field("int32", "0+", default=0, ignorable=True)
     topics: list[OffsetDeleteResponseTopic] = field([OffsetDeleteResponseTopic], "0+", factory=list)
@@ -34,12 +29,6 @@ class OffsetDeleteRequestTopic(Struct):
     partitions: list[OffsetDeleteRequestPartition] = field([OffsetDeleteRequestPartition], "0+", factory=list)
 
 
-class OffsetDeleteRequest(Request):
-    API_KEY = 47
-    NAME = "OffsetDelete"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = NEVER
-    RESPONSE = OffsetDeleteResponse
-
+class OffsetDeleteRequest(Request, response=OffsetDeleteResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[OffsetDeleteRequestTopic] = field([OffsetDeleteRequestTopic], "0+", factory=list)

@@ -37,12 +37,7 @@ class OffsetFetchResponseGroup(Struct):
     error_code: int = field("int16", "8+", default=0)
 
 
-class OffsetFetchResponse(Response):
-    API_KEY = 9
-    NAME = "OffsetFetch"
-    VALID_VERSIONS = (1, 10)
-    FLEXIBLE_FROM = 6
-
+class OffsetFetchResponse(Response, api_key=9, versions=(1, 10), flexible_from=6):
     throttle_time_ms: int = field("int32", "3+", default=0, ignorable=True)
     topics: list[OffsetFetchResponseTopic] = field([OffsetFetchResponseTopic], "0-7", factory=list)
     error_code: int = field("int16", "2-7", default=0, ignorable=True)
@@ -67,13 +62,7 @@ class OffsetFetchRequestGroup(Struct):
     topics: list[OffsetFetchRequestTopics] | None = field([OffsetFetchRequestTopics], "8+", factory=list, nullable="8+")
 
 
-class OffsetFetchRequest(Request):
-    API_KEY = 9
-    NAME = "OffsetFetch"
-    VALID_VERSIONS = (1, 10)
-    FLEXIBLE_FROM = 6
-    RESPONSE = OffsetFetchResponse
-
+class OffsetFetchRequest(Request, response=OffsetFetchResponse):
     group_id: str = field("string", "0-7", default="")
     topics: list[OffsetFetchRequestTopic] | None = field([OffsetFetchRequestTopic], "0-7", factory=list, nullable="2-7")
     groups: list[OffsetFetchRequestGroup] = field([OffsetFetchRequestGroup], "8+", factory=list)

@@ -16,12 +16,7 @@ class OffsetForLeaderTopicResult(Struct):
     partitions: list[EpochEndOffset] = field([EpochEndOffset], "0+", factory=list)
 
 
-class OffsetForLeaderEpochResponse(Response):
-    API_KEY = 23
-    NAME = "OffsetForLeaderEpoch"
-    VALID_VERSIONS = (2, 4)
-    FLEXIBLE_FROM = 4
-
+class OffsetForLeaderEpochResponse(Response, api_key=23, versions=(2, 4), flexible_from=4):
     throttle_time_ms: int = field("int32", "2+", default=0, ignorable=True)
     topics: list[OffsetForLeaderTopicResult] = field([OffsetForLeaderTopicResult], "0+", factory=list)
 
@@ -37,12 +32,6 @@ class OffsetForLeaderTopic(Struct):
     partitions: list[OffsetForLeaderPartition] = field([OffsetForLeaderPartition], "0+", factory=list)
 
 
-class OffsetForLeaderEpochRequest(Request):
-    API_KEY = 23
-    NAME = "OffsetForLeaderEpoch"
-    VALID_VERSIONS = (2, 4)
-    FLEXIBLE_FROM = 4
-    RESPONSE = OffsetForLeaderEpochResponse
-
+class OffsetForLeaderEpochRequest(Request, response=OffsetForLeaderEpochResponse):
     replica_id: int = field("int32", "3+", default=-2, ignorable=True)
     topics: list[OffsetForLeaderTopic] = field([OffsetForLeaderTopic], "0+", factory=list)

@@ -40,12 +40,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field("string", "10+", default=None, nullable="10+")
 
 
-class ProduceResponse(Response):
-    API_KEY = 0
-    NAME = "Produce"
-    VALID_VERSIONS = (3, 13)
-    FLEXIBLE_FROM = 9
-
+class ProduceResponse(Response, api_key=0, versions=(3, 13), flexible_from=9):
     responses: list[TopicProduceResponse] = field([TopicProduceResponse], "0+", factory=list)
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     node_endpoints: list[NodeEndpoint] = field([NodeEndpoint], "10+", factory=list, tag=0, tagged="10+")
@@ -62,13 +57,7 @@ class TopicProduceData(Struct):
     partition_data: list[PartitionProduceData] = field([PartitionProduceData], "0+", factory=list)
 
 
-class ProduceRequest(Request):
-    API_KEY = 0
-    NAME = "Produce"
-    VALID_VERSIONS = (3, 13)
-    FLEXIBLE_FROM = 9
-    RESPONSE = ProduceResponse
-
+class ProduceRequest(Request, response=ProduceResponse):
     transactional_id: str | None = field("string", "3+", default=None, nullable="3+")
     acks: int = field("int16", "0+", default=0)
     timeout_ms: int = field("int32", "0+", default=0)

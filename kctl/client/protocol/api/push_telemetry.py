@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import ZERO_UUID, Request, Response, field
 
 
-class PushTelemetryResponse(Response):
-    API_KEY = 72
-    NAME = "PushTelemetry"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class PushTelemetryResponse(Response, api_key=72, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
 
 
-class PushTelemetryRequest(Request):
-    API_KEY = 72
-    NAME = "PushTelemetry"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = PushTelemetryResponse
-
+class PushTelemetryRequest(Request, response=PushTelemetryResponse):
     client_instance_id: bytes = field("uuid", "0+", default=ZERO_UUID)
     subscription_id: int = field("int32", "0+", default=0)
     terminating: bool = field("bool", "0+", default=False)

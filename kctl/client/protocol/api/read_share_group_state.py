@@ -25,12 +25,7 @@ class ReadStateResult(Struct):
     partitions: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class ReadShareGroupStateResponse(Response):
-    API_KEY = 84
-    NAME = "ReadShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class ReadShareGroupStateResponse(Response, api_key=84, versions=(0, 0), flexible_from=0):
     results: list[ReadStateResult] = field([ReadStateResult], "0+", factory=list)
 
 
@@ -44,12 +39,6 @@ class ReadStateData(Struct):
     partitions: list[PartitionData] = field([PartitionData], "0+", factory=list)
 
 
-class ReadShareGroupStateRequest(Request):
-    API_KEY = 84
-    NAME = "ReadShareGroupState"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ReadShareGroupStateResponse
-
+class ReadShareGroupStateRequest(Request, response=ReadShareGroupStateResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[ReadStateData] = field([ReadStateData], "0+", factory=list)

@@ -19,12 +19,7 @@ class ReadStateSummaryResult(Struct):
     partitions: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class ReadShareGroupStateSummaryResponse(Response):
-    API_KEY = 87
-    NAME = "ReadShareGroupStateSummary"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class ReadShareGroupStateSummaryResponse(Response, api_key=87, versions=(0, 1), flexible_from=0):
     results: list[ReadStateSummaryResult] = field([ReadStateSummaryResult], "0+", factory=list)
 
 
@@ -38,12 +33,6 @@ class ReadStateSummaryData(Struct):
     partitions: list[PartitionData] = field([PartitionData], "0+", factory=list)
 
 
-class ReadShareGroupStateSummaryRequest(Request):
-    API_KEY = 87
-    NAME = "ReadShareGroupStateSummary"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ReadShareGroupStateSummaryResponse
-
+class ReadShareGroupStateSummaryRequest(Request, response=ReadShareGroupStateSummaryResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[ReadStateSummaryData] = field([ReadStateSummaryData], "0+", factory=list)

@@ -4,24 +4,13 @@
 from kctl.client.protocol.schema import ZERO_UUID, Request, Response, field
 
 
-class RemoveRaftVoterResponse(Response):
-    API_KEY = 81
-    NAME = "RemoveRaftVoter"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class RemoveRaftVoterResponse(Response, api_key=81, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+", ignorable=True)
 
 
-class RemoveRaftVoterRequest(Request):
-    API_KEY = 81
-    NAME = "RemoveRaftVoter"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = RemoveRaftVoterResponse
-
+class RemoveRaftVoterRequest(Request, response=RemoveRaftVoterResponse):
     cluster_id: str | None = field("string", "0+", default="", nullable="0+")
     voter_id: int = field("int32", "0+", default=0)
     voter_directory_id: bytes = field("uuid", "0+", default=ZERO_UUID)

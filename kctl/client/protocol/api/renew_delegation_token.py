@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class RenewDelegationTokenResponse(Response):
-    API_KEY = 39
-    NAME = "RenewDelegationToken"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-
+class RenewDelegationTokenResponse(Response, api_key=39, versions=(1, 2), flexible_from=2):
     error_code: int = field("int16", "0+", default=0)
     expiry_timestamp_ms: int = field("int64", "0+", default=0)
     throttle_time_ms: int = field("int32", "0+", default=0)
 
 
-class RenewDelegationTokenRequest(Request):
-    API_KEY = 39
-    NAME = "RenewDelegationToken"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = RenewDelegationTokenResponse
-
+class RenewDelegationTokenRequest(Request, response=RenewDelegationTokenResponse):
     hmac: bytes = field("bytes", "0+", default=b"")
     renew_period_ms: int = field("int64", "0+", default=0)

@@ -4,11 +4,7 @@
 from kctl.client.protocol.schema import Message, field
 
 
-class RequestHeader(Message):
-    NAME = "RequestHeader"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 2
-
+class RequestHeader(Message, versions=(1, 2), flexible_from=2):
     request_api_key: int = field("int16", "0+", default=0)
     request_api_version: int = field("int16", "0+", default=0)
     correlation_id: int = field("int32", "0+", default=0)

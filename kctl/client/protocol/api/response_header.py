@@ -4,9 +4,5 @@
 from kctl.client.protocol.schema import Message, field
 
 
-class ResponseHeader(Message):
-    NAME = "ResponseHeader"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 1
-
+class ResponseHeader(Message, versions=(0, 1), flexible_from=1):
     correlation_id: int = field("int32", "0+", default=0)

@@ -4,23 +4,12 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class SaslAuthenticateResponse(Response):
-    API_KEY = 36
-    NAME = "SaslAuthenticate"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-
+class SaslAuthenticateResponse(Response, api_key=36, versions=(0, 2), flexible_from=2):
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
     auth_bytes: bytes = field("bytes", "0+", default=b"")
     session_lifetime_ms: int = field("int64", "1+", default=0, ignorable=True)
 
 
-class SaslAuthenticateRequest(Request):
-    API_KEY = 36
-    NAME = "SaslAuthenticate"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 2
-    RESPONSE = SaslAuthenticateResponse
-
+class SaslAuthenticateRequest(Request, response=SaslAuthenticateResponse):
     auth_bytes: bytes = field("bytes", "0+", default=b"")

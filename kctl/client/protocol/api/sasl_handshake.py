@@ -4,21 +4,10 @@
 from kctl.client.protocol.schema import NEVER, Request, Response, field
 
 
-class SaslHandshakeResponse(Response):
-    API_KEY = 17
-    NAME = "SaslHandshake"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = NEVER
-
+class SaslHandshakeResponse(Response, api_key=17, versions=(0, 1), flexible_from=NEVER):
     error_code: int = field("int16", "0+", default=0)
     mechanisms: list[str] = field(["string"], "0+", factory=list)
 
 
-class SaslHandshakeRequest(Request):
-    API_KEY = 17
-    NAME = "SaslHandshake"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = NEVER
-    RESPONSE = SaslHandshakeResponse
-
+class SaslHandshakeRequest(Request, response=SaslHandshakeResponse):
     mechanism: str = field("string", "0+", default="")

@@ -28,12 +28,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field("string", "0+", default=None, nullable="0+")
 
 
-class ShareAcknowledgeResponse(Response):
-    API_KEY = 79
-    NAME = "ShareAcknowledge"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 0
-
+class ShareAcknowledgeResponse(Response, api_key=79, versions=(1, 2), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -58,13 +53,7 @@ class AcknowledgeTopic(Struct):
     partitions: list[AcknowledgePartition] = field([AcknowledgePartition], "0+", factory=list)
 
 
-class ShareAcknowledgeRequest(Request):
-    API_KEY = 79
-    NAME = "ShareAcknowledge"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ShareAcknowledgeResponse
-
+class ShareAcknowledgeRequest(Request, response=ShareAcknowledgeResponse):
     group_id: str | None = field("string", "0+", default=None, nullable="0+")
     member_id: str | None = field("string", "0+", default="", nullable="0+")
     share_session_epoch: int = field("int32", "0+", default=0)

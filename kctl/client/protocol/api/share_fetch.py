@@ -38,12 +38,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field("string", "0+", default=None, nullable="0+")
 
 
-class ShareFetchResponse(Response):
-    API_KEY = 78
-    NAME = "ShareFetch"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 0
-
+class ShareFetchResponse(Response, api_key=78, versions=(1, 2), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -74,13 +69,7 @@ class ForgottenTopic(Struct):
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
-class ShareFetchRequest(Request):
-    API_KEY = 78
-    NAME = "ShareFetch"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ShareFetchResponse
-
+class ShareFetchRequest(Request, response=ShareFetchResponse):
     group_id: str | None = field("string", "0+", default=None, nullable="0+")
     member_id: str | None = field("string", "0+", default="", nullable="0+")
     share_session_epoch: int = field("int32", "0+", default=0)

@@ -36,22 +36,11 @@ class DescribedGroup(Struct):
     authorized_operations: int = field("int32", "0+", default=-2147483648)
 
 
-class ShareGroupDescribeResponse(Response):
-    API_KEY = 77
-    NAME = "ShareGroupDescribe"
-    VALID_VERSIONS = (1, 1)
-    FLEXIBLE_FROM = 0
-
+class ShareGroupDescribeResponse(Response, api_key=77, versions=(1, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     groups: list[DescribedGroup] = field([DescribedGroup], "0+", factory=list)
 
 
-class ShareGroupDescribeRequest(Request):
-    API_KEY = 77
-    NAME = "ShareGroupDescribe"
-    VALID_VERSIONS = (1, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ShareGroupDescribeResponse
-
+class ShareGroupDescribeRequest(Request, response=ShareGroupDescribeResponse):
     group_ids: list[str] = field(["string"], "0+", factory=list)
     include_authorized_operations: bool = field("bool", "0+", default=False)

@@ -13,12 +13,7 @@ class Assignment(Struct):
     topic_partitions: list[TopicPartitions] = field([TopicPartitions], "0+", factory=list)
 
 
-class ShareGroupHeartbeatResponse(Response):
-    API_KEY = 76
-    NAME = "ShareGroupHeartbeat"
-    VALID_VERSIONS = (1, 1)
-    FLEXIBLE_FROM = 0
-
+class ShareGroupHeartbeatResponse(Response, api_key=76, versions=(1, 1), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -28,13 +23,7 @@ class ShareGroupHeartbeatResponse(Response):
     assignment: Assignment | None = field(Assignment, "0+", default=None, nullable="0+")
 
 
-class ShareGroupHeartbeatRequest(Request):
-    API_KEY = 76
-    NAME = "ShareGroupHeartbeat"
-    VALID_VERSIONS = (1, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = ShareGroupHeartbeatResponse
-
+class ShareGroupHeartbeatRequest(Request, response=ShareGroupHeartbeatResponse):
     group_id: str = field("string", "0+", default="")
     member_id: str = field("string", "0+", default="")
     member_epoch: int = field("int32", "0+", default=0)

@@ -81,22 +81,11 @@ class DescribedGroup(Struct):
     authorized_operations: int = field("int32", "0+", default=-2147483648)
 
 
-class StreamsGroupDescribeResponse(Response):
-    API_KEY = 89
-    NAME = "StreamsGroupDescribe"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class StreamsGroupDescribeResponse(Response, api_key=89, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     groups: list[DescribedGroup] = field([DescribedGroup], "0+", factory=list)
 
 
-class StreamsGroupDescribeRequest(Request):
-    API_KEY = 89
-    NAME = "StreamsGroupDescribe"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = StreamsGroupDescribeResponse
-
+class StreamsGroupDescribeRequest(Request, response=StreamsGroupDescribeResponse):
     group_ids: list[str] = field(["string"], "0+", factory=list)
     include_authorized_operations: bool = field("bool", "0+", default=False)

@@ -30,12 +30,7 @@ class EndpointToPartitions(Struct):
     standby_partitions: list[TopicPartition] = field([TopicPartition], "0+", factory=list)
 
 
-class StreamsGroupHeartbeatResponse(Response):
-    API_KEY = 88
-    NAME = "StreamsGroupHeartbeat"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class StreamsGroupHeartbeatResponse(Response, api_key=88, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default=None, nullable="0+")
@@ -93,13 +88,7 @@ class TaskOffset(Struct):
     offset: int = field("int64", "0+", default=0)
 
 
-class StreamsGroupHeartbeatRequest(Request):
-    API_KEY = 88
-    NAME = "StreamsGroupHeartbeat"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = StreamsGroupHeartbeatResponse
-
+class StreamsGroupHeartbeatRequest(Request, response=StreamsGroupHeartbeatResponse):
     group_id: str = field("string", "0+", default="")
     member_id: str = field("string", "0+", default="")
     member_epoch: int = field("int32", "0+", default=0)

@@ -4,12 +4,7 @@
 from kctl.client.protocol.schema import Request, Response, Struct, field
 
 
-class SyncGroupResponse(Response):
-    API_KEY = 14
-    NAME = "SyncGroup"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 4
-
+class SyncGroupResponse(Response, api_key=14, versions=(0, 5), flexible_from=4):
     throttle_time_ms: int = field("int32", "1+", default=0, ignorable=True)
     error_code: int = field("int16", "0+", default=0)
     protocol_type: str | None = field("string", "5+", default=None, nullable="5+", ignorable=True)
@@ -22,13 +17,7 @@ class SyncGroupRequestAssignment(Struct):
     assignment: bytes = field("bytes", "0+", default=b"")
 
 
-class SyncGroupRequest(Request):
-    API_KEY = 14
-    NAME = "SyncGroup"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 4
-    RESPONSE = SyncGroupResponse
-
+class SyncGroupRequest(Request, response=SyncGroupResponse):
     group_id: str = field("string", "0+", default="")
     generation_id: int = field("int32", "0+", default=0)
     member_id: str = field("string", "0+", default="")

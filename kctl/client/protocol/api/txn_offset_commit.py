@@ -14,12 +14,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     partitions: list[TxnOffsetCommitResponsePartition] = field([TxnOffsetCommitResponsePartition], "0+", factory=list)
 
 
-class TxnOffsetCommitResponse(Response):
-    API_KEY = 28
-    NAME = "TxnOffsetCommit"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-
+class TxnOffsetCommitResponse(Response, api_key=28, versions=(0, 5), flexible_from=3):
     throttle_time_ms: int = field("int32", "0+", default=0)
     topics: list[TxnOffsetCommitResponseTopic] = field([TxnOffsetCommitResponseTopic], "0+", factory=list)
 
@@ -36,13 +31,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     partitions: list[TxnOffsetCommitRequestPartition] = field([TxnOffsetCommitRequestPartition], "0+", factory=list)
 
 
-class TxnOffsetCommitRequest(Request):
-    API_KEY = 28
-    NAME = "TxnOffsetCommit"
-    VALID_VERSIONS = (0, 5)
-    FLEXIBLE_FROM = 3
-    RESPONSE = TxnOffsetCommitResponse
-
+class TxnOffsetCommitRequest(Request, response=TxnOffsetCommitResponse):
     transactional_id: str = field("string", "0+", default="")
     group_id: str = field("string", "0+", default="")
     producer_id: int = field("int64", "0+", default=0)

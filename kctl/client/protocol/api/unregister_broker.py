@@ -4,22 +4,11 @@
 from kctl.client.protocol.schema import Request, Response, field
 
 
-class UnregisterBrokerResponse(Response):
-    API_KEY = 64
-    NAME = "UnregisterBroker"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-
+class UnregisterBrokerResponse(Response, api_key=64, versions=(0, 0), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
 
 
-class UnregisterBrokerRequest(Request):
-    API_KEY = 64
-    NAME = "UnregisterBroker"
-    VALID_VERSIONS = (0, 0)
-    FLEXIBLE_FROM = 0
-    RESPONSE = UnregisterBrokerResponse
-
+class UnregisterBrokerRequest(Request, response=UnregisterBrokerResponse):
     broker_id: int = field("int32", "0+", default=0)

@@ -10,12 +10,7 @@ class UpdatableFeatureResult(Struct):
     error_message: str | None = field("string", "0+", default="", nullable="0+")
 
 
-class UpdateFeaturesResponse(Response):
-    API_KEY = 57
-    NAME = "UpdateFeatures"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-
+class UpdateFeaturesResponse(Response, api_key=57, versions=(0, 2), flexible_from=0):
     throttle_time_ms: int = field("int32", "0+", default=0)
     error_code: int = field("int16", "0+", default=0)
     error_message: str | None = field("string", "0+", default="", nullable="0+")
@@ -29,13 +24,7 @@ class FeatureUpdateKey(Struct):
     upgrade_type: int = field("int8", "1+", default=1)
 
 
-class UpdateFeaturesRequest(Request):
-    API_KEY = 57
-    NAME = "UpdateFeatures"
-    VALID_VERSIONS = (0, 2)
-    FLEXIBLE_FROM = 0
-    RESPONSE = UpdateFeaturesResponse
-
+class UpdateFeaturesRequest(Request, response=UpdateFeaturesResponse):
     timeout_ms: int = field("int32", "0+", default=60000)
     feature_updates: list[FeatureUpdateKey] = field([FeatureUpdateKey], "0+", factory=list)
     validate_only: bool = field("bool", "1+", default=False)

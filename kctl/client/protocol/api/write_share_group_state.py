@@ -15,12 +15,7 @@ class WriteStateResult(Struct):
     partitions: list[PartitionResult] = field([PartitionResult], "0+", factory=list)
 
 
-class WriteShareGroupStateResponse(Response):
-    API_KEY = 85
-    NAME = "WriteShareGroupState"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-
+class WriteShareGroupStateResponse(Response, api_key=85, versions=(0, 1), flexible_from=0):
     results: list[WriteStateResult] = field([WriteStateResult], "0+", factory=list)
 
 
@@ -45,12 +40,6 @@ class WriteStateData(Struct):
     partitions: list[PartitionData] = field([PartitionData], "0+", factory=list)
 
 
-class WriteShareGroupStateRequest(Request):
-    API_KEY = 85
-    NAME = "WriteShareGroupState"
-    VALID_VERSIONS = (0, 1)
-    FLEXIBLE_FROM = 0
-    RESPONSE = WriteShareGroupStateResponse
-
+class WriteShareGroupStateRequest(Request, response=WriteShareGroupStateResponse):
     group_id: str = field("string", "0+", default="")
     topics: list[WriteStateData] = field([WriteStateData], "0+", factory=list)

@@ -19,12 +19,7 @@ class WritableTxnMarkerResult(Struct):
     topics: list[WritableTxnMarkerTopicResult] = field([WritableTxnMarkerTopicResult], "0+", factory=list)
 
 
-class WriteTxnMarkersResponse(Response):
-    API_KEY = 27
-    NAME = "WriteTxnMarkers"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 1
-
+class WriteTxnMarkersResponse(Response, api_key=27, versions=(1, 2), flexible_from=1):
     markers: list[WritableTxnMarkerResult] = field([WritableTxnMarkerResult], "0+", factory=list)
 
 
@@ -42,11 +37,5 @@ class WritableTxnMarker(Struct):
     transaction_version: int = field("int8", "2+", default=0, ignorable=True)
 
 
-class WriteTxnMarkersRequest(Request):
-    API_KEY = 27
-    NAME = "WriteTxnMarkers"
-    VALID_VERSIONS = (1, 2)
-    FLEXIBLE_FROM = 1
-    RESPONSE = WriteTxnMarkersResponse
-
+class WriteTxnMarkersRequest(Request, response=WriteTxnMarkersResponse):
     markers: list[WritableTxnMarker] = field([WritableTxnMarker], "0+", factory=list)
