@@ -1,29 +1,33 @@
-"""A file that a command reads whole, bounded, such as a plan or offsets.
+"""A file that a command reads whole, bounded, such as a plan, offsets or a declaration.
 
-Shown by tests/unit/cli/groups/test_files.py and tests/unit/cli/partitions/test_plan_file.py.
+Shown by tests/unit/cli/test_document_file.py.
 """
 
+from io import BufferedIOBase
 from pathlib import Path
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.config import read_input
 
+STDIN = Path("-")
 LONGEST_SHOWN = 80
 """Characters of a field that is not valid, in an error."""
 
 
-def read_document(path: Path, largest_bytes: int) -> bytes:
-    """Return the content of a file or pipe.
+def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None = None) -> bytes:
+    """Return the content of a file or pipe; where `stdin` is given, `-` is that.
 
     Raises: CommandError: it cannot be read, or is too large.
     """
+    source = stdin if path == STDIN else None
+    name = str(path) if source is None else "stdin"
     try:
-        content, _ = read_input(path, largest_bytes + 1)
+        content = read_input(path, largest_bytes + 1)[0] if source is None else source.read(largest_bytes + 1)
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
+        raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
     if len(content) > largest_bytes:
-        raise document_error(str(path), f"it is larger than {largest_bytes} bytes")
+        raise document_error(name, f"it is larger than {largest_bytes} bytes")
     return content
 
 

@@ -27,12 +27,12 @@ def test_diff_prints_each_change_and_fails_only_with_strict(
     assert kctl("probe", "--diff", before, str(after), "--strict").code == ExitCode.DEGRADED
 
 
-def test_nothing_changed(before: str) -> None:
+def test_diff_of_a_result_with_itself_prints_no_difference(before: str) -> None:
     ended = kctl("probe", "--diff", before, before, "--strict")
     assert ended == (0, b"no difference\n", "")
 
 
-def test_files_that_are_no_saved_results(before: str, tmp_path: Path) -> None:
+def test_files_that_are_no_saved_results_are_refused_by_name(before: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(b"\xff\xfe")
     for file, code in ((other, ExitCode.DATA), (tmp_path / "missing", ExitCode.USAGE)):

@@ -18,15 +18,16 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import NamedTuple, NoReturn, TypeVar
 
-from kctl.cli.apply.yaml_nodes import LARGEST_FILE_BYTES, Fields, Items, Node, Scalar, YamlRefused, parse_yaml, shown
+from kctl.cli.apply.yaml_nodes import Fields, Items, Node, Scalar, YamlRefused, parse_yaml, shown
+from kctl.cli.document_file import STDIN, read_document
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.admin import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
-from kctl.client.config import nearest_name, read_input
+from kctl.client.config import nearest_name
 from kctl.client.topic_names import is_topic_name
 
 W = TypeVar("W", bound=IntEnum)
-STDIN = "-"
+LARGEST_FILE_BYTES = 4 * 1024 * 1024
 CLUSTER_NAME = "kafka-cluster"
 MOST_PARTITIONS = 2**31 - 1
 MOST_REPLICAS = 2**15 - 1
@@ -55,12 +56,7 @@ class Declaration(NamedTuple):
 def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
     """Return what a file declares, `-` for stdin. Raises: CommandError: names file, line and cause."""
     name = name_of(path)
-    try:
-        data = (
-            stdin.read(LARGEST_FILE_BYTES + 1) if path == STDIN else read_input(Path(path), LARGEST_FILE_BYTES + 1)[0]
-        )
-    except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+    data = read_document(Path(path), LARGEST_FILE_BYTES, stdin)
     try:
         return _declaration(parse_yaml(data))
     except YamlRefused as e:
@@ -72,7 +68,7 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
 
 def name_of(path: str) -> str:
     """Return how messages name the file."""
-    return "stdin" if path == STDIN else path
+    return "stdin" if Path(path) == STDIN else path
 
 
 def _declaration(root: Node) -> Declaration:

@@ -1,6 +1,6 @@
 """YAML as nodes that know their line: for files whose mistakes are reported by line.
 
-Owns what is refused: aliases, anchors, tags, duplicate keys, several documents, and what is too large or too deep.
+Owns what is refused: aliases, anchors, tags, duplicate keys, several documents, and too many values or levels.
 Scalars keep their text, so that `retention.ms: 0100` or `no` mean what is written. JSON is YAML, too.
 Shown by tests/unit/cli/apply/test_yaml_nodes.py.
 """
@@ -8,7 +8,6 @@ Shown by tests/unit/cli/apply/test_yaml_nodes.py.
 from collections.abc import Iterator
 from typing import Any
 
-LARGEST_FILE_BYTES = 4 * 1024 * 1024
 DEEPEST = 10
 MOST_NODES = 500_000
 NULLS = ("", "~", "null", "Null", "NULL")
@@ -64,8 +63,6 @@ Node = Scalar | Items | Fields
 
 
 def _decoded(data: bytes) -> str:
-    if len(data) > LARGEST_FILE_BYTES:
-        raise YamlRefused(None, f"the file is larger than {LARGEST_FILE_BYTES >> 20} MiB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as e:

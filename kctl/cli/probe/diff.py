@@ -6,11 +6,11 @@ Reads the files and prints; what a change is, `view/diff.py` knows. Shown by tes
 from pathlib import Path
 
 from kctl.cli.data_out import DataOut
+from kctl.cli.document_file import read_document
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.options import Common, Output
 from kctl.cli.probe.view.diff import Summary, differences, read_summary
-from kctl.client.config import read_input
 from kctl.client.wording import harmless_text
 
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
@@ -33,12 +33,10 @@ def show_differences(common: Common, before: Path, after: Path, *, strict: bool)
 
 
 def _read(path: Path) -> Summary:
+    content = read_document(path, LARGEST_FILE_BYTES)
     try:
-        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
-        if len(content) > LARGEST_FILE_BYTES:
-            raise CommandError(ExitCode.USAGE, f"--diff {path}: larger than {LARGEST_FILE_BYTES} bytes")
         return read_summary(content.decode())
-    except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"--diff {path}: {e.strerror}") from None
+    except UnicodeDecodeError as e:
+        raise CommandError(ExitCode.DATA, f"{path}: byte {e.start} is not UTF-8") from None
     except ValueError as e:
-        raise CommandError(ExitCode.DATA, f"--diff {path}: {e}") from None
+        raise CommandError(ExitCode.DATA, f"{path}: {e}") from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kctl.cli.apply.declaration import DeclaredTopic, read_declaration
+from kctl.cli.apply.declaration import LARGEST_FILE_BYTES, DeclaredTopic, read_declaration
 from kctl.cli.failures import CommandError
 
 TEXT = """
@@ -78,6 +78,11 @@ def test_mistake_is_named_by_line(text: str, says: str) -> None:
     with pytest.raises(CommandError) as caught:
         read_declaration("-", io.BytesIO(text.encode()))
     assert str(caught.value).startswith(says)
+
+
+def test_declaration_above_the_largest_size_is_refused() -> None:
+    with pytest.raises(CommandError, match="stdin: it is larger than 4194304 bytes"):
+        read_declaration("-", io.BytesIO(bytes(LARGEST_FILE_BYTES + 1)))
 
 
 def test_pipe_without_a_writer_is_refused(tmp_path: Path) -> None:

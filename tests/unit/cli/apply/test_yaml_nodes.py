@@ -3,7 +3,6 @@
 import pytest
 
 from kctl.cli.apply.yaml_nodes import (
-    LARGEST_FILE_BYTES,
     Fields,
     Items,
     Node,
@@ -70,7 +69,6 @@ BOMB = b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n"
         (b"[" * 11 + b"]" * 11, 1, "nested too deeply"),
         (b"[" * 100_000, 1, "nest"),
         pytest.param(b"[" + b"0," * 500_001 + b"]", 1, "more than 500000 values", marks=pytest.mark.slow),
-        (b" " * (LARGEST_FILE_BYTES + 1), None, "larger than 4 MiB"),
     ],
 )
 def test_hostile_or_malformed_yaml_is_refused_by_line(data: bytes, line: int | None, why: str) -> None:
