@@ -108,3 +108,12 @@ def test_help_on_a_terminal_of_40_columns(name: str) -> None:
     # click keeps at least 50 columns for help texts
     wrapped, _, _ = shown.decode().partition("Examples:")  # these are to be copied
     assert max(len(line) for line in wrapped.splitlines()) <= 50
+
+
+def test_mechanism_of_amazons_java_library_leads_to_kctls_property_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n")
+    for given in (("--command-config", str(file)), ("-b", "a:1", "-X", "sasl.mechanism=AWS_MSK_IAM")):
+        ended = kctl("topics", "list", *given)
+        assert (ended.code, ended.stderr.count("\n")) == (ExitCode.USAGE, 1)
+        assert "OAUTHBEARER with sasl.oauthbearer.method=aws_msk_iam" in ended.stderr

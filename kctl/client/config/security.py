@@ -20,6 +20,15 @@ STORE_TYPES = ("JKS", "PKCS12", "PEM")
 TLS_VERSIONS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 
 
+class SaslMechanismKind(Choice):
+    """A SASL mechanism; that of Amazon's Java library leads to the properties that do the same here."""
+
+    def read(self, raw: object) -> str:
+        if isinstance(raw, str) and raw.upper() == "AWS_MSK_IAM":
+            raise ValueError("Amazon MSK with IAM is OAUTHBEARER with sasl.oauthbearer.method=aws_msk_iam")
+        return super().read(raw)
+
+
 class SecurityConfig(BaseConfig):
     """How to prove who the broker is, and who we are."""
 
@@ -51,7 +60,9 @@ class SecurityConfig(BaseConfig):
     ssl_cipher_suites = words("ssl.cipher.suites", (), "Allowed cipher suites; empty: OpenSSL's defaults.")
 
     # --- SASL ---------------------------------------------------------------------------------------------------------
-    sasl_mechanism = choice("sasl.mechanism", "GSSAPI", SASL_MECHANISMS, "SASL mechanism (GSSAPI is Kerberos).")
+    sasl_mechanism = Property(
+        "sasl.mechanism", SaslMechanismKind(SASL_MECHANISMS), "GSSAPI", "SASL mechanism (GSSAPI is Kerberos)."
+    )
     sasl_jaas_config = secret("sasl.jaas.config", "Login module and its options: user name, password, token.")
     sasl_kerberos_service_name = optional_text(
         "sasl.kerberos.service.name", "First part of the brokers' Kerberos principal; required by GSSAPI."

@@ -49,6 +49,11 @@ def test_name_and_password(mechanism: str, module: str, first: bytes) -> None:
             "needs the login module PlainLoginModule",
         ),
         ("PLAIN", 'PlainLoginModule required username="a";', "needs password"),
+        (
+            "OAUTHBEARER",
+            'software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="hunter2";',
+            "OAuthBearerLoginModule; sasl.oauthbearer.method=aws_msk_iam needs no sasl.jaas.config",
+        ),
         ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs username"),
     ],
 )

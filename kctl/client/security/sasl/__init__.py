@@ -108,5 +108,7 @@ def _entry(config: ClientConfig, module: str) -> JaasEntry:
     entry = read_jaas(config.sasl_jaas_config)
     if entry.module != module:
         # The name itself is not repeated: with a misplaced quote it could be anything.
-        raise ConfigError(f"{KEY}: sasl.mechanism={config.sasl_mechanism} needs the login module {module}", key=KEY)
+        text = f"{KEY}: sasl.mechanism={config.sasl_mechanism} needs the login module {module}"
+        is_msk = entry.module == "IAMLoginModule"  # of Amazon's Java library
+        raise ConfigError(f"{text}; sasl.oauthbearer.method=aws_msk_iam needs no {KEY}" if is_msk else text, key=KEY)
     return entry
