@@ -23,12 +23,12 @@ from kctl.cli.options import Common, Output
 from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
 from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
-from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, View, Watch, view_of
+from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, SETTLE_MS, View, Watch, view_of
 from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.clock import FOREVER_MS, Timer, duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
@@ -291,6 +291,12 @@ class _Move:
         runtime = system_runtime()
         watch = Watch(self._admin, {key: self._targets[key] for key in keys}, runtime.clock)
         timer = Timer(runtime.clock, self._admin.config.default_api_timeout_ms)
+        if watch.look():
+            of_plan = counted(len(watch.pending), "partition")
+            self._common.say(
+                f"{self._common.environment.program}: note: no move of {of_plan} is in progress; waiting up to "
+                f"{duration_text(SETTLE_MS)} in case one has just ended"
+            )
         look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
         for key, outcome in watch.outcomes.items():
             if outcome == NOT_MOVED:

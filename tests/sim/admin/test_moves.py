@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kctl.cli.environment import Environment
 from kctl.cli.interrupts import Interrupted
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.broker_errors import ErrorCode
@@ -251,11 +252,23 @@ def test_cancel_leaves_other_moves_alone(with_moves: WithMoves) -> None:
     with_moves(use)
 
 
-def test_cancel_of_what_was_never_started(with_moves: WithMoves) -> None:
+def test_cancel_of_what_was_never_started_says_first_that_nothing_is_in_progress_and_ends_in_time(
+    with_moves: WithMoves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[tuple[int, str]] = []
+
     def use(moves: Moves) -> None:
         before_ms = moves.world.clock.now_ms()
+        monkeypatch.setattr(
+            Environment, "say", lambda _, line: said.append((moves.world.clock.now_ms() - before_ms, line))
+        )
         assert moves.results("--cancel") == ["not in progress", "not in progress"]
         assert moves.world.clock.now_ms() - before_ms < SETTLE_MS + 2_000
+        ((at_ms, line),) = said
+        assert at_ms < 1_000
+        assert line.endswith(
+            "note: no move of 2 partitions is in progress; waiting up to 10s in case one has just ended"
+        )
 
     with_moves(use)
 
