@@ -4,6 +4,7 @@ Each command lives in a module of its own that is imported when it is called, so
 them. Shown by tests/cli.
 """
 
+import errno
 import importlib
 import os
 import sys
@@ -14,7 +15,7 @@ import typer
 
 from kctl.cli.click import PARSER_ERRORS, HelpWanted, UsageError
 from kctl.cli.commands import Commands, Group
-from kctl.cli.data_out import OutputClosed
+from kctl.cli.data_out import OutputClosed, StdoutFailed
 from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure, explain
@@ -181,7 +182,10 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
     except HelpWanted as e:
         environment.say(e.format_message())
         return ExitCode.USAGE
-    except typer.Exit as e:
+    except typer.Exit as e:  # the parser has printed a help, or the version
+        if sys.stdout is None:  # closed by our caller, which the parser passes over
+            failed = StdoutFailed(os.strerror(errno.EBADF), b"")
+            return _report(failed, explain(failed), environment, verbose=False)
         return e.exit_code
     except (OutputClosed, BrokenPipeError):
         return ExitCode.OK

@@ -241,11 +241,19 @@ def test_a_stderr_that_takes_nothing_does_not_change_the_exit_code(stderr: str) 
     assert ended.returncode == ExitCode.REFUSED
 
 
-def test_a_version_that_nobody_reads() -> None:
+@pytest.mark.parametrize("arguments", ["--help", "topics --help", "topics list -h", "--version", "-V"])
+def test_help_and_version_on_a_closed_stdout_fail_as_other_output(arguments: str) -> None:
     ended = subprocess.run(
-        f"{' '.join(KCTL)} --version >&-", shell=True, env=environment(), timeout=BOUND_S, check=False
+        f"{' '.join(KCTL)} {arguments} >&-",
+        shell=True,
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
     )
-    assert ended.returncode == 0
+    program = "kctl topics" if arguments.startswith("topics") else "kctl"
+    assert ended.returncode == ExitCode.USAGE
+    assert ended.stderr.decode() == f"{program}: cannot write to stdout: Bad file descriptor\n"
 
 
 _INTERRUPTED_AT = """
