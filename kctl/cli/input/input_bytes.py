@@ -51,11 +51,23 @@ class InputBytes:
         self._taken_bytes = 0
         """Bytes that were dropped from the buffer."""
         self._is_at_end = False
+        self._first_line = 1
+        """The line of the first byte of the buffer."""
+        self._mark, self._marked_line = 0, 0
+        """A place in the buffer; of one that was dropped, its line."""
 
     @property
     def offset(self) -> int:
         """The offset of the next byte in the input."""
         return self._taken_bytes + self._at
+
+    def mark(self) -> None:
+        """Remember the next byte, for `marked_line`."""
+        self._mark, self._marked_line = self._at, 0
+
+    def marked_line(self) -> int:
+        """Return the line of the byte that was marked, from 1; the bytes are looked at only now."""
+        return self._marked_line or self._first_line + self._buffer.count(b"\n", 0, self._mark)
 
     def has_more(self) -> bool:
         """Return whether there is a next byte; waits for it."""
@@ -135,6 +147,10 @@ class InputBytes:
         self._progress.read_bytes += len(data)
         if self._at > READ_BYTES:  # what is before it is kept for messages
             drop = self._at - _SHOWN_BEFORE
+            if self._mark < drop:
+                self._marked_line = self.marked_line()
+            self._mark -= drop
+            self._first_line += self._buffer.count(b"\n", 0, drop)
             del self._buffer[:drop]
             self._at -= drop
             self._taken_bytes += drop

@@ -73,7 +73,7 @@ class Inputs:
     def read(self) -> Iterator[InputRecord]:
         """Return all records, read as they are asked for.
 
-        Raises: CommandError: a file that cannot be read; something that is not in the form (naming record and byte).
+        Raises: CommandError: a file that cannot be read; something that is not in the form (naming its place).
         """
         records = self._each_source(self._records)
         key = self._form.key

@@ -124,24 +124,28 @@ class TemplateReader:
         self._null = template.null
         self._longest_bytes = longest_bytes
         self._steps = self._steps_of(template.parts)
+        self._has_lines = _has_lines(template.parts)
 
     def read(self, source: Source, name: str, progress: BytesRead | None = None) -> Iterator[InputRecord]:
         """Yield the records of one stream.
 
-        Raises: CommandError: what is there is not what the template says; names record and byte.
+        Raises: CommandError: what is there is not what the template says; names record, line and byte.
         """
         stream = InputBytes(source, name, self._longest_bytes * ROOM, progress)
         number = 0
         while stream.has_more():
             number += 1
-            place = f"{name} record {number} (byte {stream.offset})"
+            stream.mark()
+            offset = stream.offset
             found = _Found()
             try:
                 for step in self._steps:
                     step(stream, found)
+                record = _record(f"{name} record {number} (byte {offset})", found)
             except CommandError as e:
-                raise CommandError(e.code, f"{place}: {e}", e.hint) from None
-            yield _record(place, found)
+                line = f"line {stream.marked_line()}, " if self._has_lines else ""
+                raise CommandError(e.code, f"{name} record {number} ({line}byte {offset}): {e}", e.hint) from None
+            yield record
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
@@ -274,6 +278,11 @@ def _decoded(stream: InputBytes, at: int, what: str, form: str, decode: Callable
         raise stream.bad(f"{what} is not valid {form}: {e}", at) from None
 
 
+def _has_lines(parts: Template) -> bool:
+    """Return whether records end at lines, or have lines in them; of bytes without those a line says nothing."""
+    return any(b"\n" in part if isinstance(part, bytes) else _has_lines(part.parts) for part in parts)
+
+
 def _record(place: str, found: _Found) -> InputRecord:
     topic = found.texts.get(Verb.TOPIC)
     return InputRecord(
@@ -282,15 +291,15 @@ def _record(place: str, found: _Found) -> InputRecord:
         found.texts.get(Verb.KEY),
         tuple(found.headers),
         None if topic is None else topic.decode("utf-8", "surrogateescape"),
-        _bounded(place, found, Verb.PARTITION, _MOST_PARTITION),
-        _bounded(place, found, Verb.TIMESTAMP, _MOST_TIMESTAMP),
+        _bounded(found, Verb.PARTITION, _MOST_PARTITION),
+        _bounded(found, Verb.TIMESTAMP, _MOST_TIMESTAMP),
     )
 
 
-def _bounded(place: str, found: _Found, verb: Verb, most: int) -> int | None:
+def _bounded(found: _Found, verb: Verb, most: int) -> int | None:
     number = found.numbers.get(verb)
     if number is None or (verb is Verb.TIMESTAMP and number == _NO_TIMESTAMP):
         return None
     if 0 <= number <= most:
         return number
-    raise CommandError(ExitCode.DATA, f"{place}: %{verb.value} is {number}: from 0 to {most} is possible")
+    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: from 0 to {most} is possible")

@@ -193,7 +193,7 @@ def produce(
     """Send records to a topic: lines, files, templates or jsonl.
 
     Exits with 20 when any record was not delivered, after reporting their number and cause for each partition; with
-    24 for malformed input, naming record and byte: the records before it are delivered.
+    24 for malformed input, naming its line and byte: the records before it are delivered.
     """
     parsed_template = _template(template, null)
     request = ProduceRequest(

@@ -177,12 +177,16 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%H %h{%k;}%v", b"9999999999 ", "%H is 9999999999 headers", 11),
     ],
 )
-def test_bad_input_is_shown_with_record_byte_and_caret(template: str, data: bytes, words: str, at: int | None) -> None:
+def test_bad_input_is_shown_with_record_line_byte_and_caret(
+    template: str, data: bytes, words: str, at: int | None
+) -> None:
     with pytest.raises(CommandError) as e:
         read(template, data)
     assert e.value.code is ExitCode.DATA
     assert words in str(e.value)
-    assert str(e.value).startswith(("x record 1 (byte 0)", "x record 2 (byte "))
+    assert str(e.value).startswith(
+        ("x record 1 (byte 0)", "x record 1 (line 1, byte 0)", "x record 2 (byte ", "x record 2 (line 2, byte ")
+    )
     if at is not None:
         _, shown, caret = str(e.value).split("\n")
         under = caret.index("^")
@@ -209,5 +213,33 @@ def test_a_text_without_end_is_refused_and_not_gathered() -> None:
 def test_records_before_bad_input_are_returned() -> None:
     reader = TemplateReader(parse_input_template("%p %v\\n"), 100).read(io.BytesIO(b"1 a\n2 b\nx\n"), "x")
     assert [next(reader).value, next(reader).value] == [b"a", b"b"]
-    with pytest.raises(CommandError, match=r"x record 3 \(byte 8\)"):
+    with pytest.raises(CommandError, match=r"x record 3 \(line 3, byte 8\)"):
         next(reader)
+
+
+@pytest.mark.parametrize(
+    ("template", "data", "place"),
+    [
+        ("%k:%v;\\n", b"a:1\n1;\n" * 9 + b"bad", "x record 10 (line 19, byte 63)"),  # values of two lines
+        ("%v{json}\\n", b'{\n"a": 1\n}\n' * 2 + b"oops", "x record 3 (line 7, byte 22)"),
+        ("%h{%k=%v\\n}|%v", b"a=1\nb|c", "x record 1 (line 1, byte 0)"),
+        ("%V{byte}%v", b"\x02\n\n\x05", "x record 2 (byte 3)"),
+        ("%p %v\\n", b"0 a\n9999999999 b\n", "x record 2 (line 2, byte 4)"),
+    ],
+)
+def test_bad_input_is_named_by_its_line_where_the_template_has_lines(template: str, data: bytes, place: str) -> None:
+    with pytest.raises(CommandError) as e:
+        read(template, data)
+    assert str(e.value).startswith(f"{place}: ")
+
+
+def test_line_is_right_behind_what_the_buffer_has_dropped() -> None:
+    lines = [b"1 %d\n" % number for number in range(60_000)]
+    with pytest.raises(CommandError, match=rf"^x record 60001 \(line 60001, byte {sum(map(len, lines))}\): "):
+        read("%p %v\\n", *lines, b"x\n")
+
+
+def test_line_of_a_record_is_right_where_its_beginning_was_dropped() -> None:
+    value = b"a\n" * 40_000
+    with pytest.raises(CommandError, match=r"^x record 2 \(line 40002, byte 80004\): "):
+        read("%k;%v;%p\n", b"%b;;1\n" % value, b"%b;%b;x\n" % (value, value), longest_bytes=1_000_000)
