@@ -4,7 +4,6 @@ Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ
 Shown by tests/unit/cli/test_environment.py.
 """
 
-import json
 import os
 import select
 import shutil
@@ -64,6 +63,10 @@ class Secrets:
 
     def masked_bytes(self, data: bytes) -> bytes:
         """Return text of a result, plain or JSON, with `***` in the place of each secret."""
+        if not self.values:
+            return data
+        import json  # not wanted before the first frame of a probe
+
         for value in self.values:
             for written in dict.fromkeys((value, json.dumps(value)[1:-1])):
                 data = data.replace(written.encode("utf-8", "surrogateescape"), b"***") if written else data

@@ -36,7 +36,7 @@ HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 """Requests that a healthy broker answers late."""
 
 
-_DETAILS = re.compile(r" \(RST after \d+ ms\)| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
+_DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
 """What differs from attempt to attempt, in the text of an error."""
 
 
@@ -65,6 +65,10 @@ class Waits:
         self._requests: dict[tuple[int, int], _Request] = {}
         self._ready: dict[str, int] = {}
         """The time of the first connection to each address."""
+        self._unused: set[int] = set()
+        """The attempts of ready connections on which no response has come yet."""
+        self._useless: set[str] = set()
+        """The addresses whose last connection was lost unused: that the next one is ready is no progress."""
 
     def on_event(self, event: Event) -> None:
         """Learn from an event."""
@@ -77,10 +81,13 @@ class Waits:
                 self._attempts[event.target.attempt] = _Attempt(event.target, event.phase, event.at_ms)
             case Ready():
                 self._attempts.pop(event.target.attempt, None)
-                self._errors.pop(_place(event.target), None)
+                self._unused.add(event.target.attempt)
                 self._ready.setdefault(_place(event.target), event.elapsed_ms)
-                self._progress_at_ms = event.at_ms
+                if _place(event.target) not in self._useless:
+                    self._on_progress(event)
             case Failed() | Expired() | Lost():
+                if event.target.attempt in self._unused:
+                    self._useless.add(_place(event.target))
                 self._drop(event.target)
                 self._errors[_place(event.target)] = event.error
             case Closed():
@@ -91,14 +98,22 @@ class Waits:
                     self._requests[key] = _Request(event.target, event.api, event.at_ms)
             case ResponseReceived():
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
-                self._progress_at_ms = event.at_ms
+                if event.target.attempt not in self._attempts:  # else it belongs to connecting
+                    self._unused.discard(event.target.attempt)
+                    self._useless.discard(_place(event.target))
+                    self._on_progress(event)
             case RequestExpired():
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
             case _:
                 pass
 
+    def _on_progress(self, event: Ready | ResponseReceived) -> None:
+        self._errors.pop(_place(event.target), None)
+        self._progress_at_ms = event.at_ms
+
     def _drop(self, target: Target) -> None:
         self._attempts.pop(target.attempt, None)
+        self._unused.discard(target.attempt)
         for key in [key for key in self._requests if key[0] == target.attempt]:
             del self._requests[key]
 

@@ -38,6 +38,41 @@ def test_a_long_file_is_found_unless_it_is_generated(tmp_path: Path) -> None:
     assert not too_long(file)
 
 
+DRAWING = (
+    "kctl/cli/view/*.py",
+    "kctl/cli/probe/view/bar.py",
+    "kctl/cli/probe/view/frame.py",
+    "kctl/cli/probe/view/live.py",
+    "kctl/cli/groups/lag_frame.py",
+    "kctl/cli/trace/waterfall.py",
+)
+"""Modules that draw on a terminal: they know its columns, colours and cursor."""
+WORDS = "kctl/cli/view/status_texts.py"
+"""Figures in, words out: as little drawing as probe/view/text.py."""
+MOST_DRAWING_LINES = 1000
+DRAWS = re.compile(r"\btext_of\(|\\x1b\[")
+SHOWS_CURSOR = "kctl/cli/interrupts.py"
+"""Shows the cursor that a view has hidden, in a signal handler, which may import nothing."""
+
+
+def drawing_modules() -> dict[str, str]:
+    """Return the sources of the modules that draw, by path."""
+    files = {file for pattern in DRAWING for file in ROOT.glob(pattern)}
+    return {str(file.relative_to(ROOT)): file.read_text() for file in sorted(files) if file != ROOT / WORDS}
+
+
+def test_modules_that_draw_have_at_most_1000_lines() -> None:
+    lines = {path: len(source.splitlines()) for path, source in drawing_modules().items()}
+    assert len(lines) >= len(DRAWING), "a pattern that finds no file"
+    assert sum(lines.values()) <= MOST_DRAWING_LINES, lines
+
+
+def test_no_other_module_draws() -> None:
+    sources = {str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "kctl").rglob("*.py")}
+    drawing = {path for path, source in sources.items() if DRAWS.search(source)}
+    assert drawing - set(drawing_modules()) == {SHOWS_CURSOR}
+
+
 def unnamed_tests(source: str) -> list[str]:
     """Return the tests of a file whose name begins with a pronoun: they name no subject."""
     return re.findall(r"(?m)^ *(?:async )?def (test_(?:what|it)_\w+)", source)

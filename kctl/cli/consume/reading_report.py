@@ -7,8 +7,8 @@ from kctl.cli.consume.targets import Targets
 from kctl.cli.consume.waiting_words import WaitingWords, without_figures
 from kctl.cli.data_out import RawStream
 from kctl.cli.options import Common
-from kctl.cli.view.status import Rate, StatusLine
-from kctl.cli.view.status_texts import ReadFigures, reading_line
+from kctl.cli.view.status import StatusLine, reading_line
+from kctl.cli.view.status_texts import Rate, ReadFigures
 
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 """A fault is reported again after REPEAT_MS, twice that, and so on."""

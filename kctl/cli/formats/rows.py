@@ -14,7 +14,8 @@ Row = Mapping[str, Value]
 Paint = Callable[[str, Value, str], str]
 """Colours the text of a cell by its column and value; headings and names have no column."""
 
-
+GAP = "  "
+"""Between two columns."""
 NARROWEST_VALUE = 10
 
 
@@ -33,7 +34,7 @@ def table_lines(
     texts = [[heading(column), *_cells(row[column] for row in rows)] for column in columns]
     measure = len if width is None else columns_of
     widths = [max(map(measure, set(column))) for column in texts]
-    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+    if width is not None and sum(widths) + len(GAP) * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
             facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
@@ -46,7 +47,7 @@ def table_lines(
             cells = map(paint, repeat(name), (row[name] for row in rows), column[1:])
             shown = [paint("", None, column[0]), *cells]
         column[:] = [text + pads[plain] for text, plain in zip(shown, column, strict=True)]
-    yield from map(str.rstrip, map("  ".join, zip(*texts, strict=True)))
+    yield from map(str.rstrip, map(GAP.join, zip(*texts, strict=True)))
 
 
 def _cells(values: Iterable[Value]) -> Iterator[str]:

@@ -105,9 +105,7 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
     number = code = 0
     last: list[Text] = []
     """The frame of the last look that succeeded."""
-    out = DataOut(environment.stdout)
-    with Painter(out.write_at_once, lambda: environment.size()[0], colour=environment.colour) as painter:
-        painter.follow_suspension(environment.stdout)
+    with Painter.on_stdout(DataOut(environment.stdout), environment) as painter:
         while True:
             number += 1
             next_at_ms = runtime.clock.start_ms() + rounds.interval_ms

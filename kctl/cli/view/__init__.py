@@ -1,1 +1,1 @@
-"""What `probe` shows: events folded into a state, the state drawn. Pure: no I/O, time is handed in."""
+"""What commands paint on a terminal: frames, status lines, notices, and the colours of tables."""

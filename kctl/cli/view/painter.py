@@ -11,20 +11,16 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from types import FrameType
+from typing import TYPE_CHECKING, Self, TextIO
 
 from kctl.cli.formats.columns import columns_of, wrapped
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-
-class SupportsFileno(Protocol):
-    """A stream with a descriptor."""
-
-    def fileno(self) -> int: ...
-
+    from kctl.cli.data_out import DataOut, RawStream
+    from kctl.cli.environment import Environment
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 CLEAR_LINE, CLEAR_BELOW = "\x1b[2K", "\x1b[J"
@@ -38,17 +34,13 @@ def text_of(*parts: "str | Text | tuple[str, str]") -> "Text":
     return Text.assemble(*parts, overflow="ellipsis", no_wrap=True, end="")
 
 
-def rendered(lines: "Sequence[Text]", *, colour: bool) -> list[str]:
-    """Return lines as a terminal takes them."""
-    if not colour:
-        return [line.plain for line in lines]
-    from rich.console import Console  # as above
-
-    console = Console(color_system="standard", force_terminal=True, width=1 << 15, highlight=False)
-    with console.capture() as capture:
-        for line in lines:
-            console.print(line, end="\n", soft_wrap=True)
-    return capture.get().split("\n")[: len(lines)]
+def rendered(line: "Text") -> str:
+    """Return a line in its colours as a terminal takes it; `rich.console`, which would do it, costs 6 ms of import."""
+    parts, at = list[str](), 0
+    for start, end, style in sorted(line.spans):  # which do not overlap: each is a part of `text_of`
+        parts += [line.plain[at:start], coloured(line.plain[start:end], str(style))]
+        at = end
+    return "".join([*parts, line.plain[at:]])
 
 
 def coloured(text: str, style: str) -> str:
@@ -76,12 +68,21 @@ def wrapped_line(line: str, width: int) -> list[str]:
 
 
 class Painter:
-    """Frames over frames; a context.
+    """Frames over frames; a context that hides the cursor.
 
-    Args: write: to the terminal, at once; columns: how many a line may take at the moment.
+    Args:
+        write: to the terminal, at once; columns: how many a line may take at the moment.
+        stream: that of the terminal, where Ctrl-Z is to leave it in order.
     """
 
-    def __init__(self, write: Callable[[str], None], columns: Callable[[], int], *, colour: bool) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        columns: Callable[[], int],
+        *,
+        colour: bool,
+        stream: "RawStream | TextIO | None" = None,
+    ) -> None:
         self._write = write
         self._columns_now = columns
         self._colour = colour
@@ -89,11 +90,19 @@ class Painter:
         """The columns of the lines that are on the terminal now."""
         self._columns = 0
         self._hides_cursor = False
+        if stream is not None:
+            self._follow_suspension(stream)
 
-    def follow_suspension(self, stream: SupportsFileno) -> None:
+    @classmethod
+    def on_stdout(cls, out: "DataOut", environment: "Environment") -> Self:
+        """Return the painter of a view that has stdout for itself."""
+        columns, stream = lambda: environment.size()[0], environment.stdout
+        return cls(out.write_at_once, columns, colour=environment.colour, stream=stream)
+
+    def _follow_suspension(self, stream: "RawStream | TextIO") -> None:
         """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is shown meanwhile.
 
-        Args: stream: that of the terminal; the buffer before it may be in use when the signal comes.
+        The buffer before the stream may be in use when the signal comes, so it is passed by.
         """
         try:
             terminal = stream.fileno()
@@ -119,11 +128,18 @@ class Painter:
         fitting = [line.copy() for line in lines]
         for line in fitting:
             line.truncate(columns)
-        parts = [self._back(columns)]
-        parts += [f"\r{CLEAR_LINE}{line}\r\n" for line in rendered(fitting, colour=self._colour)]
+        shown = map(rendered, fitting) if self._colour else (line.plain for line in fitting)
+        frame = [self._back(columns), *(f"\r{CLEAR_LINE}{line}\r\n" for line in shown), CLEAR_BELOW]
         self._painted = [line.cell_len for line in fitting]  # before the write: an interrupt comes behind it
         self._columns = columns
-        self._write("".join([*parts, CLEAR_BELOW]))
+        self._write("".join(frame))
+
+    def clear(self) -> bool:
+        """Take the last frame away; False: there is none that could be."""
+        was_painted = bool(self._painted)
+        if was_painted:
+            self.paint([])
+        return was_painted
 
     def below(self, lines: Sequence[str]) -> None:
         """Write lines below the last frame, which stays; longer ones are wrapped between words."""
@@ -144,8 +160,6 @@ class Painter:
         self._write(HIDE_CURSOR)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._hides_cursor = False
         self._write((_RESET if self._colour else "") + SHOW_CURSOR)

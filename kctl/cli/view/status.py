@@ -8,14 +8,23 @@ tests/cli/test_consume_status.py, test_produce_status.py, test_partitions.py and
 import os
 import stat
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kctl.cli.data_out import RawStream
 from kctl.cli.environment import Environment
-from kctl.cli.view.painter import Painter
-from kctl.cli.view.status_texts import MoveProgress, SendFigures, Standing, job_standing, move_standing, send_standing
+from kctl.cli.view.painter import Painter, text_of
+from kctl.cli.view.status_texts import (
+    MoveProgress,
+    Rate,
+    ReadFigures,
+    SendFigures,
+    Standing,
+    job_standing,
+    move_standing,
+    reading_texts,
+    send_standing,
+)
 from kctl.client.clock import Clock
 from kctl.client.runtime import Driver
 
@@ -27,72 +36,68 @@ if TYPE_CHECKING:
 PAINT_EVERY_MS = 200
 SHOW_AFTER_MS = 500
 """What is over sooner needs no line."""
-RATE_OVER_MS = 5000
+WIDEST_BAR, NARROWEST_BAR = 20, 6
 PLAIN_EVERY_MS = 10_000
 
 
-class Rate:
-    """How much a count has grown in the last seconds."""
+def standing_line(standing: Standing, columns: int) -> "Text":
+    """Return the first text that fits, behind a bar of the share that is done where that is known."""
+    texts = standing.texts
+    if standing.share is not None:
+        texts = [f"{standing.share:4.0%} {text}" for text in texts]
+        for text in texts:
+            width = min(WIDEST_BAR, columns - len(text) - len("[]"))
+            if width >= NARROWEST_BAR:
+                full = int(standing.share * width)
+                return text_of(f"[{'#' * full}{'-' * (width - full)}]", (text, "dim"))
+    return text_of((next((text for text in texts if len(text) <= columns), texts[-1]), "dim"))
 
-    def __init__(self) -> None:
-        self._seen: deque[tuple[int, int]] = deque()
 
-    def per_second(self, now_ms: int, count: int) -> float:
-        """Take the count of this instant and return its growth."""
-        self._seen.append((now_ms, count))
-        while now_ms - self._seen[0][0] > RATE_OVER_MS:
-            self._seen.popleft()
-        first_ms, first = self._seen[0]
-        return (count - first) * 1000 / (now_ms - first_ms) if now_ms > first_ms else 0.0
+def reading_line(figures: ReadFigures) -> "Text":
+    """Return the line of a consume."""
+    reading, waiting = reading_texts(figures)
+    return text_of((reading, "dim"), (waiting, "yellow" if figures.is_fault else "dim"))
 
 
 class StatusLine:
-    """The line on its terminal, or nothing where there is none to show."""
+    """The line on its terminal, or nothing where there is none to show.
+
+    Attributes: is_shown: whether there is a line at all.
+    """
 
     def __init__(self, environment: Environment, *, wanted: bool) -> None:
+        self.is_shown = wanted and _may_show(environment)
         self._environment = environment
-        self._is_shown = wanted and _may_show(environment)
-        self._painter = Painter(self._write, self.columns, colour=not environment.environ.get("NO_COLOR"))
-        if self._is_shown:
-            self._painter.follow_suspension(environment.stderr)
-        self._painted = False
+        stream = environment.stderr if self.is_shown else None
+        self._painter = Painter(self._write, self._columns, colour=environment.colours_stderr, stream=stream)
         self._is_at_line_start = True
         self._paint_at_ms = 0
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether there is a line at all."""
-        return self._is_shown
-
-    @property
-    def is_painted(self) -> bool:
-        """Whether the line is on the terminal now."""
-        return self._painted
-
     def is_due(self, now_ms: int) -> bool:
-        return self._is_shown and now_ms >= self._paint_at_ms
+        return self.is_shown and now_ms >= self._paint_at_ms
 
     def show(self, line: "Text", now_ms: int) -> None:
         """Show a line, unless data has left its cursor within one."""
         self._paint_at_ms = now_ms + PAINT_EVERY_MS
-        if self._is_shown and self._is_at_line_start:
-            self._painted = True  # an interrupt comes right behind the write
+        if self.is_shown and self._is_at_line_start:
             self._painter.paint([line])
 
-    def clear(self) -> None:
-        """Take the line away, for something else is about to be written there."""
-        if self._painted:
-            self._painted = False
-            self._painter.paint([])
+    def show_standing(self, standing: Standing, now_ms: int) -> None:
+        """Show the line of a standing."""
+        self.show(standing_line(standing, self._columns()), now_ms)
 
-    def leave(self) -> None:
-        """Let the line stand: others have written below it."""
-        self._painted = False
-        self._is_shown = False
+    def clear(self) -> bool:
+        """Take the line away, for something else is about to be written there; False: there is none."""
+        return self._painter.clear()
+
+    def close(self) -> None:
+        """Take the line away for good."""
+        self.clear()
+        self.is_shown = False
 
     def around(self, stdout: RawStream) -> RawStream:
         """Return the stream for data: what is written to it takes the line away first."""
-        return _BelowData(self, stdout) if self._is_shown and self._environment.stdout_is_tty else stdout
+        return _BelowData(self, stdout) if self.is_shown and self._environment.stdout_is_tty else stdout
 
     def wrote(self, last_byte: int) -> None:
         self._is_at_line_start = last_byte == 0x0A
@@ -101,7 +106,7 @@ class StatusLine:
         self._environment.stderr.write(text)
         self._environment.stderr.flush()
 
-    def columns(self) -> int:
+    def _columns(self) -> int:
         """Return how wide the line may be: a last column that stays free never wraps."""
         return self._environment.stderr_columns - 1
 
@@ -154,11 +159,10 @@ class ProgressStatus:
     def say(self, line: str) -> None:
         """Show a notice; the line makes room for it, and comes back below."""
         with self._lock:
-            was_shown = self._line.is_painted
-            self._line.clear()
+            was_shown = self._line.clear()
             self._environment.say(line)
             if was_shown and self._standing is not None:
-                self._line.show(self._standing.line(self._line.columns()), self._environment.clock.now_ms())
+                self._line.show_standing(self._standing, self._environment.clock.now_ms())
 
     def on_job(self, progress: "JobProgress") -> None:
         """Show how far a job is."""
@@ -175,7 +179,7 @@ class ProgressStatus:
             self._standing = standing
             if self._line.is_shown:
                 if is_new or self._line.is_due(now_ms):
-                    self._line.show(standing.line(self._line.columns()), now_ms)
+                    self._line.show_standing(standing, now_ms)
             elif self._has_plain and (is_new or now_ms >= self._plain_at_ms):
                 self._plain_at_ms = now_ms + PLAIN_EVERY_MS
                 self._environment.say(f"{self._environment.program}: {standing.texts[0]}")
@@ -183,8 +187,7 @@ class ProgressStatus:
     def close(self) -> None:
         """Take the line away for good."""
         with self._lock:
-            self._line.clear()
-            self._line.leave()
+            self._line.close()
 
 
 class SendStatus(ProgressStatus):
@@ -242,5 +245,4 @@ class SendStatus(ProgressStatus):
         now_ms, figures = self._clock.now_ms(), self._figures()
         records = self._records.per_second(now_ms, figures.delivered)
         read = self._bytes.per_second(now_ms, figures.read_bytes)
-        with self._lock:
-            self._line.show(send_standing(figures, records, read).line(self._line.columns()), now_ms)
+        self._show(send_standing(figures, records, read), now_ms)

@@ -1,22 +1,34 @@
-"""What a status line shows of a `kctl consume`, a `kctl produce`, a job or a move of partitions. Pure: figures in.
+"""What a status line shows of a `kctl consume`, a `kctl produce`, a job or a move of partitions: figures in, words out.
 
 Shown by tests/unit/cli/view: test_consume_status.py, test_produce_status.py and test_progress_status.py.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.cli.view.painter import text_of
 from kctl.client.clock import duration_text
 from kctl.client.wording import counted, harmless_text
 from kctl.grammar.sizes import show_size
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from kctl.pipeline.running import JobProgress
+RATE_OVER_MS = 5000
 
-WIDEST_BAR, NARROWEST_BAR = 20, 6
+
+class Rate:
+    """How much a count has grown in the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[int, int]] = deque()
+
+    def per_second(self, now_ms: int, count: int) -> float:
+        """Take the count of this instant and return its growth."""
+        self._seen.append((now_ms, count))
+        while now_ms - self._seen[0][0] > RATE_OVER_MS:
+            self._seen.popleft()
+        first_ms, first = self._seen[0]
+        return (count - first) * 1000 / (now_ms - first_ms) if now_ms > first_ms else 0.0
 
 
 class ReadFigures(NamedTuple):
@@ -80,28 +92,13 @@ class Standing(NamedTuple):
     share: float | None
     phase: str = ""
 
-    def line(self, columns: int) -> "Text":
-        """Return the first text that fits, behind a bar of the share that is done where that is known."""
-        texts = self.texts
-        if self.share is not None:
-            texts = [f"{self.share:4.0%} {text}" for text in texts]
-            for text in texts:
-                width = min(WIDEST_BAR, columns - len(text) - len("[]"))
-                if width >= NARROWEST_BAR:
-                    full = int(self.share * width)
-                    return text_of(f"[{'#' * full}{'-' * (width - full)}]", (text, "dim"))
-        return text_of((next((text for text in texts if len(text) <= columns), texts[-1]), "dim"))
 
-
-def reading_line(figures: ReadFigures) -> "Text":
-    """Return the line of a consume; what matters most comes first, for it may be cut."""
+def reading_texts(figures: ReadFigures) -> tuple[str, str]:
+    """Return the figures of a consume, and why nothing comes; what matters most comes first, for it may be cut."""
     lag = [] if figures.lag is None else [f"lag {figures.lag}"]
     parts = (counted(figures.written, "record"), _rate(figures.per_second), *lag)
     waiting = f": {harmless_text(figures.waiting)}".replace("\n", " ") if figures.waiting else ""
-    return text_of(
-        (", ".join((*parts, counted(figures.partitions, "partition"))), "dim"),
-        (waiting, "yellow" if figures.is_fault else "dim"),
-    )
+    return ", ".join((*parts, counted(figures.partitions, "partition"))), waiting
 
 
 def send_standing(figures: SendFigures, records_per_second: float, bytes_per_second: float) -> Standing:

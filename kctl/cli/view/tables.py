@@ -1,23 +1,21 @@
-"""The colours of tables by meaning, and tables of frames, which rich's `Table` makes fit.
+"""The colours of tables by meaning, and the tables of frames: what they leave out where there is little room.
 
-Owns the meaning: what is wrong is red, what may become so yellow, what works green. `formats/rows.py` lays tables out.
+Owns the meaning: what is wrong is red, what may become so yellow, what works green. `formats/rows.py` lays out tables
+that are printed once.
 Shown by tests/unit/cli/view/test_tables.py and tests/cli/test_terminals.py.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
-from rich.segment import Segment
-from rich.text import Text
-
-from kctl.cli.formats.rows import Row, Value, cell, heading
-from kctl.cli.view.painter import coloured
+from kctl.cli.formats.columns import columns_of
+from kctl.cli.formats.rows import GAP, Row, Value, cell, heading
+from kctl.cli.view.painter import coloured, text_of
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.text import Text
 
-_UNLIMITED = 1 << 15
+Item = TypeVar("Item")
 _WRONG, _DOUBTFUL, _RIGHT, _LESS = "red", "yellow", "green", "dim"
 _STATES = {
     "Stable": _RIGHT, "Empty": _LESS, "Dead": _WRONG,
@@ -37,22 +35,13 @@ def _result(value: Value) -> str:
 
 
 MEANINGS: dict[str, Callable[[Value], str]] = {
-    "behind": _any(_DOUBTFUL),
-    "deleted_in": _any(_DOUBTFUL),
-    "differing": _any(_WRONG),
-    "error": _any(_WRONG),
-    "failed": _any(_WRONG),
-    "gaps": _any(_WRONG),
-    "lag": _any(_DOUBTFUL),
+    **dict.fromkeys(("behind", "deleted_in", "lag", "note"), _any(_DOUBTFUL)),
+    **dict.fromkeys(("differing", "error", "failed", "gaps", "missing"), _any(_WRONG)),
+    **dict.fromkeys(("offline", "offline_replicas", "under_replicated"), _any(_WRONG)),
     "level": lambda value: _LEVELS.get(str(value), ""),
-    "missing": _any(_WRONG),
-    "note": _any(_DOUBTFUL),
-    "offline": _any(_WRONG),
-    "offline_replicas": _any(_WRONG),
     "outcome": lambda value: _OUTCOMES.get(str(value), ""),
     "result": _result,
     "state": lambda value: _STATES.get(str(value), ""),
-    "under_replicated": _any(_WRONG),
     "verdict": lambda value: _RIGHT if value == "running" else _WRONG,
 }
 """The style of a field by its value; what is not here has none."""
@@ -71,41 +60,47 @@ def painted(column: str, value: Value, text: str) -> str:
 
 def fitting_table(
     columns: Sequence[str], rows: Sequence[Row], width: int, *, kept: Collection[str], shortened: Collection[str]
-) -> list[Text]:
+) -> "list[Text]":
     """Return the lines of a table that fits a frame; nothing without rows.
 
     Args:
         kept: columns that it has always; where it is too wide it loses others, from its end.
         shortened: columns whose values are cut where it is still too wide.
     """
-    if not rows:
-        return []
-    shown = list(columns)
+    texts = {column: [heading(column), *(cell(row[column]) for row in rows)] for column in columns}
+    widths = {column: max(map(columns_of, texts[column])) for column in columns}
+
+    def excess() -> int:
+        return sum(widths.values()) + len(GAP) * (len(widths) - 1) - width
+
     for column in reversed(columns):
-        if column not in kept and _console(_UNLIMITED).measure(_table(shown, rows, ())).maximum > width:
-            shown.remove(column)
-    texts = []
-    for line in _console(width).render_lines(_table(shown, rows, shortened), pad=False):
-        text = Text.assemble(*((text, style or "") for text, style, _ in Segment.simplify(line)), end="")
-        text.rstrip()
-        texts.append(text)
-    return texts
+        if column not in kept and excess() > 0:
+            del widths[column]
+    for _ in range(excess()):
+        longest = max(shortened, key=lambda column: widths[column])
+        widths[longest] = max(1, widths[longest] - 1)
+    lines = []
+    for at in range(len(rows) + 1 if rows else 0):
+        parts: list[Text | str] = []
+        for column, most in widths.items():
+            part = text_of((texts[column][at], style_of(column, rows[at - 1][column]) if at else "bold"))
+            part.truncate(most, pad=True)
+            parts += [part, GAP]
+        line = text_of(*parts)
+        line.rstrip()
+        lines.append(line)
+    return lines
 
 
-def _table(columns: Sequence[str], rows: Sequence[Row], shortened: Collection[str]) -> "Table":
-    from rich.table import Table  # 5 ms of import, wanted for frames alone
+def fitting(
+    items: Sequence[Item], room: int, badness: Callable[[Item], Any], height: int = 1
+) -> tuple[Sequence[Item], Sequence[Item]]:
+    """Return the items for which there is room, and the others, which a line is to count: then the worst come first.
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(_text(heading(column)), no_wrap=column not in shortened)
-    for row in rows:
-        table.add_row(*(_text(cell(row[column]), style_of(column, row[column])) for column in columns))
-    return table
-
-
-def _text(text: str, style: str = "") -> Text:
-    return Text(text, style, no_wrap=True, overflow="ellipsis")
-
-
-def _console(width: int) -> Console:
-    return Console(color_system="standard", force_terminal=True, width=width, highlight=False, markup=False)
+    Args: room: lines; height: how many an item takes.
+    """
+    if len(items) * height <= room:
+        return items, ()
+    ranked = sorted(items, key=badness, reverse=True)
+    most = max(1, (room - 1) // height)
+    return ranked[:most], ranked[most:]

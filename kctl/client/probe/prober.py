@@ -281,11 +281,11 @@ class Prober:
         )
         if instead is None:
             connection.progress.started_at_ms = report.started_at_ms  # the limit covers the look-up too
+            report.phase = Phase.TCP
         self._attempts[connection.channel] = ProbeAttempt(
             connection, report, deadline_at_ms, is_retry=instead is not None
         )
         self._events(Started(now_ms, connection.target, Phase.TCP, self._limit_ms))
-        report.phase = Phase.TCP
         self._channels.dial(NodeEntry(node), connection, address, deadline_at_ms)
 
     def _on_io(self, event: IoEvent, now_ms: int) -> None:

@@ -151,6 +151,7 @@ def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[st
         assert report.is_done
         assert report.sasl_mechanisms == tuple(offered or ())
         assert report.works_with == ""
+        assert report.phase is Phase.METADATA, "that of the first attempt, which failed"
         assert len([event for event in cluster.events if isinstance(event, Failed)]) == 1
 
 

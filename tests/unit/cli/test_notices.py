@@ -55,6 +55,36 @@ def test_refused_connection_is_reported_after_a_second() -> None:
     assert len(run.passes(100)) == 1
 
 
+def test_cause_that_differs_in_milliseconds_is_the_same() -> None:
+    run = Run()
+    for number in range(1, 30):
+        text = f"{PLACE}: the server closed the connection after {number} ms during the TLS handshake [phase tls]"
+        run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, ConnectionLost(text)))
+        said = run.passes(300)
+        assert len(said) == (number == 4), number
+        assert all("closed the connection during the TLS handshake, retrying" in line for line in said)
+
+
+def test_listener_that_closes_each_connection_at_its_first_request_is_reported_and_the_end_of_that_too() -> None:
+    """It requires SASL: the client connects again and again, which is no progress."""
+    run = Run()
+    said: list[str] = []
+
+    def connect(attempt: int) -> Target:
+        target, now_ms = _target(attempt), run.clock.now_ms()
+        run.on_event(Started(now_ms, target, Phase.APIVERSIONS, 10_000))
+        run.on_event(ResponseReceived(now_ms, target, "ApiVersions", 1, 0, 10, 1), Ready(now_ms, target, 1))
+        run.on_event(RequestSent(now_ms, target, "Metadata", 1, 5, 10))
+        return target
+
+    for attempt in range(1, 10):
+        run.on_event(Lost(run.clock.now_ms(), connect(attempt), ConnectionLost(f"{PLACE}: closed on Metadata")))
+        said += run.passes(500)
+    assert [line.partition(", retrying")[0] for line in said] == [f"kctl topics: waiting: {PLACE}: closed on Metadata"]
+    run.on_event(ResponseReceived(run.clock.now_ms(), connect(10), "Metadata", 1, 5, 10, 1))
+    assert run.passes(60_000) == []
+
+
 def test_verbose_names_the_servers_that_were_used_and_those_that_failed() -> None:
     clock, said = ManualClock(), list[str]()
     notices = WaitNotices("kctl topics", said.append, clock, "60s (--api-timeout)", verbose=True)

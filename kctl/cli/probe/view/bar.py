@@ -4,7 +4,8 @@ Pure: a report, an instant and a width in, spans out. Each phase has a letter, s
 nothing that cannot be read without it. Shown by tests/unit/cli/probe/view/test_bar.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 from rich.text import Text
@@ -14,26 +15,11 @@ from kctl.client.events import Phase
 from kctl.client.probe import AddressReport
 from kctl.grammar.durations import show_duration
 
-LETTERS = {
-    Phase.DNS: "D",
-    Phase.TCP: "T",
-    Phase.TLS: "L",
-    Phase.APIVERSIONS: "A",
-    Phase.SASL: "S",
-    Phase.METADATA: "M",
-}
-_STYLES = {
-    Phase.DNS: "blue",
-    Phase.TCP: "cyan",
-    Phase.TLS: "magenta",
-    Phase.APIVERSIONS: "yellow",
-    Phase.SASL: "green",
-    Phase.METADATA: "bold",
-}
+LETTERS = dict(zip(PHASES, "DTLASM", strict=True))
+_STYLES = dict(zip(PHASES, ("blue", "cyan", "magenta", "yellow", "green", "bold"), strict=True))
 LIMIT_MARK = "|"
 _MARKS = {AddressStatus.FAILED: "x", AddressStatus.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
-_STEPS = (1, 2, 5)
 _LATE_MS = 100
 """What expires a little after its limit does not make the scale jump."""
 
@@ -58,25 +44,15 @@ class Scale(NamedTuple):
         return f"0 to {show_duration(self.ms)}; {limit}" + ("" if self.shows_limit else ", further right")
 
 
-def scale_of(reports: Iterable[AddressReport], now_ms: int) -> Scale:
+def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
     """Return a scale on which every bar fits: 1, 2 or 5 times a power of ten, or the limit where that is near."""
-    longest_ms, limit_ms = 0, 0
-    for report in reports:
-        longest_ms = max(longest_ms, elapsed_ms(report, now_ms))
-        limit_ms = max(limit_ms, report.limit_ms)
-    scale_ms = _round_up(max(longest_ms, SHORTEST_SCALE_MS))
+    longest_ms = max((elapsed_ms(report, now_ms) for report in reports), default=0)
+    limit_ms = max((report.limit_ms for report in reports), default=0)
+    scales = (step * 10**power for power in count() for step in (1, 2, 5))
+    scale_ms = next(ms for ms in scales if ms >= max(longest_ms, SHORTEST_SCALE_MS))
     if limit_ms <= 2 * longest_ms <= 2 * limit_ms + _LATE_MS:
         scale_ms = limit_ms
     return Scale(max(1, scale_ms), limit_ms)
-
-
-def _round_up(ms: int) -> int:
-    power = 1
-    while True:
-        for step in _STEPS:
-            if step * power >= ms:
-                return step * power
-        power *= 10
 
 
 def elapsed_ms(report: AddressReport, now_ms: int) -> int:

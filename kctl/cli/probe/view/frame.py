@@ -13,7 +13,7 @@ from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import AddressStatus, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
 from kctl.cli.view.painter import text_of
-from kctl.cli.view.tables import style_of
+from kctl.cli.view.tables import fitting, style_of
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
 from kctl.client.wording import harmless_text
@@ -24,7 +24,7 @@ WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60
 MOST_EVENTS = 3
 _EVENT_ROWS = 15
 """Terminals lower than this show no events: the addresses matter more."""
-_RANKS = {AddressStatus.FAILED: 0, AddressStatus.EXPIRED: 0, AddressStatus.UNFINISHED: 1, AddressStatus.READY: 2}
+_BADNESS = {AddressStatus.FAILED: 2, AddressStatus.EXPIRED: 2, AddressStatus.UNFINISHED: 1, AddressStatus.READY: 0}
 
 
 class Scene(NamedTuple):
@@ -52,10 +52,13 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
     head = _head(scene, scale, columns)
     foot = _foot(scene, rows)
     room = max(1, rows - 1 - len(head) - len(foot))  # the cursor stands on a line below
-    shown, hidden = _chosen(scene, room, columns)
-    lines: list[Text] = list(head)
-    for report in shown:
-        lines += _row(report, scene.now_ms, scale, columns, _name_width(shown, columns))
+
+    def badness(report: AddressReport) -> tuple[int, int]:
+        return _BADNESS[outcome(report)], elapsed_ms(report, scene.now_ms)
+
+    shown, hidden = fitting(scene.reports, room, badness, _lines_a_row(columns))
+    name_width = _name_width(shown, columns)
+    lines = [*head, *(line for report in shown for line in _row(report, scene.now_ms, scale, columns, name_width))]
     if hidden:
         lines.append(text_of((_rest(hidden), "dim")))
     for line in (*lines, *foot):
@@ -95,20 +98,6 @@ def _lines_a_row(columns: int) -> int:
     if columns >= WIDE_COLUMNS:
         return 1
     return 2 if columns >= MIDDLE_COLUMNS else 3
-
-
-def _chosen(scene: Scene, room: int, columns: int) -> tuple[Sequence[AddressReport], Sequence[AddressReport]]:
-    """Return the reports for which there is room, and the others."""
-    height = _lines_a_row(columns)
-    if len(scene.reports) * height <= room:
-        return scene.reports, ()
-    fitting = max(1, (room - 1) // height)
-
-    def rank(report: AddressReport) -> tuple[int, int]:
-        return _RANKS[outcome(report)], -elapsed_ms(report, scene.now_ms)
-
-    ranked = sorted(scene.reports, key=rank)
-    return ranked[:fitting], ranked[fitting:]
 
 
 def _rest(hidden: Sequence[AddressReport]) -> str:

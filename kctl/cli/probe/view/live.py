@@ -6,7 +6,6 @@ Shown by tests/unit/cli/probe/view/test_report.py and tests/cli/test_probe_termi
 
 from collections import deque
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from kctl.cli.data_out import DataOut
@@ -14,9 +13,10 @@ from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
 from kctl.cli.probe.view.report import Report
 from kctl.cli.probe.view.result import ProbeResult
-from kctl.cli.probe.view.statistics import COLUMNS, Statistics, statistics_rows
+from kctl.cli.probe.view.statistics import COLUMNS, Statistics, badness, statistics_rows
 from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
 from kctl.cli.view.painter import Painter, text_of
+from kctl.cli.view.tables import fitting, fitting_table
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
 from kctl.client.probe import Prober
@@ -33,7 +33,7 @@ class Painted(Report):
         self._clock = environment.clock
         self._environment = environment
         self._since_ms = since_ms
-        self._painter = Painter(out.write_at_once, lambda: environment.size()[0], colour=environment.colour)
+        self._painter = Painter.on_stdout(out, environment)
         self._painted_at_ms = since_ms - REDRAW_MS
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
@@ -51,14 +51,11 @@ class Painted(Report):
         return True
 
     def __enter__(self) -> Self:
-        self._painter.follow_suspension(self._environment.stdout)
         self._painter.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._painter.__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        self._painter.__exit__(*error)
 
 
 class LiveReport(Painted):
@@ -69,23 +66,16 @@ class LiveReport(Painted):
         self._plan = plan
 
     def draw(self, prober: Prober, timer: Timer) -> None:
-        if not self._is_due():
-            return
-        scene = Scene(
-            prober.reports,
-            self._plan,
-            self._clock.now_ms(),
-            timer.timeout_ms,
-            timer.remaining_ms,
-            prober.next_limit(),
-            tuple(self._events),
-        )
-        self._painter.paint(draw(scene, *self._environment.size()))
+        if self._is_due():
+            left = timer.timeout_ms, timer.remaining_ms, prober.next_limit()
+            self._show(Scene(prober.reports, self._plan, self._clock.now_ms(), *left, tuple(self._events)))
 
     def ended(self, result: ProbeResult) -> None:
-        now_ms = result.started_at_ms + result.elapsed_ms
-        self._painter.paint(draw(Scene(result.reports, self._plan, now_ms), *self._environment.size()))
+        self._show(Scene(result.reports, self._plan, result.started_at_ms + result.elapsed_ms))
         self._painter.below([*fact_lines(result), *finding_lines(result.findings)])
+
+    def _show(self, scene: Scene) -> None:
+        self._painter.paint(draw(scene, *self._environment.size()))
 
 
 class WatchReport(Painted):
@@ -94,26 +84,22 @@ class WatchReport(Painted):
     def __init__(self, out: DataOut, environment: Environment, since_ms: int, statistics: Statistics) -> None:
         super().__init__(out, environment, since_ms)
         self._statistics = statistics
-        self._last: ProbeResult | None = None
+        self._round = 1
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
             left = f"{len(prober.reports)} addresses, {timer.remaining_ms / 1000:.0f}s left"
-            self._show(f"round {1 if self._last is None else self._last.number + 1} under way: {left}")
+            self._show(f"round {self._round} under way: {left}")
 
     def ended(self, result: ProbeResult) -> None:
-        self._last = result
+        self._round = result.number + 1
         self._show(f"round {result.number}: {summary(result.reports)}")
 
     def _show(self, last_line: str) -> None:
-        from kctl.cli.view.tables import fitting_table  # rich.table: wanted for a repeated probe alone
-
         columns, height = self._environment.size()
-        room = max(1, height - 3 - len(self._events))  # the heading, the last line, and the cursor below
-        rows, hidden = statistics_rows(self._statistics)
-        if len(rows) > room:
-            rows, hidden = statistics_rows(self._statistics, max(1, room - 1))
-        rest = [text_of((f"and {hidden} more", "dim"))] if hidden else []
-        table = fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])
-        events = [text_of((event, "dim")) for event in self._events]
-        self._painter.paint([*table, *rest, *events, text_of((last_line, "bold"))])
+        room = height - 3 - len(self._events)  # the heading, the last line, and the cursor below
+        shown, hidden = fitting(list(self._statistics.items()), room, badness)
+        table = fitting_table(COLUMNS, statistics_rows(shown), columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])
+        rest = [f"and {len(hidden)} more"] if hidden else []
+        notes = [text_of((note, "dim")) for note in (*rest, *self._events)]
+        self._painter.paint([*table, *notes, text_of((last_line, "bold"))])

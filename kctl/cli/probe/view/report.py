@@ -4,7 +4,6 @@ Shown by tests/unit/cli/probe/view/test_report.py.
 """
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from kctl.cli.data_out import DataOut
@@ -41,9 +40,7 @@ class Report:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._out.flush()
 
 
@@ -152,10 +149,7 @@ class RoundsReport(Report):
             self._out.write_line(f"round {result.number}  {name(report)}  {how}")
         self._out.flush()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        rows, _ = statistics_rows(self._statistics)
-        for line in table_lines(COLUMNS, rows, self._columns):
+    def __exit__(self, *error: object) -> None:
+        for line in table_lines(COLUMNS, statistics_rows(self._statistics.items()), self._columns):
             self._out.write_line(line)
-        super().__exit__(kind, error, traceback)
+        super().__exit__(*error)

@@ -5,7 +5,7 @@ the limits. Shown by tests/unit/cli/probe/view/test_statistics.py.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kctl.cli.formats.rows import Row
@@ -88,15 +88,14 @@ def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
 COLUMNS = ("address", "sent", "ok", "loss", "last", "avg", "best", "worst", "p99")
 
 
-def statistics_rows(statistics: Statistics, most: int | None = None) -> tuple[list[Row], int]:
-    """Return a row an address, in milliseconds, and how many are left out.
+def badness(item: tuple[AddressKey, AddressLatencies]) -> tuple[float, int]:
+    """Return what the addresses are sorted by of which not all can be shown: most loss first, then the slowest."""
+    return item[1].loss, item[1].worst_ms or 0
 
-    Args: most: how many addresses at most, those with most loss first. None has all, as met.
-    """
-    items = list(statistics.items())
-    if most is not None and len(items) > most:
-        items.sort(key=lambda item: (-item[1].loss, -(item[1].worst_ms or 0)))
-    return [_row(*item) for item in items[:most]], len(items) - len(items[:most])
+
+def statistics_rows(items: Iterable[tuple[AddressKey, AddressLatencies]]) -> list[Row]:
+    """Return a row an address, in milliseconds."""
+    return [_row(*item) for item in items]
 
 
 def _row(place: AddressKey, latencies: AddressLatencies) -> Row:

@@ -38,8 +38,8 @@ def _words(event: LoggedEvent) -> str:
     error = str(event.error).removeprefix(f"{event.target}: ")
     if isinstance(event, Lost):
         return f"lost: {error}"
-    outcome = "failed" if isinstance(event, Failed) else "expired"
-    return f"{outcome} in {event.phase.value} after {event.elapsed_ms} ms: {error}"
+    outcome, phase = "failed" if isinstance(event, Failed) else "expired", event.phase.value
+    return f"{outcome} in {phase} after {event.elapsed_ms} ms: {error.removesuffix(f' [phase {phase}]')}"
 
 
 MOST_FINDINGS = 50

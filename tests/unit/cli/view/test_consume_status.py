@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.status import Rate, StatusLine
-from kctl.cli.view.status_texts import ReadFigures, reading_line
+from kctl.cli.view.status import StatusLine, reading_line
+from kctl.cli.view.status_texts import Rate, ReadFigures
 from kctl.client.clock import ManualClock
 from tests.cli.screen import Screen
 

@@ -5,14 +5,14 @@ import io
 from rich.text import Text
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.status import SendStatus
+from kctl.cli.view.status import SendStatus, standing_line
 from kctl.cli.view.status_texts import SendFigures, send_standing
 from kctl.client.clock import ManualClock
 from kctl.client.network.system import system_runtime
 
 
 def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> Text:
-    return send_standing(figures, records_per_second, bytes_per_second).line(columns)
+    return standing_line(send_standing(figures, records_per_second, bytes_per_second), columns)
 
 
 def test_a_pipe_has_no_end_to_show() -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
+from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus, standing_line
 from kctl.cli.view.status_texts import MoveProgress, job_standing, move_standing
 from kctl.client.clock import ManualClock
 from kctl.pipeline.running import JobProgress
@@ -28,7 +28,7 @@ def environment(clock: ManualClock) -> Environment:
 
 
 def line(progress: JobProgress, columns: int) -> str:
-    return job_standing(progress, 100).line(columns).plain
+    return standing_line(job_standing(progress, 100), columns).plain
 
 
 def test_the_text_says_what_is_known() -> None:

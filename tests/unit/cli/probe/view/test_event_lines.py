@@ -11,7 +11,7 @@ def test_lines() -> None:
         "     4 ms  kafka-a.example:9092  dns done in 4 ms: 10.0.0.1:9092",
         "     4 ms  kafka-a.example:9092 [10.0.0.1]  tcp started, limit 2s",
         "     7 ms  kafka-a.example:9092 [10.0.0.1]  tcp done in 3 ms: 10.0.0.9:40000",
-        "     8 ms  10.0.0.2:9092  failed in tcp after 6 ms: connection refused \\x1b[31m [phase tcp]",
+        "     8 ms  10.0.0.2:9092  failed in tcp after 6 ms: connection refused \\x1b[31m",
         "    43 ms  kafka-a.example:9092 [10.0.0.1]  connected after 39 ms",
         "  2000 ms  10.0.0.2:9092  expired in tcp after 1992 ms: no SYN-ACK",
         "  9000 ms  kafka-a.example:9092 [10.0.0.1]  lost: timed out after 3s (--request-timeout) while waiting",

@@ -1,6 +1,6 @@
 """The drawn probe, compared with stored frames at four widths; the time is handed in.
 
-After a wanted change: `KCTL_STORE_FRAMES=1 python -m pytest tests/unit/cli/view`, then read the difference.
+After a wanted change: `KCTL_STORE_FRAMES=1 python -m pytest tests/unit/cli/probe/view`, then read the difference.
 """
 
 import os

@@ -3,8 +3,16 @@
 import pytest
 
 from kctl.cli.formats.rows import table_lines
-from kctl.cli.probe.view.statistics import COLUMNS, AddressKey, AddressLatencies, Statistics, add_round, statistics_rows
-from kctl.cli.view.tables import fitting_table
+from kctl.cli.probe.view.statistics import (
+    COLUMNS,
+    AddressKey,
+    AddressLatencies,
+    Statistics,
+    add_round,
+    badness,
+    statistics_rows,
+)
+from kctl.cli.view.tables import fitting, fitting_table
 from tests.unit.cli.probe.view.scenario import reports
 
 
@@ -57,9 +65,7 @@ def test_row_of_an_address() -> None:
         AddressKey("a.example", 9092, "10.0.0.1:9092"): taken(4, 2, 9),
         AddressKey("10.0.0.2", 9092, "10.0.0.2:9092"): taken(None, 120),
     }
-    rows, hidden = statistics_rows(statistics)
-    assert hidden == 0
-    assert list(table_lines(COLUMNS, rows, 80)) == [
+    assert list(table_lines(COLUMNS, statistics_rows(statistics.items()), 80)) == [
         "ADDRESS                    SENT  OK  LOSS  LAST  AVG    BEST  WORST  P99",
         "a.example:9092 [10.0.0.1]  3     3   0%    9     5.0    2     9      9",
         "10.0.0.2:9092              2     1   50%   120   120.0  120   120    120",
@@ -69,7 +75,7 @@ def test_row_of_an_address() -> None:
 @pytest.mark.parametrize("columns", [30, 40, 60])
 def test_narrow_table_keeps_the_losses(columns: int) -> None:
     statistics = {AddressKey("a-long-name.example", 9092, "10.0.0.1:9092"): taken(4, None, 9)}
-    rows, _ = statistics_rows(statistics)
+    rows = statistics_rows(statistics.items())
     lines = [line.plain for line in fitting_table(COLUMNS, rows, columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])]
     assert max(map(len, lines)) <= columns
     assert lines[0].split()[:5] == ["ADDRESS", "SENT", "OK", "LOSS", "LAST"]
@@ -79,5 +85,5 @@ def test_narrow_table_keeps_the_losses(columns: int) -> None:
 def test_of_many_the_worst_are_shown() -> None:
     statistics = {AddressKey(f"a{number}", 1, ""): taken(number) for number in range(100)}
     statistics[AddressKey("dead", 1, "")] = taken(None)
-    rows, hidden = statistics_rows(statistics, most=3)
-    assert ([row["address"] for row in rows], hidden) == (["dead:1", "a99:1", "a98:1"], 98)
+    shown, hidden = fitting(list(statistics.items()), 4, badness)  # a line counts those that are not shown
+    assert ([row["address"] for row in statistics_rows(shown)], len(hidden)) == (["dead:1", "a99:1", "a98:1"], 98)
