@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from kctl.client.protocol.framing import FrameReader, encode_response
 from kctl.client.security.tls import server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox

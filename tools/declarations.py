@@ -6,7 +6,9 @@ Used by write_declaration.py (writes) and check_declarations.py (compares).
 import json
 import keyword
 import re
+import textwrap
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,51 @@ ANNOTATIONS = {
     **dict.fromkeys(("bytes", "records", "uuid"), "bytes"),
 }
 DEFAULTS = {"float": "0.0", "bool": "False", "int": "0", "str": '""', "bytes": 'b""'}
+
+FAMILIES = {
+    "acls": ("DescribeAcls", "CreateAcls", "DeleteAcls"),
+    "client_quotas": ("DescribeClientQuotas", "AlterClientQuotas"),
+    "cluster": (
+        "DescribeCluster",
+        "DescribeQuorum",
+        "AddRaftVoter",
+        "RemoveRaftVoter",
+        "UnregisterBroker",
+        "UpdateFeatures",
+    ),
+    "committed_offsets": ("OffsetCommit", "OffsetFetch", "OffsetDelete"),
+    "configs": ("DescribeConfigs", "IncrementalAlterConfigs", "AlterConfigs", "ListConfigResources"),
+    "consumer_groups": ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe"),
+    "delegation_tokens": (
+        "CreateDelegationToken",
+        "RenewDelegationToken",
+        "ExpireDelegationToken",
+        "DescribeDelegationToken",
+    ),
+    "group_membership": ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
+    "groups": ("ListGroups", "DescribeGroups", "DeleteGroups"),
+    "headers": ("RequestHeader", "ResponseHeader"),
+    "log_dirs": ("DescribeLogDirs", "AlterReplicaLogDirs"),
+    "partition_offsets": ("ListOffsets", "OffsetForLeaderEpoch", "DeleteRecords"),
+    "reassignments": ("AlterPartitionReassignments", "ListPartitionReassignments", "ElectLeaders"),
+    "sasl": ("SaslHandshake", "SaslAuthenticate"),
+    "scram_credentials": ("DescribeUserScramCredentials", "AlterUserScramCredentials"),
+    "share_group_offsets": ("DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
+    "share_group_state": (
+        "InitializeShareGroupState",
+        "ReadShareGroupState",
+        "WriteShareGroupState",
+        "DeleteShareGroupState",
+        "ReadShareGroupStateSummary",
+    ),
+    "share_groups": ("ShareGroupDescribe", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"),
+    "streams_groups": ("StreamsGroupDescribe", "StreamsGroupHeartbeat"),
+    "telemetry": ("GetTelemetrySubscriptions", "PushTelemetry"),
+    "topics": ("CreateTopics", "DeleteTopics", "CreatePartitions", "DescribeTopicPartitions"),
+    "transaction_states": ("DescribeTransactions", "ListTransactions", "DescribeProducers", "WriteTxnMarkers"),
+    "transactions": ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
+}
+"""APIs that share a file, by its name, the one whose structs keep Kafka's names first; any other API has one itself."""
 
 Definition = dict[str, Any]
 
@@ -59,25 +106,31 @@ def api_names(definitions: dict[str, Definition]) -> dict[int, str]:
     return dict(sorted((entry["apiKey"], api_of(entry["name"])) for entry in requests))
 
 
-def module_text(api: str, definitions: dict[str, Definition]) -> str:
-    """The declaration file of an API (`Metadata`), or of a message that is no API (`RequestHeader`)."""
-    request, response = definitions.get(f"{api}Request"), definitions.get(f"{api}Response")
-    if request and response:
-        messages = [response, request]
-        if any(request[fact] != response[fact] for fact in ("apiKey", "validVersions", "flexibleVersions")):
-            raise ValueError(f"{api}: the versions of request and response differ")
-        versions = f"request versions {request['validVersions']}"
-        title = f"{api} (api key {request['apiKey']}, {versions}): both messages and their structs."
-    else:
-        messages = [definitions[api]]
-        title = f"{api} (versions {messages[0]['validVersions']}): the message and its structs."
+def module_of(api: str) -> str:
+    """The name of the file that an API is declared in."""
+    return next((family for family, apis in FAMILIES.items() if api in apis), snake_case(api))
+
+
+def module_text(apis: Sequence[str], definitions: dict[str, Definition]) -> str:
+    """The declaration file of some APIs (`Metadata`), or of messages that are no API (`RequestHeader`)."""
     taken: dict[str, str] = {}
-    bodies = [_Declaration(message, taken).text() for message in messages]
+    bodies = [_Declaration(message, taken).text() for api in apis for message in _messages(api, definitions)]
     code = "\n\n".join(bodies)
     imports = [name for name in ("NEVER", "ZERO_UUID") if re.search(rf"\b{name}\b", code)]
     imports += [name for name in ("Message", "Request", "Response", "Struct") if f"({name}" in code]
     imports += ["field"] if "field(" in code else []
-    return f'{HEADER}"""{title}"""\n\nfrom kctl.client.protocol.schema import {", ".join(imports)}\n\n\n{code}'
+    lines = textwrap.wrap(f'"""{", ".join(apis)}: the messages and their structs."""', LINE_LENGTH)
+    title = "\n".join(lines)
+    return f"{HEADER}{title}\n\nfrom kctl.client.protocol.schema import {', '.join(imports)}\n\n\n{code}"
+
+
+def _messages(api: str, definitions: dict[str, Definition]) -> list[Definition]:
+    request, response = definitions.get(f"{api}Request"), definitions.get(f"{api}Response")
+    if request is None or response is None:
+        return [definitions[api]]
+    if any(request[fact] != response[fact] for fact in ("apiKey", "validVersions", "flexibleVersions")):
+        raise ValueError(f"{api}: the versions of request and response differ")
+    return [response, request]
 
 
 class _Declaration:

@@ -5,31 +5,33 @@
 """
 
 import argparse
+import re
 import sys
 
 from tools.declarations import (
     API_FOLDER,
+    FAMILIES,
     HEADER,
     Definition,
     api_names,
     api_of,
+    module_of,
     module_text,
     read_definitions,
-    snake_case,
 )
 from tools.kafka_jars import KAFKA_CLIENTS, jar
 
 
 def declared_names(definitions: dict[str, Definition]) -> list[str]:
-    """The names whose files are in the folder, in the order of the files."""
-    by_module = {snake_case(name): name for name in map(api_of, definitions)}
-    files = sorted(path.stem for path in API_FOLDER.glob("*.py") if path.stem not in ("__init__", "names"))
-    return [by_module[stem] for stem in files]
+    """The names whose messages are declared in the folder."""
+    texts = "".join(path.read_text() for path in API_FOLDER.glob("*.py"))
+    messages = re.findall(r"^class (\w+)\((?:Message|Request|Response)\b", texts, re.MULTILINE)
+    return sorted({api_of(name) for name in messages if name in definitions})
 
 
 def names_text(names: dict[int, str], declared: list[str]) -> str:
     """The file `names.py`: every API by key, and the module of each declared one."""
-    known = {key: snake_case(name) for key, name in names.items() if name in declared}
+    known = {key: module_of(name) for key, name in names.items() if name in declared}
     rows = "".join(f'    {key}: "{name}",\n' for key, name in names.items())
     modules = "".join(f'    {key}: "{module}",\n' for key, module in known.items())
     return (
@@ -46,9 +48,16 @@ def expected_files(names: list[str] | None = None) -> dict[str, str]:
     if wanted - known:
         raise SystemExit(f"no such API or message in {KAFKA_CLIENTS}: {', '.join(sorted(wanted - known))}")
     every = sorted({*declared_names(definitions), *wanted})
-    files = {f"{snake_case(name)}.py": module_text(name, definitions) for name in every}
+    modules: dict[str, list[str]] = {}
+    for name in sorted(every, key=_order):
+        modules.setdefault(module_of(name), []).append(name)
+    files = {f"{module}.py": module_text(apis, definitions) for module, apis in modules.items()}
     files["names.py"] = names_text(api_names(definitions), every)
     return files
+
+
+def _order(api: str) -> int:
+    return FAMILIES[module_of(api)].index(api) if module_of(api) in FAMILIES else 0
 
 
 def main(arguments: list[str]) -> int:

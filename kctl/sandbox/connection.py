@@ -15,9 +15,8 @@ from kctl.client.errors import ProtocolError, RemoteProtocolError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.request_header import RequestHeader
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.api.headers import RequestHeader
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest
 from kctl.client.protocol.framing import (
     FrameReader,
     RequestPrefix,

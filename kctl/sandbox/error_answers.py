@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_replica_log_dirs import AlterReplicaLogDirsRequest
-from kctl.client.protocol.api.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from kctl.client.protocol.api.log_dirs import AlterReplicaLogDirsRequest
+from kctl.client.protocol.api.scram_credentials import AlterUserScramCredentialsRequest
 from kctl.client.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code", "partition_error_code")

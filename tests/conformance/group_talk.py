@@ -10,43 +10,50 @@ from typing import Any, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol import codec
-from kctl.client.protocol.api.consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-)
-from kctl.client.protocol.api.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
-)
-from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-)
-from kctl.client.protocol.api.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
-)
-from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
+from kctl.client.protocol.api.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from kctl.client.protocol.api.groups import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox import ClusterSettings, Sandbox
 from tests.loopback.sandbox.peer import Peer

@@ -5,25 +5,30 @@ from typing import Any
 
 import pytest
 
-from kctl.client.protocol.api.alter_client_quotas import (
+from kctl.client.protocol.api.acls import (
+    AclCreation,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DeleteAclsFilter,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
+from kctl.client.protocol.api.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     AlterClientQuotasResponse,
     EntityData,
     OpData,
 )
-from kctl.client.protocol.api.alter_user_scram_credentials import (
+from kctl.client.protocol.api.scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
-    ScramCredentialDeletion,
-    ScramCredentialUpsertion,
-)
-from kctl.client.protocol.api.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from kctl.client.protocol.api.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
-from kctl.client.protocol.api.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from kctl.client.protocol.api.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
     UserName,
 )
 from kctl.sandbox import ClusterSettings, Sandbox

@@ -5,38 +5,42 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_configs import (
-    AlterableConfig,
+from kctl.client.protocol.api.configs import AlterableConfig as ChangedConfig
+from kctl.client.protocol.api.configs import (
     AlterConfigsRequest,
-    AlterConfigsResource,
     AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
-from kctl.client.protocol.api.alter_replica_log_dirs import (
+from kctl.client.protocol.api.configs import (
+    AlterConfigsRequestAlterableConfig as AlterableConfig,
+)
+from kctl.client.protocol.api.configs import (
+    AlterConfigsRequestAlterConfigsResource as AlterConfigsResource,
+)
+from kctl.client.protocol.api.configs import AlterConfigsResource as ChangedResource
+from kctl.client.protocol.api.log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
 )
-from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from kctl.client.protocol.api.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
-from kctl.client.protocol.api.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from kctl.client.protocol.api.describe_topic_partitions import (
+from kctl.client.protocol.api.topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from kctl.client.protocol.api.incremental_alter_configs import AlterableConfig as ChangedConfig
-from kctl.client.protocol.api.incremental_alter_configs import AlterConfigsResource as ChangedResource
-from kctl.client.protocol.api.incremental_alter_configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
-from kctl.client.protocol.api.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster

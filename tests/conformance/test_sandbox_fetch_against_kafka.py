@@ -10,8 +10,6 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import SystemClock
-from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kctl.client.protocol.api.fetch import (
     FetchPartition,
     FetchRequest,
@@ -19,14 +17,12 @@ from kctl.client.protocol.api.fetch import (
     FetchTopic,
     ForgottenTopic,
 )
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
-)
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
@@ -37,6 +33,14 @@ from kctl.client.protocol.api.produce import (
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
+)
+from kctl.client.protocol.api.topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
 )
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer

@@ -8,31 +8,32 @@ from typing import Any
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-)
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-)
-from kctl.client.protocol.api.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
-)
-from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+)
+from kctl.client.protocol.api.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from kctl.client.protocol.api.groups import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
 )
 from kctl.client.protocol.schema import ZERO_UUID
 from tests.conformance.group_talk import NAMES, GroupTalk, Outcome, outcomes_of_both

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kctl.client.protocol.api.sync_group import SyncGroupRequestAssignment
+from kctl.client.protocol.api.group_membership import SyncGroupRequestAssignment
 from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.record_walk import records_of
 from tests.conformance.group_talk import PATIENCE_MS, GroupTalk

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     TopicPartitions,
 )
-from kctl.client.protocol.api.join_group import JoinGroupRequestProtocol
-from kctl.client.protocol.api.sync_group import SyncGroupRequestAssignment
+from kctl.client.protocol.api.group_membership import JoinGroupRequestProtocol, SyncGroupRequestAssignment
 from tests.conformance.group_talk import PATIENCE_MS, GroupTalk, Outcome, outcomes_of_both
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until

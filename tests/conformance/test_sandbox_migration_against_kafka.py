@@ -11,8 +11,7 @@ from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtoc
 from kctl.client.protocol.api.consumer_protocol_assignment import TopicPartition as Assigned
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kctl.client.protocol.api.consumer_protocol_subscription import TopicPartition as Owned
-from kctl.client.protocol.api.join_group import JoinGroupRequestProtocol
-from kctl.client.protocol.api.sync_group import SyncGroupRequestAssignment
+from kctl.client.protocol.api.group_membership import JoinGroupRequestProtocol, SyncGroupRequestAssignment
 from tests.conformance.group_talk import GroupTalk, outcomes_of_both
 from tests.support.kafka.cluster import KafkaCluster
 

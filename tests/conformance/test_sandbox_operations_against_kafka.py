@@ -10,53 +10,58 @@ from typing import Any, TypeVar
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_partition_reassignments import (
+from kctl.client.protocol.api.groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    ListPartitionReassignmentsTopics,
     ReassignablePartition,
     ReassignableTopic,
+    TopicPartitions,
 )
-from kctl.client.protocol.api.alter_share_group_offsets import (
+from kctl.client.protocol.api.share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
-)
-from kctl.client.protocol.api.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
     DeleteShareGroupOffsetsResponse,
-)
-from kctl.client.protocol.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsRequestTopic,
     DescribeShareGroupOffsetsResponse,
 )
-from kctl.client.protocol.api.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
-from kctl.client.protocol.api.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-    ListPartitionReassignmentsTopics,
+from kctl.client.protocol.api.share_groups import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
 )
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from kctl.client.protocol.api.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
-from kctl.client.protocol.api.streams_group_heartbeat import (
+from kctl.client.protocol.api.streams_groups import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
-    Subtopology,
-    Topology,
 )
-from kctl.client.protocol.api.write_txn_markers import (
+from kctl.client.protocol.api.streams_groups import (
+    StreamsGroupHeartbeatRequestSubtopology as Subtopology,
+)
+from kctl.client.protocol.api.streams_groups import (
+    StreamsGroupHeartbeatRequestTopology as Topology,
+)
+from kctl.client.protocol.api.topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kctl.client.protocol.api.transaction_states import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,

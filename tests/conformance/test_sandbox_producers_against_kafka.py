@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kctl.client.clock import SystemClock
-from kctl.client.protocol.api.delete_records import (
+from kctl.client.protocol.api.partition_offsets import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,

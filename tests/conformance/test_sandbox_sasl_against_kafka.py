@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from kctl.client.security.sasl.scram import ScramClient
 from kctl.sandbox import ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers

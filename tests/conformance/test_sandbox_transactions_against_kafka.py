@@ -6,19 +6,24 @@ from typing import Any
 
 import pytest
 
-from kctl.client.protocol.api.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopic,
-)
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from kctl.client.protocol.api.group_membership import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
+from kctl.client.protocol.api.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
 from kctl.sandbox import Sandbox
 from tests.conformance.transaction_talk import NAMES, NOW_MS, PATIENCE_MS, Held, Outcome, TransactionTalk
 from tests.loopback.sandbox.peer import Peer

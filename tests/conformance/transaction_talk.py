@@ -9,46 +9,46 @@ from typing import Any, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import SystemClock
-from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from kctl.client.protocol.api.add_partitions_to_txn import (
-    AddPartitionsToTxnPartitionResult,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
-)
-from kctl.client.protocol.api.describe_producers import (
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    TopicRequest,
-)
-from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kctl.client.protocol.api.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from kctl.client.protocol.api.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-)
-from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.partition_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from kctl.client.protocol.api.txn_offset_commit import (
+from kctl.client.protocol.api.transaction_states import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    TopicRequest,
+)
+from kctl.client.protocol.api.transactions import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+    EndTxnRequest,
+    EndTxnResponse,
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

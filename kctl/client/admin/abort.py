@@ -14,7 +14,7 @@ from kctl.client.admin.producers import ActiveProducer, describe_producers
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.write_txn_markers import (
+from kctl.client.protocol.api.transaction_states import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,

@@ -12,15 +12,15 @@ from kctl.client.admin.call import Build, Call, Results, any_node, broker, contr
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError
-from kctl.client.protocol.api.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from kctl.client.protocol.api.delete_acls import (
+from kctl.client.protocol.api.acls import (
+    AclCreation,
+    AclDescription,
+    CreateAclsRequest,
+    CreateAclsResponse,
     DeleteAclsFilter,
     DeleteAclsMatchingAcl,
     DeleteAclsRequest,
     DeleteAclsResponse,
-)
-from kctl.client.protocol.api.describe_acls import (
-    AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,
     DescribeAclsResponse,

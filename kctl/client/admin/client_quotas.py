@@ -10,13 +10,15 @@ from kctl.client.admin.call import Call, Results, any_node, controller
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError
-from kctl.client.protocol.api import alter_client_quotas as altering
-from kctl.client.protocol.api import describe_client_quotas as describing
-from kctl.client.protocol.api.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
-from kctl.client.protocol.api.describe_client_quotas import (
+from kctl.client.protocol.api.client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntryData,
+    AlterClientQuotasResponse,
     ComponentData,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
+    EntityData,
+    OpData,
 )
 from kctl.client.protocol.schema import Request
 from kctl.client.quotas import ENTITY_TYPES, QuotaEntity, Quotas
@@ -60,11 +62,11 @@ def alter_client_quotas(
     return results.without_values()
 
 
-def _altering(entity: QuotaEntity, changes: Mapping[str, float | None]) -> altering.AlterClientQuotasRequestEntryData:
-    return altering.AlterClientQuotasRequestEntryData(
-        entity=[altering.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
+def _altering(entity: QuotaEntity, changes: Mapping[str, float | None]) -> AlterClientQuotasRequestEntryData:
+    return AlterClientQuotasRequestEntryData(
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
         ops=[
-            altering.OpData(key=key, value=0.0 if value is None else value, remove=value is None)
+            OpData(key=key, value=0.0 if value is None else value, remove=value is None)
             for key, value in changes.items()
         ],
     )
@@ -82,7 +84,7 @@ def _described(response: DescribeClientQuotasResponse) -> dict[QuotaEntity, Quot
     return found
 
 
-def _entity(parts: "Sequence[describing.EntityData | altering.EntityData]", api: str) -> QuotaEntity:
+def _entity(parts: Sequence[EntityData], api: str) -> QuotaEntity:
     names: dict[str, str | None] = {each.entity_type: each.entity_name for each in parts}
     unknown = sorted(names.keys() - set(ENTITY_TYPES))
     if unknown or len(names) < len(parts) or not names:

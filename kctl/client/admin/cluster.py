@@ -13,7 +13,7 @@ from kctl.client.errors import KafkaError
 from kctl.client.metadata import nodes_in
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kctl.client.protocol.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kctl.client.protocol.api.cluster import DescribeClusterRequest, DescribeClusterResponse
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.requests.items import each_once
 from kctl.client.requests.topics import described_topics, metadata_request

@@ -14,15 +14,13 @@ from kctl.client.admin.spread import BrokersBehind, ask_brokers
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.describe_configs import (
+from kctl.client.protocol.api.configs import (
+    AlterableConfig,
+    AlterConfigsResource,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
-)
-from kctl.client.protocol.api.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )

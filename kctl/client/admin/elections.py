@@ -12,7 +12,7 @@ from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from kctl.client.protocol.api.reassignments import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from kctl.client.requests.retry import ADMIN_TOPICS
 
 

@@ -11,7 +11,7 @@ from kctl.client.admin.call import Call, Results, any_node
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import RemoteProtocolError
-from kctl.client.protocol.api.describe_topic_partitions import (
+from kctl.client.protocol.api.topics import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,

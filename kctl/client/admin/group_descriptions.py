@@ -17,16 +17,16 @@ from kctl.client.admin.streams_groups import streams_group
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, ProtocolError
-from kctl.client.protocol.api import consumer_group_describe, describe_groups
-from kctl.client.protocol.api.consumer_group_describe import (
+from kctl.client.protocol.api import consumer_groups, groups
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
+from kctl.client.protocol.api.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kctl.client.protocol.api.share_groups import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from kctl.client.protocol.api.streams_groups import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 from kctl.client.protocol.codec import decode_member_data
 from kctl.client.protocol.schema import Request, Response
 
@@ -109,9 +109,7 @@ def _decoded(response: Response, coordinators: Coordinators) -> Iterator[tuple[s
 # --- KIP-848 --------------------------------------------------------------------------------------------------------
 
 
-def _of_consumer(
-    found: consumer_group_describe.DescribedGroup, coordinator: Node | None
-) -> GroupDescription | KafkaError:
+def _of_consumer(found: consumer_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
     if found.error_code:
         what = f"ConsumerGroupDescribe of group {found.group_id}"
         return broker_error(found.error_code, what, found.error_message or None)
@@ -128,7 +126,7 @@ def _of_consumer(
     )
 
 
-def _consumer_member(member: consumer_group_describe.Member) -> MemberDescription:
+def _consumer_member(member: consumer_groups.Member) -> MemberDescription:
     return MemberDescription(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
@@ -149,7 +147,7 @@ def _consumer_member(member: consumer_group_describe.Member) -> MemberDescriptio
 # --- the classic protocol -------------------------------------------------------------------------------------------
 
 
-def _of_classic(found: describe_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
+def _of_classic(found: groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
     what = f"DescribeGroups of group {found.group_id}"
     if found.error_code:
         return broker_error(found.error_code, what, found.error_message or None)
@@ -171,7 +169,7 @@ def _of_classic(found: describe_groups.DescribedGroup, coordinator: Node | None)
     )
 
 
-def _classic_member(member: describe_groups.DescribedGroupMember, is_of_consumers: bool) -> MemberDescription:
+def _classic_member(member: groups.DescribedGroupMember, is_of_consumers: bool) -> MemberDescription:
     assignment: tuple[TopicPartition, ...] | None = None
     topics: tuple[str, ...] | None = None
     if is_of_consumers:

@@ -12,7 +12,7 @@ from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from kctl.client.protocol.api.groups import ListGroupsRequest, ListGroupsResponse
 
 FIRST_VERSION_WITH_TYPES = 5
 

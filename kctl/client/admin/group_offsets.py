@@ -12,14 +12,15 @@ from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError, UnsupportedVersionError
-from kctl.client.protocol.api.offset_commit import OffsetCommitResponse
-from kctl.client.protocol.api.offset_delete import (
+from kctl.client.protocol.api.committed_offsets import (
+    OffsetCommitResponse,
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
 )
-from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.group_offsets import (
     LAST_VERSION_WITH_NAMES,

@@ -11,8 +11,8 @@ from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import MemberToRemove
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupResponse
+from kctl.client.protocol.api.group_membership import LeaveGroupResponse
+from kctl.client.protocol.api.groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.leave_group import leave_group, member_codes
 

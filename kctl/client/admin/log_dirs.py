@@ -8,7 +8,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error, code_error
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.describe_log_dirs import (
+from kctl.client.protocol.api.log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,

@@ -12,14 +12,13 @@ from kctl.client.admin.call import Call, Items, Results
 from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError, UnsupportedVersionError
-from kctl.client.protocol.api.delete_records import (
+from kctl.client.protocol.api.partition_offsets import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopic,
-)
-from kctl.client.protocol.api.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kctl.client.protocol.api.offset_for_leader_epoch import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,

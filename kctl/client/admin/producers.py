@@ -12,7 +12,7 @@ from kctl.client.admin.call import Call, Results
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.describe_producers import (
+from kctl.client.protocol.api.transaction_states import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     ProducerState,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kctl.client.admin.call import Call, any_node
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import RemoteProtocolError
-from kctl.client.protocol.api.describe_quorum import (
+from kctl.client.protocol.api.cluster import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,

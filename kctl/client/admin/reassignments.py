@@ -13,16 +13,14 @@ from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import ApiTimeout, KafkaError
-from kctl.client.protocol.api.alter_partition_reassignments import (
+from kctl.client.protocol.api.reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
-    ReassignableTopic,
-)
-from kctl.client.protocol.api.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     ListPartitionReassignmentsTopics,
+    ReassignablePartition,
+    ReassignableTopic,
 )
 from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN_TOPICS

@@ -18,15 +18,13 @@ from kctl.client.admin.scram_values import (
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import ApiTimeout, KafkaError
-from kctl.client.protocol.api.alter_user_scram_credentials import (
+from kctl.client.protocol.api.scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
-    ScramCredentialDeletion,
-    ScramCredentialUpsertion,
-)
-from kctl.client.protocol.api.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
     UserName,
 )
 from kctl.client.requests.retry import ADMIN_GROUPS, ADMIN_TOPICS

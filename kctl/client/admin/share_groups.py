@@ -13,19 +13,15 @@ from kctl.client.admin.group_values import SHARE, GroupDescription, MemberDescri
 from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import Node, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api import share_group_describe
-from kctl.client.protocol.api.alter_share_group_offsets import (
+from kctl.client.protocol.api import share_groups
+from kctl.client.protocol.api.share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
-)
-from kctl.client.protocol.api.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
     DeleteShareGroupOffsetsResponse,
-)
-from kctl.client.protocol.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsRequestTopic,
@@ -49,7 +45,7 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-def share_group(found: share_group_describe.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
+def share_group(found: share_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
     """Return a group of a response to ShareGroupDescribe."""
     if found.error_code:
         what = f"ShareGroupDescribe of group {found.group_id}"

@@ -11,7 +11,7 @@ from kctl.client.admin.share_groups import flat
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.streams_group_describe import DescribedGroup, Subtopology, TaskIds
+from kctl.client.protocol.api.streams_groups import DescribedGroup, Subtopology, TaskIds
 
 
 def streams_group(found: DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:

@@ -13,20 +13,20 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreatePartitionsTopic,
-)
-from kctl.client.protocol.api.create_topics import (
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.api.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
 )
-from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.retry import ADMIN_TOPICS
 from kctl.client.requests.topics import described_topics, metadata_request

@@ -13,12 +13,13 @@ from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.describe_transactions import (
+from kctl.client.protocol.api.transaction_states import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
+    ListTransactionsRequest,
+    ListTransactionsResponse,
     TransactionState,
 )
-from kctl.client.protocol.api.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.find_coordinator import KeyType
 

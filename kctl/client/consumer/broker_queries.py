@@ -16,11 +16,11 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone, ToApplication, TopicsAnswer
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.get_telemetry_subscriptions import (
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.api.telemetry import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
-from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRule, retry_backoff

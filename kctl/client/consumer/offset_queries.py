@@ -25,7 +25,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.list_offsets import ListOffsetsResponse
+from kctl.client.protocol.api.partition_offsets import ListOffsetsResponse
 from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in

@@ -52,8 +52,7 @@ class Handshake:
             if self._api_versions_version < 3:
                 software = {}
             return ApiVersionsRequest(**software), self._api_versions_version
-        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
-        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+        from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
         assert self.versions is not None
         if state is ConnectionState.SASL_HANDSHAKE:
@@ -74,8 +73,7 @@ class Handshake:
         if state is ConnectionState.APIVERSIONS:
             assert isinstance(response, ApiVersionsResponse)
             return self._on_versions(response)
-        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateResponse
-        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+        from kctl.client.protocol.api.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 
         if isinstance(response, SaslHandshakeResponse):
             return self._on_mechanism(response)
@@ -101,7 +99,7 @@ class Handshake:
         return ConnectionState.READY if self._new_mechanism is None else ConnectionState.SASL_HANDSHAKE
 
     def _on_mechanism(self, response: Response) -> ConnectionState:
-        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+        from kctl.client.protocol.api.sasl import SaslHandshakeResponse
 
         assert isinstance(response, SaslHandshakeResponse)
         assert self._sasl is not None
@@ -124,7 +122,7 @@ class Handshake:
         return AuthenticationError("this listener does not use SASL", hint="use --security-protocol PLAINTEXT or SSL")
 
     def _on_token(self, response: Response) -> ConnectionState:
-        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateResponse
+        from kctl.client.protocol.api.sasl import SaslAuthenticateResponse
 
         assert isinstance(response, SaslAuthenticateResponse)
         assert self._sasl is not None

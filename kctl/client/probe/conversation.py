@@ -20,7 +20,7 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.in_flight import Answer
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.describe_configs import (
+from kctl.client.protocol.api.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
@@ -139,7 +139,7 @@ def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> No
 
 def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> bool:
     """Begin SASL, for the list of mechanisms alone; return False where the node does not know how."""
-    from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest  # wanted only here
+    from kctl.client.protocol.api.sasl import SaslHandshakeRequest  # wanted only here
 
     versions = connection.versions
     if versions is None or not versions.supports(SaslHandshakeRequest):
@@ -156,7 +156,7 @@ def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> 
 
 def mechanisms_of(response: Response) -> tuple[str, ...]:
     """Return the mechanisms that an answer to `ask_mechanisms` lists."""
-    from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+    from kctl.client.protocol.api.sasl import SaslHandshakeResponse
 
     return tuple(response.mechanisms) if isinstance(response, SaslHandshakeResponse) else ()
 

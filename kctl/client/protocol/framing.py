@@ -18,8 +18,7 @@ from typing import Final, NamedTuple, TypeVar
 from kctl.client.errors import RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name, request_class
-from kctl.client.protocol.api.request_header import RequestHeader
-from kctl.client.protocol.api.response_header import ResponseHeader
+from kctl.client.protocol.api.headers import RequestHeader, ResponseHeader
 from kctl.client.protocol.schema import Message, Request, Response
 
 R = TypeVar("R", bound=Response)

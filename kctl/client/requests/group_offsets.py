@@ -9,14 +9,12 @@ from typing import NamedTuple, TypeVar
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponseTopic,
-)
-from kctl.client.protocol.api.offset_delete import OffsetDeleteResponseTopic
-from kctl.client.protocol.api.offset_fetch import (
+    OffsetDeleteResponseTopic,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
@@ -25,7 +23,7 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
 )
-from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponseTopic
+from kctl.client.protocol.api.transactions import TxnOffsetCommitResponseTopic
 from kctl.client.requests.items import each_once
 
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7

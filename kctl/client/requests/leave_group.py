@@ -6,7 +6,7 @@ Shown by tests/unit/requests/test_leave_group.py, tests/sim/groups/test_close.py
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 
 FIRST_VERSION_WITH_MEMBERS = 3
 """Before it, a request has one member, and neither its group.instance.id nor a reason."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError, RemoteProtocolError
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kctl.client.acls import CLUSTER_NAME, AclOperation, AclResourceType
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_topic_partitions import DescribeTopicPartitionsResponseTopic
+from kctl.client.protocol.api.topics import DescribeTopicPartitionsResponseTopic
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call
 

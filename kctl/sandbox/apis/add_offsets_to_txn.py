@@ -1,7 +1,7 @@
 """AddOffsetsToTxn: the offsets of a group take part in a transaction."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from kctl.client.protocol.api.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.transactions.transaction import ProducerIdentity

@@ -1,7 +1,7 @@
 """AddPartitionsToTxn: partitions take part in a transaction; from version 4 on brokers ask it, of several at once."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.add_partitions_to_txn import (
+from kctl.client.protocol.api.transactions import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

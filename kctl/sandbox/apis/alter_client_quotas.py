@@ -1,11 +1,13 @@
 """AlterClientQuotas: quotas of each entity set and removed, all of them or none."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_client_quotas import (
+from kctl.client.protocol.api.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     AlterClientQuotasResponse,
-    EntryData,
+)
+from kctl.client.protocol.api.client_quotas import (
+    AlterClientQuotasResponseEntryData as EntryData,
 )
 from kctl.sandbox.access.client_quotas import QuotaRefused, checked_entity
 from kctl.sandbox.call import Call, Handler

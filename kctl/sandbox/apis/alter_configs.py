@@ -1,10 +1,12 @@
 """AlterConfigs: a resource gets the properties that a request names and loses all others."""
 
-from kctl.client.protocol.api.alter_configs import (
+from kctl.client.protocol.api.configs import (
     AlterConfigsRequest,
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
+)
+from kctl.client.protocol.api.configs import (
+    AlterConfigsRequestAlterConfigsResource as AlterConfigsResource,
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.config_changes import altered, check_resource, given_value, store

@@ -1,7 +1,7 @@
 """AlterPartitionReassignments: partitions moved, or moves cancelled; each partition of the request on its own."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_partition_reassignments import (
+from kctl.client.protocol.api.reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartition,

@@ -1,7 +1,7 @@
 """AlterReplicaLogDirs: a node has one directory, so that a replica is there already or cannot go anywhere."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_replica_log_dirs import (
+from kctl.client.protocol.api.log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,

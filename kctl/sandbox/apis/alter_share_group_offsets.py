@@ -1,7 +1,7 @@
 """AlterShareGroupOffsets: start offsets of a share group without members, which is made by it. Source: KIP-932."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_share_group_offsets import (
+from kctl.client.protocol.api.share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,

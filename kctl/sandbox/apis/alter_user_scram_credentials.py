@@ -1,7 +1,7 @@
 """AlterUserScramCredentials: credentials set and deleted, one change of each user in a request."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_user_scram_credentials import (
+from kctl.client.protocol.api.scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,

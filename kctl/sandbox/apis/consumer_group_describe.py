@@ -3,13 +3,17 @@
 from itertools import groupby
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_group_describe import (
-    Assignment,
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
     Member,
-    TopicPartitions,
+)
+from kctl.client.protocol.api.consumer_groups import (
+    ConsumerGroupDescribeResponseAssignment as Assignment,
+)
+from kctl.client.protocol.api.consumer_groups import (
+    ConsumerGroupDescribeResponseTopicPartitions as TopicPartitions,
 )
 from kctl.sandbox.apis.describe_groups import ALL_GROUP_OPERATIONS
 from kctl.sandbox.call import Call, Handler

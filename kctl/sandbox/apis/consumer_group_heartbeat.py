@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat: all a member of a consumer group ever says to its coordinator. Source: KIP-848."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )

@@ -2,7 +2,7 @@
 
 from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
+from kctl.client.protocol.api.acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
 from kctl.sandbox.access.authorizer import NO_AUTHORIZER, RuleRefused
 from kctl.sandbox.call import Call, Handler
 

@@ -1,7 +1,7 @@
 """CreatePartitions: topics grow; each topic of the request on its own."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.create_partitions import (
+from kctl.client.protocol.api.topics import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,

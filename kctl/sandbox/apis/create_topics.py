@@ -1,7 +1,7 @@
 """CreateTopics: each topic of the request on its own."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.create_topics import (
+from kctl.client.protocol.api.topics import (
     CreatableTopic,
     CreatableTopicConfigs,
     CreatableTopicResult,

@@ -2,7 +2,7 @@
 
 from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_acls import (
+from kctl.client.protocol.api.acls import (
     DeleteAclsFilter,
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,

@@ -1,7 +1,7 @@
 """DeleteGroups: groups without members, with all they committed."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from kctl.client.protocol.api.groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
 

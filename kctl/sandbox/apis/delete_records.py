@@ -1,7 +1,7 @@
 """DeleteRecords: a log starts later; -1 stands for its end."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_records import (
+from kctl.client.protocol.api.partition_offsets import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,

@@ -1,7 +1,7 @@
 """DeleteShareGroupOffsets: topics that a share group without members forgets. Source: KIP-932."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_share_group_offsets import (
+from kctl.client.protocol.api.share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsResponse,
     DeleteShareGroupOffsetsResponseTopic,

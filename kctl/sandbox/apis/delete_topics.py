@@ -1,7 +1,7 @@
 """DeleteTopics: by name, from version 6 on also by id."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_topics import (
+from kctl.client.protocol.api.topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,

@@ -2,7 +2,7 @@
 
 from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_acls import (
+from kctl.client.protocol.api.acls import (
     AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,

@@ -1,7 +1,7 @@
 """DescribeClientQuotas: the quotas of entities that match all components."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_client_quotas import (
+from kctl.client.protocol.api.client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,

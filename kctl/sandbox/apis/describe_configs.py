@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_configs import (
+from kctl.client.protocol.api.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,

@@ -1,7 +1,7 @@
 """DescribeGroups: classic groups and their members; only stable groups have assignments."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_groups import (
+from kctl.client.protocol.api.groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,

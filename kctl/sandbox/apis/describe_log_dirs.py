@@ -1,7 +1,7 @@
 """DescribeLogDirs: one directory a node, on a disk that is endless unless it is made small, with its replicas."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_log_dirs import (
+from kctl.client.protocol.api.log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,

@@ -1,7 +1,7 @@
 """DescribeProducers: what partitions remember of the producers that wrote to them."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_producers import (
+from kctl.client.protocol.api.transaction_states import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     PartitionResponse,

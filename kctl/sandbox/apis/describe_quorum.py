@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_quorum import (
+from kctl.client.protocol.api.cluster import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     PartitionData,

@@ -1,7 +1,7 @@
 """DescribeShareGroupOffsets: where share groups are; nothing of one that does not exist. KIP-932, KIP-1226."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_share_group_offsets import (
+from kctl.client.protocol.api.share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsResponse,

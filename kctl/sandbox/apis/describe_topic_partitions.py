@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_topic_partitions import (
+from kctl.client.protocol.api.topics import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,

@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_transactions import (
+from kctl.client.protocol.api.transaction_states import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,

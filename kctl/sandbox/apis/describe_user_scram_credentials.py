@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials: which mechanisms users have credentials of; never anything of the credentials."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_user_scram_credentials import (
+from kctl.client.protocol.api.scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,

@@ -1,7 +1,7 @@
 """ElectLeaders: the first replica leads again, or any that is up where there is no leader at all."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.elect_leaders import (
+from kctl.client.protocol.api.reassignments import (
     ElectLeadersRequest,
     ElectLeadersResponse,
     PartitionResult,

@@ -1,7 +1,7 @@
 """EndTxn: commit or abort; from version 5 on the answer has the epoch of the next transaction (KIP-890)."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
+from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.transactions.transaction import ProducerIdentity

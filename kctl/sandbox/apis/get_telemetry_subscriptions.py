@@ -1,7 +1,7 @@
 """GetTelemetrySubscriptions: no metrics are wanted, and the client gets its id. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.get_telemetry_subscriptions import (
+from kctl.client.protocol.api.telemetry import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )

@@ -1,6 +1,6 @@
 """Heartbeat: a member of a classic group lives, and hears whether it has to join again."""
 
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kctl.client.protocol.api.group_membership import HeartbeatRequest, HeartbeatResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
 

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs: properties set, removed, or changed as lists; each resource as a whole or not at all."""
 
-from kctl.client.protocol.api.incremental_alter_configs import (
+from kctl.client.protocol.api.configs import (
     AlterableConfig,
     AlterConfigsResource,
     AlterConfigsResourceResponse,

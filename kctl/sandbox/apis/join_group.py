@@ -1,7 +1,7 @@
 """JoinGroup: a member of a classic group comes, or comes again; the answer waits for the others."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.classic_member import refused_join

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.leave_group import (
+from kctl.client.protocol.api.group_membership import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.list_config_resources import (
+from kctl.client.protocol.api.configs import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,

@@ -1,6 +1,6 @@
 """ListGroups: the groups this node coordinates, by state and type where the client asks so."""
 
-from kctl.client.protocol.api.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from kctl.client.protocol.api.groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from kctl.sandbox.call import Call, Handler
 
 

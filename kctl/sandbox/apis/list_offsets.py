@@ -1,7 +1,7 @@
 """ListOffsets: the earliest, the latest, the first at or after a time, the one with the greatest timestamp."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,

@@ -1,6 +1,6 @@
 """ListPartitionReassignments: the moves in progress, all of them or those of some partitions."""
 
-from kctl.client.protocol.api.list_partition_reassignments import (
+from kctl.client.protocol.api.reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,

@@ -3,10 +3,12 @@
 import re
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.list_transactions import (
+from kctl.client.protocol.api.transaction_states import (
     ListTransactionsRequest,
     ListTransactionsResponse,
-    TransactionState,
+)
+from kctl.client.protocol.api.transaction_states import (
+    ListTransactionsResponseTransactionState as TransactionState,
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.transactions.transaction import State, Transaction

@@ -1,7 +1,7 @@
 """OffsetCommit: by members of either protocol, or by anybody while the group has no members."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.offset_delete import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.offset_fetch import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch: where a leader epoch ends in the log of the leader. Source: KIP-320."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.offset_for_leader_epoch import (
+from kctl.client.protocol.api.partition_offsets import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,

@@ -1,7 +1,7 @@
 """PushTelemetry: what a client pushes is checked as Kafka does and thrown away. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
+from kctl.client.protocol.api.telemetry import PushTelemetryRequest, PushTelemetryResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.telemetry import Push, TelemetryRefused
 

@@ -2,7 +2,7 @@
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import AuthenticationError
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kctl.sandbox.call import Call, Handler
 
 

@@ -1,7 +1,7 @@
 """SaslHandshake: the client chooses a mechanism; behind version 0 tokens have no header. Source: KIP-43, KIP-152."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.sandbox.call import Call, Handler
 
 

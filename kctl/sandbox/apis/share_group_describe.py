@@ -1,6 +1,6 @@
 """ShareGroupDescribe: share groups and what each member has. Source: KIP-932."""
 
-from kctl.client.protocol.api.share_group_describe import (
+from kctl.client.protocol.api.share_groups import (
     Assignment,
     DescribedGroup,
     Member,

@@ -1,6 +1,6 @@
 """ShareGroupHeartbeat: membership of share groups. Source: KIP-932."""
 
-from kctl.client.protocol.api.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from kctl.client.protocol.api.share_groups import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.heartbeat_group import JOIN
 from kctl.sandbox.groups.outbox import Refused

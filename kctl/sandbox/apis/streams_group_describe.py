@@ -1,6 +1,6 @@
 """StreamsGroupDescribe: streams groups, their topology and the tasks of each member. Source: KIP-1071."""
 
-from kctl.client.protocol.api.streams_group_describe import (
+from kctl.client.protocol.api.streams_groups import (
     Assignment,
     DescribedGroup,
     Member,

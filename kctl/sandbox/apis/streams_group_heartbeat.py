@@ -1,6 +1,6 @@
 """StreamsGroupHeartbeat: membership of streams groups. Source: KIP-1071."""
 
-from kctl.client.protocol.api.streams_group_heartbeat import (
+from kctl.client.protocol.api.streams_groups import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )

@@ -1,7 +1,7 @@
 """SyncGroup: the leader of a classic group says who gets what, the others ask; the answer waits for the leader."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
+from kctl.client.protocol.api.group_membership import SyncGroupRequest, SyncGroupResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.outbox import Refused
 

@@ -1,7 +1,7 @@
 """TxnOffsetCommit: offsets of a group that count when a transaction commits."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.txn_offset_commit import (
+from kctl.client.protocol.api.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,

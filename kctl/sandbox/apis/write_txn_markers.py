@@ -1,7 +1,7 @@
 """WriteTxnMarkers: transactions ended at the leaders of their partitions. Source: KIP-98, KIP-664."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.write_txn_markers import (
+from kctl.client.protocol.api.transaction_states import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
-from kctl.client.protocol.api.sync_group import SyncGroupRequest
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+)
 from kctl.sandbox.groups.classic_member import ClassicMember, ClassicMembers, refused_join
 from kctl.sandbox.groups.classic_rebalance import Rebalance
 from kctl.sandbox.groups.classic_roster import Roster

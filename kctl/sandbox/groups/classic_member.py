@@ -1,7 +1,7 @@
 """One member of a classic group. Shown by tests/unit/sandbox/groups/test_classic.py."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse
 from kctl.sandbox.groups.offset_records import MemberMetadata
 from kctl.sandbox.groups.outbox import Asker, Refused
 from kctl.sandbox.groups.surroundings import CLIENT_HOST

@@ -7,7 +7,7 @@ Shown by tests/unit/sandbox/groups/test_classic.py and test_static.py.
 from collections.abc import Callable, Mapping
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.sync_group import SyncGroupResponse
+from kctl.client.protocol.api.group_membership import SyncGroupResponse
 from kctl.sandbox.groups.classic_member import ClassicMember, refused_join
 from kctl.sandbox.groups.classic_roster import Roster
 from kctl.sandbox.groups.classic_sessions import Sessions

@@ -4,8 +4,12 @@ Shown by tests/unit/sandbox/groups/test_classic_roster.py.
 """
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from kctl.client.protocol.api.sync_group import SyncGroupRequest
+from kctl.client.protocol.api.group_membership import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    SyncGroupRequest,
+)
 from kctl.sandbox.groups.classic_member import ClassicMember, ClassicMembers
 from kctl.sandbox.groups.offset_records import GroupMetadataValue
 from kctl.sandbox.groups.outbox import Refused

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest
 from kctl.sandbox.groups.assignors import ASSIGNORS
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import MemberProgress, Slot

@@ -10,9 +10,13 @@ Shown by tests/unit/sandbox/groups/test_migration.py and tests/conformance/test_
 from uuid import UUID
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from kctl.sandbox.groups import embedded
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.classic_member import ClassicMember, refused_join

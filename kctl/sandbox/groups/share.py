@@ -7,11 +7,15 @@ administration. Shown by tests/unit/sandbox/groups/test_share_and_streams.py.
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.share_group_heartbeat import (
-    Assignment,
+from kctl.client.protocol.api.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
-    TopicPartitions,
+)
+from kctl.client.protocol.api.share_groups import (
+    ShareGroupHeartbeatResponseAssignment as Assignment,
+)
+from kctl.client.protocol.api.share_groups import (
+    ShareGroupHeartbeatResponseTopicPartitions as TopicPartitions,
 )
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.offsets import Claim

@@ -5,11 +5,13 @@ and interactive queries are not known here. Shown by tests/unit/sandbox/groups/t
 """
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.streams_group_heartbeat import (
+from kctl.client.protocol.api.streams_groups import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
-    Topology,
+)
+from kctl.client.protocol.api.streams_groups import (
+    StreamsGroupHeartbeatRequestTopology as Topology,
 )
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.outbox import Refused

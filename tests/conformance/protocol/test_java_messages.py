@@ -78,7 +78,7 @@ def test_every_message_of_the_jar() -> None:
     classes: list[type[Message]] = []
     for name in sorted(set(map(api_of, definitions))):
         module = ModuleType(f"declared_{name}")
-        exec(module_text(name, definitions), vars(module))
+        exec(module_text([name], definitions), vars(module))
         classes += messages_of(module)
     assert {cls.__name__ for cls in classes} == set(definitions)
     rng = Random(SEED)

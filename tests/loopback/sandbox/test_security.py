@@ -7,8 +7,12 @@ import pytest
 
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from kctl.client.security.tls import TlsChannel, server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers

@@ -6,7 +6,7 @@ from kctl.client.admin import Admin, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
-from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest
+from kctl.client.protocol.api.committed_offsets import OffsetFetchRequest
 from kctl.client.requests.group_offsets import FIRST_VERSION_WITH_GROUPS
 from kctl.sandbox.apis import api_versions
 from tests.sim.kit import SimCluster, run_with_admin, settle

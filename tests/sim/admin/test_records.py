@@ -6,7 +6,7 @@ from kctl.client.admin import EARLIEST, MAX_TIMESTAMP, Admin
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import UnsupportedVersionError
-from kctl.client.protocol.api.list_offsets import ListOffsetsRequest
+from kctl.client.protocol.api.partition_offsets import ListOffsetsRequest
 from kctl.sandbox.apis import HANDLERS, api_versions
 from tests.sim.kit import SimCluster, run_with_admin
 

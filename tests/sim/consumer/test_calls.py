@@ -13,7 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.events import CallDone, NetworkFailed, ToApplication
 from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError
-from kctl.client.protocol.api.get_telemetry_subscriptions import (
+from kctl.client.protocol.api.telemetry import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )

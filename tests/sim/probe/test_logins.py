@@ -9,8 +9,7 @@ from kctl.client.events import Phase
 from kctl.client.probe.prober import Prober
 from kctl.client.probe.report import AddressReport
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame, encode_response
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.security.sasl.oauthbearer import unsecured_token

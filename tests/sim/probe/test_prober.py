@@ -10,7 +10,7 @@ from kctl.client.probe.prober import PAUSE
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address

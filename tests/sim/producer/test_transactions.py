@@ -18,7 +18,7 @@ from kctl.client.errors import (
     TransactionAbortedError,
 )
 from kctl.client.producer import Producer, SendFuture
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
+from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
 from tests.sim.kit.transactions import (

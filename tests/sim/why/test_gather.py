@@ -11,7 +11,7 @@ from kctl.client.errors import ApiTimeout
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.api_versions import ApiVersion
-from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest
+from kctl.client.protocol.api.committed_offsets import OffsetFetchRequest
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import api_versions

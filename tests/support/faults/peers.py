@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.api.sasl import SaslHandshakeRequest
 from kctl.client.protocol.framing import FrameReader, decode_request, encode_response
 from kctl.client.protocol.schema import Request
 

@@ -19,8 +19,8 @@ from kctl.client.errors import (
     UnsupportedVersionError,
 )
 from kctl.client.metadata import Metadata
-from kctl.client.protocol.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.api.topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kctl.client.requests.retry import ADMIN
 from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
 from tests.unit.metadata_answers import answer

@@ -9,14 +9,14 @@ from kctl.client.admin.eligible_leaders import EligibleLeaders, eligible_leaders
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError, RemoteProtocolError
-from kctl.client.protocol.api.describe_topic_partitions import (
+from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.api.topics import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from kctl.client.protocol.api.metadata import MetadataRequest
 from tests.unit.admin.test_call import call_with
 from tests.unit.fake_network import SentRequest
 from tests.unit.metadata_answers import answer

@@ -10,15 +10,17 @@ from kctl.client.admin.group_removal import remove_members
 from kctl.client.admin.group_values import MemberToRemove
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, RemoteProtocolError
-from kctl.client.protocol.api.describe_groups import (
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from kctl.client.protocol.api.groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
 )
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
-from kctl.client.protocol.api.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
 from kctl.client.protocol.schema import Response
 from kctl.client.protocol.versions import NodeVersions

@@ -3,13 +3,13 @@ from kctl.client.consumer.broker_queries import BrokerQueries
 from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kctl.client.protocol.api.telemetry import GetTelemetrySubscriptionsResponse
 from tests.unit.consumer.fakes import FakeClient, Reports, answer, config, fail, rng
 
 

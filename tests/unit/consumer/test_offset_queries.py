@@ -15,7 +15,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.offset_queries import OffsetQueries
 from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,

@@ -23,8 +23,12 @@ from kctl.client.network.states import ConnectionState
 from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address

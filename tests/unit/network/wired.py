@@ -10,8 +10,7 @@ from kctl.client.network.progress import ListenerNotes
 from kctl.client.network.transport import PlainTransport, Transport
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from kctl.client.protocol.framing import FrameReader, RequestFrame, decode_request, encode_response
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.security.sasl import SaslMechanism

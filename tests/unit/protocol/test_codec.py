@@ -11,7 +11,6 @@ import pytest
 from kctl.client.errors import LocalProtocolError, RemoteProtocolError
 from kctl.client.protocol import codec, walker
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
-from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
 from kctl.client.protocol.api.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -27,6 +26,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseBroker,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.api.topics import CreatableTopic, CreateTopicsRequest
 from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.protocol.primitives import uvarint
 from kctl.client.protocol.schema import Message, Struct, field

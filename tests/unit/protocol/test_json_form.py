@@ -2,12 +2,11 @@
 
 import pytest
 
-from kctl.client.protocol.api.alter_client_quotas import AlterClientQuotasRequest
-from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
-from kctl.client.protocol.api.describe_client_quotas import ValueData
+from kctl.client.protocol.api.client_quotas import AlterClientQuotasRequest, ValueData
 from kctl.client.protocol.api.fetch import FetchRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest
+from kctl.client.protocol.api.topics import CreatableTopic, CreateTopicsRequest
 from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 
 

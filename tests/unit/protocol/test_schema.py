@@ -5,8 +5,7 @@ import pytest
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.api.produce import PartitionProduceData
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from kctl.client.protocol.schema import NEVER, NO_VERSIONS, parse_versions
 
 

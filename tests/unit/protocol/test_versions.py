@@ -7,8 +7,8 @@ from kctl.client.protocol.api import api_key_of
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from kctl.client.protocol.api.fetch import FetchRequest
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
-from kctl.client.protocol.api.list_transactions import ListTransactionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.api.transaction_states import ListTransactionsRequest
 from kctl.client.protocol.versions import FIRST_RELEASE, NodeVersions
 
 

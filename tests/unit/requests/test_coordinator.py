@@ -7,7 +7,7 @@ from kctl.client.errors import ConnectionLost, KafkaError, RequestTimeout
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api import find_coordinator
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kctl.client.protocol.api.group_membership import HeartbeatRequest, HeartbeatResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator

@@ -5,8 +5,9 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.errors import BrokerError
-from kctl.client.protocol.api.offset_commit import OffsetCommitResponsePartition, OffsetCommitResponseTopic
-from kctl.client.protocol.api.offset_fetch import (
+from kctl.client.protocol.api.committed_offsets import (
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,

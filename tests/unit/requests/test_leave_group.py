@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kctl.client.protocol.api.leave_group import LeaveGroupResponse, MemberResponse
+from kctl.client.protocol.api.group_membership import LeaveGroupResponse, MemberResponse
 from kctl.client.requests.leave_group import MAX_REASON_LENGTH, leave_code, leave_group, member_codes
 
 

@@ -3,18 +3,18 @@
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from kctl.client.protocol.api.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopic,
-)
-from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from kctl.client.protocol.api.txn_offset_commit import (
+from kctl.client.protocol.api.transaction_states import DescribeTransactionsRequest, DescribeTransactionsResponse
+from kctl.client.protocol.api.transactions import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    EndTxnRequest,
+    EndTxnResponse,
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

@@ -17,7 +17,7 @@ from kctl.client.consumer.fetch.reports import PartitionReports
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.offset_for_leader_epoch import (
+from kctl.client.protocol.api.partition_offsets import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,

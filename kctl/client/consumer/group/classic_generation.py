@@ -21,9 +21,14 @@ from kctl.client.consumer.assignors.protocol import (
 from kctl.client.consumer.group.events import Subscribe
 from kctl.client.consumer.group.membership import MemberIdentity
 from kctl.client.metadata import Metadata
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
 
 JOIN_MARGIN_MS = 5_000
 """What an answer to JoinGroup may take beyond max.poll.interval.ms, for which the broker may hold it."""

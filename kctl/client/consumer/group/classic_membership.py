@@ -35,8 +35,7 @@ from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.heartbeat import HeartbeatResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest
+from kctl.client.protocol.api.group_membership import HeartbeatResponse, LeaveGroupRequest
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.leave_group import FIRST_VERSION_WITH_MEMBERS, leave_group
 from kctl.client.requests.request import Poll

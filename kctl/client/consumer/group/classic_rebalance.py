@@ -26,8 +26,7 @@ from kctl.client.consumer.group.timers import Heartbeat, JoinBackoff
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
-from kctl.client.protocol.api.sync_group import SyncGroupResponse
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP

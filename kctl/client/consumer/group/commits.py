@@ -23,7 +23,7 @@ from kctl.client.consumer.group.events import (
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kctl.client.protocol.api.committed_offsets import OffsetCommitRequest, OffsetCommitResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
 from kctl.client.requests.items import each_once

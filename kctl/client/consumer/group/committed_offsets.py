@@ -23,7 +23,7 @@ from kctl.client.consumer.group.events import AskCommitted, NoCommittedOffset
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kctl.client.protocol.api.committed_offsets import OffsetFetchRequest, OffsetFetchResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import (
     LAST_VERSION_WITH_NAMES,

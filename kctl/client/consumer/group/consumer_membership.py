@@ -26,7 +26,7 @@ from kctl.client.consumer.group.topic_ids import TopicIds
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )

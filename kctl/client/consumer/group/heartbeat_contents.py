@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.group.events import Subscribe
 from kctl.client.errors import LocalProtocolError
-from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, TopicPartitions
 
 JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
 """Member epochs of a member that joins, leaves, or is static and may come back."""

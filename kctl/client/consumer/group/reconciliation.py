@@ -9,7 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group.heartbeat_contents import Slots
 from kctl.client.consumer.group.membership import AssignmentReports
 from kctl.client.consumer.group.topic_ids import TopicIds
-from kctl.client.protocol.api.consumer_group_heartbeat import Assignment
+from kctl.client.protocol.api.consumer_groups import Assignment
 
 
 class Reconciliation:

@@ -15,8 +15,7 @@ from kctl.client.producer.transactions.requests import (
     add_partitions,
     add_partitions_error,
 )
-from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest
-from kctl.client.protocol.api.add_partitions_to_txn import AddPartitionsToTxnResponse
+from kctl.client.protocol.api.transactions import AddOffsetsToTxnRequest, AddPartitionsToTxnResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.producer_id import ProducerId
 

@@ -21,7 +21,7 @@ from kctl.client.producer.transactions.requests import (
     offset_commit,
     offset_commit_error,
 )
-from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
+from kctl.client.protocol.api.transactions import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.producer_id import ProducerId

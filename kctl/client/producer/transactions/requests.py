@@ -12,12 +12,10 @@ from kctl.client.broker_errors import ErrorCode, broker_error, error_class
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, CommitFailedError, KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.producer.transactions.calls import GroupMember
-from kctl.client.protocol.api.add_partitions_to_txn import (
+from kctl.client.protocol.api.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
-)
-from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

@@ -23,8 +23,8 @@ from kctl.client.producer.transactions.offsets import OffsetsInTransaction
 from kctl.client.producer.transactions.requests import END_V1_VERSION
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.producer.transactions.status import End, TransactionStatus
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.api.init_producer_id import InitProducerIdResponse
+from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType

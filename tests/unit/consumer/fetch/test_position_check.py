@@ -7,7 +7,7 @@ from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Truncated
 from kctl.client.errors import ConnectionLost, ConnectionRefused, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.offset_for_leader_epoch import (
+from kctl.client.protocol.api.partition_offsets import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,

@@ -14,7 +14,7 @@ from kctl.client.consumer.group.events import (
 )
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import OnDone, Outgoing
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

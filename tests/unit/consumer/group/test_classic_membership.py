@@ -12,10 +12,16 @@ from kctl.client.consumer.group.classic_membership import ClassicMembership
 from kctl.client.consumer.group.events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
 from kctl.client.errors import RequestTimeout
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from tests.unit.consumer.coordination import ReadyCoordinator

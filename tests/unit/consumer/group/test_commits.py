@@ -11,7 +11,7 @@ from kctl.client.consumer.group.events import CommitAsync, CommitDone, CommitSyn
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,

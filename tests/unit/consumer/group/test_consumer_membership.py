@@ -14,7 +14,7 @@ from kctl.client.consumer.group.membership import MemberIdentity
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,

@@ -15,7 +15,7 @@ from kctl.client.consumer.group.events import (
 )
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import AuthenticationError, ConnectionLost, UnsupportedVersionError
-from kctl.client.protocol.api.consumer_group_heartbeat import (
+from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
 )
 from tests.unit.consumer.fakes import T0, T1, T2, fail

@@ -7,7 +7,7 @@ import pytest
 from kctl.client.consumer.group.events import Subscribe
 from kctl.client.consumer.group.heartbeat_contents import HeartbeatContents, Slots, broker_pattern
 from kctl.client.errors import LocalProtocolError
-from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.unit.consumer.fakes import TOPIC_ID, config
 
 TOPICS = Subscribe(("u", "t"))

@@ -12,17 +12,17 @@ from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.calls import GroupMember, TransactionCall
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.producer.transactions.transactions import Transactions
-from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from kctl.client.protocol.api.add_partitions_to_txn import (
+from kctl.client.protocol.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.api.transactions import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopicResult,
-)
-from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
-from kctl.client.protocol.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kctl.client.protocol.api.txn_offset_commit import (
+    EndTxnRequest,
+    EndTxnResponse,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,

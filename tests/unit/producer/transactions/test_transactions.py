@@ -21,9 +21,8 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.requests import END_V1_VERSION, OFFSETS_V1_VERSION, PRODUCE_V1_VERSION
 from kctl.client.producer.transactions.states import State, Step
-from kctl.client.protocol.api.end_txn import EndTxnRequest
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
-from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitRequest
+from kctl.client.protocol.api.transactions import EndTxnRequest, TxnOffsetCommitRequest
 from tests.unit.fake_network import SentRequest
 from tests.unit.producer.transactions.fakes import BACKOFF_MS, NAME, PARTITION, Scenario
 

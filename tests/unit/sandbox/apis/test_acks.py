@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,

@@ -3,26 +3,25 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.alter_configs import AlterableConfig as PlainConfig
-from kctl.client.protocol.api.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from kctl.client.protocol.api.alter_configs import AlterConfigsResource as PlainResource
-from kctl.client.protocol.api.create_partitions import (
-    CreatePartitionsAssignment,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreatePartitionsTopic,
-)
-from kctl.client.protocol.api.describe_configs import (
+from kctl.client.protocol.api.configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
-)
-from kctl.client.protocol.api.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+)
+from kctl.client.protocol.api.configs import AlterConfigsRequestAlterableConfig as PlainConfig
+from kctl.client.protocol.api.configs import AlterConfigsRequestAlterConfigsResource as PlainResource
+from kctl.client.protocol.api.topics import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
 )
 from tests.unit.sandbox.scenario import Scenario
 

@@ -4,76 +4,82 @@ from typing import Any
 
 import pytest
 
-from kctl.client.protocol.api.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
-)
-from kctl.client.protocol.api.alter_configs import AlterConfigsRequest, AlterConfigsResource
-from kctl.client.protocol.api.alter_replica_log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kctl.client.protocol.api.consumer_group_describe import ConsumerGroupDescribeRequest
-from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest
-from kctl.client.protocol.api.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
-from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
-from kctl.client.protocol.api.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
-from kctl.client.protocol.api.describe_producers import DescribeProducersRequest, TopicRequest
-from kctl.client.protocol.api.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsRequestTopic,
-)
-from kctl.client.protocol.api.describe_topic_partitions import DescribeTopicPartitionsRequest
-from kctl.client.protocol.api.describe_topic_partitions import TopicRequest as PartitionedTopic
-from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
-from kctl.client.protocol.api.elect_leaders import ElectLeadersRequest, TopicPartitions
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, MemberIdentity
-from kctl.client.protocol.api.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-)
-from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from kctl.client.protocol.api.offset_for_leader_epoch import (
+from kctl.client.protocol.api.configs import AlterConfigsRequest
+from kctl.client.protocol.api.configs import AlterConfigsRequestAlterConfigsResource as AlterConfigsResource
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from kctl.client.protocol.api.groups import DeleteGroupsRequest, DescribeGroupsRequest
+from kctl.client.protocol.api.log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
+from kctl.client.protocol.api.partition_offsets import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kctl.client.protocol.api.share_group_describe import ShareGroupDescribeRequest
-from kctl.client.protocol.api.streams_group_describe import StreamsGroupDescribeRequest
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from kctl.client.protocol.api.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
+from kctl.client.protocol.api.reassignments import ElectLeadersRequest, TopicPartitions
+from kctl.client.protocol.api.share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
 )
-from kctl.client.protocol.api.write_txn_markers import (
+from kctl.client.protocol.api.share_groups import ShareGroupDescribeRequest
+from kctl.client.protocol.api.streams_groups import StreamsGroupDescribeRequest
+from kctl.client.protocol.api.topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DeleteTopicState,
+    DescribeTopicPartitionsRequest,
+)
+from kctl.client.protocol.api.topics import TopicRequest as PartitionedTopic
+from kctl.client.protocol.api.transaction_states import (
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    TopicRequest,
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
+)
+from kctl.client.protocol.api.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
 )
 from kctl.client.protocol.schema import Request
 from kctl.sandbox.apis import HANDLERS, api_versions

@@ -1,7 +1,7 @@
 """Metadata, DescribeCluster, FindCoordinator: who is there, and topics that come into being."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kctl.client.protocol.api.cluster import DescribeClusterRequest, DescribeClusterResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,

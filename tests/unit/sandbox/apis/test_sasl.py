@@ -5,8 +5,12 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.api.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from kctl.client.security.sasl.plain import PlainClient
 from kctl.client.security.sasl.scram import ScramClient
 from kctl.sandbox.faults import Fault

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.get_telemetry_subscriptions import (
+from kctl.client.protocol.api.telemetry import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
+    PushTelemetryRequest,
+    PushTelemetryResponse,
 )
-from kctl.client.protocol.api.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.telemetry import MAX_BYTES, PUSH_INTERVAL_MS
 from tests.unit.sandbox.scenario import Client, Scenario

@@ -1,21 +1,19 @@
 """CreateTopics, DeleteTopics, InitProducerId."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.create_topics import (
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.api.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
-)
-from kctl.client.protocol.api.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.unit.sandbox.scenario import Scenario
 
 

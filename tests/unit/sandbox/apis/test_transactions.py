@@ -4,18 +4,18 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from kctl.client.protocol.api.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from kctl.client.protocol.api.offset_fetch import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+)
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.partition_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
 )
 from kctl.client.records import BatchReader
 from kctl.sandbox import ClusterSettings

@@ -4,14 +4,12 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from kctl.client.protocol.api.list_offsets import (
+from kctl.client.protocol.api.partition_offsets import (
+    EpochEndOffset,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
-)
-from kctl.client.protocol.api.offset_for_leader_epoch import (
-    EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,

@@ -5,22 +5,31 @@ from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol import codec
-from kctl.client.protocol.api.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
-)
-from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-from kctl.client.protocol.api.offset_commit import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from kctl.client.protocol.api.consumer_groups import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kctl.client.protocol.api.group_membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.settings import ClusterSettings

@@ -3,13 +3,17 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
-from kctl.client.protocol.api.offset_delete import (
+from kctl.client.protocol.api.committed_offsets import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
+)
+from kctl.client.protocol.api.groups import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
 )
 from kctl.sandbox.groups.subscriptions import subscribed_topics
 from tests.unit.sandbox.groups.members import CODES, ConsumerPeer, bench_of, stable_group, subscription

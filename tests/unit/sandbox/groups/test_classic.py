@@ -1,7 +1,7 @@
 """The classic protocol: who waits how long for whom, to the millisecond."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.sandbox.groups.classic_table import TABLE, State
 from tests.unit.sandbox.groups.members import (
     REBALANCE_MS,

@@ -3,8 +3,7 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from kctl.client.protocol.api.sync_group import SyncGroupRequest
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupRequestProtocol, SyncGroupRequest
 from kctl.sandbox.groups.classic_member import ClassicMember
 from kctl.sandbox.groups.classic_roster import Roster
 from kctl.sandbox.groups.outbox import Asker, Refused

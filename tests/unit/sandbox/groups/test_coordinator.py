@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.sandbox.faults import Fault
 from tests.unit.sandbox.groups.members import (
     CODES,

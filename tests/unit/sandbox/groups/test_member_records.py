@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol import codec
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from kctl.sandbox.groups.consumer_records import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,

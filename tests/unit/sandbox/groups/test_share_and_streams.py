@@ -3,8 +3,10 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.share_group_heartbeat import ShareGroupHeartbeatRequest
-from kctl.client.protocol.api.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Subtopology, Topology
+from kctl.client.protocol.api.share_groups import ShareGroupHeartbeatRequest
+from kctl.client.protocol.api.streams_groups import StreamsGroupHeartbeatRequest
+from kctl.client.protocol.api.streams_groups import StreamsGroupHeartbeatRequestSubtopology as Subtopology
+from kctl.client.protocol.api.streams_groups import StreamsGroupHeartbeatRequestTopology as Topology
 from kctl.sandbox.groups.heartbeat_group import HeartbeatGroup
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.share import ShareGroup, ShareKey
