@@ -4,9 +4,10 @@
 
 Records of 100 bytes whose values can be halved by compression, on a topic of real Kafka without compression, on this
 machine. A job runs in a Spark that has done a small job before, from the plan to the last commit; a start of Spark
-costs 4 s more. CPU is that of the driver, Spark and its workers, without the broker; memory is the largest VmHWM of a
-Python worker. Sizes in order, jobs in turns within a size. `--rounds` repeats; then each figure is the median. The
-steady rate of a job is that of the records which the largest size has more than the smallest: without what starts it.
+costs 4 s more. CPU is that of the driver, Spark and its workers; that of the S3 server is apart, the broker's is not
+counted. Memory is the largest VmHWM of a Python worker. Sizes in order, jobs in turns within a size. `--rounds`
+repeats; then each figure is the median, and ratios are those of neighbours in a round. The steady rate of a job is that
+of the records which the largest size has more than the smallest: without what starts it.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
@@ -51,10 +52,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Cost(NamedTuple):
-    """What one run cost: seconds, seconds of CPU, the largest worker, and what the target has."""
+    """What one run cost: seconds, seconds of CPU of the job and of the S3 server, the largest worker, and its files."""
 
     wall_s: float
     cpu_s: float
+    store_cpu_s: float
     worker_bytes: int
     files: int
     size_bytes: int
@@ -84,14 +86,7 @@ class Usage:
 
     def cpu_s(self) -> float:
         """Return the CPU of this process, of its descendants, and of those they have waited for."""
-        ticks = 0
-        for pid in self._ours():
-            try:
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it has ended meanwhile
-                continue
-            ticks += sum(map(int, fields[11:15]))
-        return process_time() + ticks / TICKS
+        return process_time() + sum(map(process_cpu_s, self._ours()))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -121,6 +116,15 @@ class Usage:
         return {pid for pid in children_of(os.getpid()) if pid not in self._others}
 
 
+def process_cpu_s(pid: int) -> float:
+    """Return the CPU of a process and of those it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended meanwhile
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS
+
+
 def _worker_bytes(pid: int) -> int:
     try:
         if "pyspark" not in Path(f"/proc/{pid}/cmdline").read_text(errors="replace"):
@@ -136,34 +140,37 @@ def _worker_bytes(pid: int) -> int:
 class Bench:
     """One Spark and one topic, and the jobs on them."""
 
-    def __init__(self, kafka: KafkaCluster, session: Session, usage: Usage, scratch: Path) -> None:
+    def __init__(self, kafka: KafkaCluster, session: Session, usage: Usage, scratch: Path, store: S3Server) -> None:
         self._properties = {"bootstrap.servers": kafka.bootstrap()}
         self._session = session
         self._usage = usage
         self.scratch = scratch
+        self._store = store
         self._runs = 0
 
-    def run(self, job: str, topic: str, records: int) -> Cost:
-        """Run a job into a target of its own, and remove what it wrote."""
+    def run(self, job: str, topics: Sequence[str], records: int) -> Cost:
+        """Run a job into a target of its own, and remove what it wrote; `stats` is of the first topic."""
         self._runs += 1
         name = f"run-{os.getpid()}-{self._runs}"
         folder = self.scratch / name
-        request = ExportRequest(Selection(topics=(topic,)), self._location(job, name, folder), self._properties)
+        request = ExportRequest(Selection(topics=tuple(topics)), self._location(job, name, folder), self._properties)
         with self._usage.watched():
-            cpu_s, began = self._usage.cpu_s(), perf_counter()
+            store_cpu_s, cpu_s, began = process_cpu_s(self._store.pid), self._usage.cpu_s(), perf_counter()
             done: SyncResult | ExportResult
             if job == "stats":
-                done = ExportResult(records=stats(self._stats(topic), session=self._session).total.records)
+                done = ExportResult(records=stats(self._stats(topics[0]), session=self._session).total.records)
             elif job.startswith("sync"):
                 wanted = SyncRequest(request, self.scratch / f"{name}-state", None, 0)
                 done = sync(wanted, session=self._session)
             else:
                 done = export(request, session=self._session)
             wall_s, cpu_s = perf_counter() - began, self._usage.cpu_s() - cpu_s
+            store_cpu_s = process_cpu_s(self._store.pid) - store_cpu_s
         if done.records != records:
             raise SystemExit(f"{job} wrote {done.records} of {records} records")
         shutil.rmtree(folder, ignore_errors=True)
-        return Cost(wall_s, cpu_s, self._usage.largest_worker_bytes, done.files, done.size_bytes, done.rounds)
+        worker_bytes = self._usage.largest_worker_bytes
+        return Cost(wall_s, cpu_s, store_cpu_s, worker_bytes, done.files, done.size_bytes, done.rounds)
 
     def _stats(self, topic: str) -> StatsRequest:
         return StatsRequest(topic, self._properties)
@@ -175,6 +182,7 @@ class Bench:
             "folder": str(folder),
             "s3": f"s3://kafka/{name}",
             "iceberg": f"iceberg:lake.db.{name.replace('-', '_')}",
+            "iceberg-folder": f"iceberg:disk.db.{name.replace('-', '_')}",
             "delta": f"delta:{folder}",
         }
         return parse_location(texts[kind])
@@ -186,6 +194,7 @@ JOBS = (
     "sync-folder",
     "export-s3",
     "export-iceberg",
+    "export-iceberg-folder",
     "export-delta",
     "sync-s3",
     "sync-iceberg",
@@ -210,7 +219,7 @@ def measure(bench: Bench, jobs: list[str], topic: str, records: int, rounds: int
     costs: dict[str, list[Cost]] = {job: [] for job in jobs}
     for _ in range(rounds):
         for job in jobs:
-            costs[job].append(bench.run(job, topic, records))
+            costs[job].append(bench.run(job, [topic], records))
     for job, each in costs.items():
         wall, cpu = statistics.median(c.wall_s for c in each), statistics.median(c.cpu_s for c in each)
         sizes.setdefault(job, {})[records] = wall, cpu
@@ -218,15 +227,23 @@ def measure(bench: Bench, jobs: list[str], topic: str, records: int, rounds: int
         print(
             f"| {records:,} | {master} | {job.replace('-', ' to ')} | {wall:.1f} s | {cpu:.1f} s | "
             f"{records / wall / 1e6:.2f} M/s | {records / cpu / 1e6:.2f} M | "
+            f"{statistics.median(c.store_cpu_s for c in each):.1f} s | "
             f"{max(c.worker_bytes for c in each) / 1e6:.0f} MB | {last.files} | {last.size_bytes / 1e6:.0f} MB | "
             f"{last.rounds} |",
             flush=True,
         )
-    if {"export-folder", "sync-folder"} <= costs.keys():
-        pairs = list(zip(costs["export-folder"], costs["sync-folder"], strict=True))
-        wall = statistics.median(a.wall_s / b.wall_s for a, b in pairs)
-        cpu = statistics.median(a.cpu_s / b.cpu_s for a, b in pairs)
-        print(f"sync's rate of the export's, {records:,} records on {master}: {wall:.2f} wall, {cpu:.2f} CPU")
+    for job, each in costs.items():
+        if "export-folder" in costs and job not in ("export-folder", "stats"):
+            print(f"{job} to export-folder, {records:,} records on {master}: {_ratios(each, costs['export-folder'])}")
+
+
+def _ratios(costs: list[Cost], to: list[Cost]) -> str:
+    """Return how many times the cost of its neighbour in a round each run had: the median, the least and the most."""
+    texts = []
+    for name in ("wall_s", "cpu_s"):
+        each = sorted(getattr(a, name) / getattr(b, name) for a, b in zip(costs, to, strict=True))
+        texts.append(f"{name[:-2]} {statistics.median(each):.2f} ({each[0]:.2f} to {each[-1]:.2f})")
+    return ", ".join(texts)
 
 
 def steady(sizes: Sizes, master: str) -> None:
@@ -247,28 +264,37 @@ def steady(sizes: Sizes, master: str) -> None:
         )
 
 
-def many_partitions(kafka: KafkaCluster, bench: Bench, count: int) -> None:
-    """Print what a topic of many partitions with 10 records each costs."""
-    topic = f"many-{count}"
+def many_partitions(kafka: KafkaCluster, bench: Bench, jobs: list[str], count: int, topic_count: int) -> None:
+    """Print what many partitions with 10 records each cost, in one topic or in several of one size."""
+    each = count // topic_count
+    topics = [f"many-{count}-{number}" for number in range(topic_count)]
     properties = {"bootstrap.servers": kafka.bootstrap()}
     with Admin(properties) as admin:
-        admin.create_topics([NewTopic(topic, min(count, MOST_CREATED), 1)], timeout=300).raise_first()
-        for total in range(2 * MOST_CREATED, count + MOST_CREATED, MOST_CREATED):
-            admin.create_partitions({topic: min(total, count)}, timeout=300).raise_first()
-        wait_until(lambda: len(admin.describe_topics([topic])[topic].partitions) == count, 300_000, "the partitions")
+        for topic in topics:
+            admin.create_topics([NewTopic(topic, min(each, MOST_CREATED), 1)], timeout=300).raise_first()
+            for total in range(2 * MOST_CREATED, each + MOST_CREATED, MOST_CREATED):
+                admin.create_partitions({topic: min(total, each)}, timeout=300).raise_first()
+
+        def are_there() -> bool:
+            found = admin.describe_topics(topics)
+            return all(len(found[topic].partitions) == each for topic in topics)
+
+        wait_until(are_there, 300_000, "the partitions")
     with Producer(properties) as producer:
-        for partition in range(count):
-            producer.send_columns(topic, [b"%d" % n for n in range(10)], partition=partition)
+        for topic in topics:
+            for partition in range(each):
+                producer.send_columns(topic, [b"%d" % n for n in range(10)], partition=partition)
         producer.flush(600)
-    request = ExportRequest(Selection(topics=(topic,)), bench.scratch / "plan", properties)
+    request = ExportRequest(Selection(topics=tuple(topics)), bench.scratch / "plan", properties)
     began, cpu_s = perf_counter(), process_time()
     ranges = len(plan_export(request).ranges)
     took_s, cpu_s = perf_counter() - began, process_time() - cpu_s
-    print(f"plan of {count} partitions: {took_s:.1f} s, {cpu_s:.1f} s CPU, {ranges} ranges")
-    for job in ("export-folder", "sync-folder"):
-        cost = bench.run(job, topic, 10 * count)
+    what = f"{count} partitions of {topic_count} topics"
+    print(f"plan of {what}: {took_s:.1f} s, {cpu_s:.1f} s CPU, {ranges} ranges", flush=True)
+    for job in jobs:
+        cost = bench.run(job, topics, 10 * each * topic_count)
         print(
-            f"{job.replace('-', ' to ')} of {count} partitions with 10 records each: {cost.wall_s:.1f} s, "
+            f"{job.replace('-', ' to ')} of {what} with 10 records each: {cost.wall_s:.1f} s, "
             f"{cost.cpu_s:.1f} s CPU, {cost.files} files, {cost.rounds} rounds, "
             f"worker {cost.worker_bytes / 1e6:.0f} MB",
             flush=True,
@@ -281,6 +307,8 @@ def environment(store: S3Server, scratch: Path) -> None:
     os.environ["PYICEBERG_CATALOG__LAKE__URI"] = f"sqlite:///{scratch / 'catalog.db'}"
     os.environ["PYICEBERG_CATALOG__LAKE__WAREHOUSE"] = "s3://kafka/warehouse"
     os.environ["PYICEBERG_CATALOG__LAKE__S3__ENDPOINT"] = store.endpoint
+    os.environ["PYICEBERG_CATALOG__DISK__URI"] = f"sqlite:///{scratch / 'disk.db'}"
+    os.environ["PYICEBERG_CATALOG__DISK__WAREHOUSE"] = f"file://{scratch}/warehouse"
 
 
 def main() -> None:
@@ -289,30 +317,33 @@ def main() -> None:
     parser.add_argument("--master", nargs="+", default=["local[2]", "standalone"])
     parser.add_argument("--job", nargs="+", choices=JOBS, default=["export-folder", "sync-folder"])
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--many-partitions", type=int, default=0, help="also a topic with this many partitions")
+    parser.add_argument("--many-partitions", type=int, default=0, help="also this many partitions")
+    parser.add_argument("--many-topics", type=int, default=1, help="of this many topics")
     args = parser.parse_args()
     use_bytecode()
     print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, records of {VALUE_BYTES} bytes")
-    print("| records | master | job | wall | CPU | rate | records per CPU second | worker | files | written | rounds |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    heads = ("records", "master", "job", "wall", "CPU", "rate", "records per CPU second", "CPU of S3 server")
+    print("| " + " | ".join((*heads, "worker", "files", "written", "rounds")) + " |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     with ExitStack() as stack:
         kafka = stack.enter_context(KafkaCluster(NEWEST_KAFKA))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        environment(stack.enter_context(S3Server()), scratch)
+        store = stack.enter_context(S3Server())
+        environment(store, scratch)
         topics = [(records, fill(kafka, records)) for records in sorted(args.records)]
         warm = fill(kafka, 10_000)
         for name in args.master:
             usage = Usage()
             with masters(name) as master, open_session(SessionOptions(master), "kctl scale") as session:
-                bench = Bench(kafka, session, usage, scratch)
+                bench = Bench(kafka, session, usage, scratch, store)
                 for job in args.job:
-                    bench.run(job, warm, 10_000)
+                    bench.run(job, [warm], 10_000)
                 sizes: Sizes = {}
                 for records, topic in topics:
                     measure(bench, args.job, topic, records, args.rounds, name, sizes)
                 steady(sizes, name)
                 if args.many_partitions and name.startswith("local"):
-                    many_partitions(kafka, bench, args.many_partitions)
+                    many_partitions(kafka, bench, args.job, args.many_partitions, args.many_topics)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.gcs.front import GoogleFront
 from tests.support.s3.front import StoreFront
 from tests.support.s3.server import S3Server
 
@@ -17,8 +18,12 @@ def store() -> Iterator[S3Server]:
 @pytest.fixture(scope="module")
 def front(store: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreFront]:
     """The front of the store, and what a shell would have exported for it."""
-    with StoreFront(store.port) as front, pytest.MonkeyPatch.context() as patched:
-        for name, value in store.environment.items():
+    with (
+        StoreFront(store.port) as front,
+        GoogleFront(front.port) as google,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        for name, value in {**store.environment, **google.environment}.items():
             patched.setenv(name, value)
         patched.setenv("AWS_ENDPOINT_URL", front.endpoint)
         patched.setenv("PYICEBERG_CATALOG__LAKE__URI", f"sqlite:///{tmp_path_factory.mktemp('catalog')}/catalog.db")

@@ -51,11 +51,11 @@ def lake(kind: str, name: str, topic: str, store: S3Server, front: StoreFront, f
 
     if kind == "folder":
         return Lake(str(folder), lambda: len(list(folder.glob("_manifest/*"))), lambda: _sorted(folder / topic))
-    if kind == "s3":
+    if kind in ("s3", "gs"):
         system = S3FileSystem(
             endpoint_override=f"127.0.0.1:{front.port}", scheme="http", access_key=ACCESS_KEY, secret_key=SECRET_KEY
         )
-        return Lake(f"s3://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", system))
+        return Lake(f"{kind}://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", system))
     if kind == "delta":
         return Lake(f"delta:s3://kafka/{name}", commits_below(name), lambda: _sorted_table(_delta(name)))
     return Lake(f"iceberg:lake.db.{name}", commits_below("warehouse"), lambda: _sorted_table(_iceberg(f"db.{name}")))

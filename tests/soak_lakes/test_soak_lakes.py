@@ -7,54 +7,26 @@ plain files or the table format's own library, is compared with what a consumer 
 `make soak-lakes` runs it, no tier of CI does; KCTL_SOAK_SEED and KCTL_SOAK_BLOWS choose the plan.
 """
 
-import os
 import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from threading import Event
-from typing import NamedTuple
 
 import pytest
 
+from tests.soak_lakes.blows import BLOWS, KINDS, SEED, make_plan, strike
 from tests.soak_lakes.lakes import Source, lake
 from tests.soak_lakes.supervised import Supervised, feeding
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.s3.front import StoreFront
 from tests.support.s3.server import S3Server
 
-BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "20"))
-SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))
 RECORDS = 3_000
 """Produced before each blow."""
-KINDS = ("driver", "worker", "store", "broker")
-
-
-class Blow(NamedTuple):
-    """What is struck, how long after the last commit that was seen, and how long it stays away."""
-
-    kind: str
-    after_ms: int
-    lasts_ms: int
-    is_early: bool
-    """Without waiting for a commit, such as while Spark starts."""
-
-
-def make_plan(seed: int, count: int, kinds: tuple[str, ...]) -> list[Blow]:
-    """Return the blows of a seed; every kind comes once before one comes again."""
-    rng = Random(seed)
-    plan: list[Blow] = []
-    while len(plan) < count:
-        plan += [
-            Blow(kind, rng.randint(0, 1500), rng.randint(200, 5000), rng.random() < 0.2)
-            for kind in rng.sample(kinds, len(kinds))
-        ]
-    return plan[:count]
-
-
-JOBS = [("sync", "folder"), ("sync", "s3"), ("sync", "iceberg"), ("sync", "delta")]
-JOBS += [("export", "s3"), ("export", "iceberg"), ("export", "delta")]
+JOBS = [("sync", "folder"), ("sync", "s3"), ("sync", "gs"), ("sync", "iceberg"), ("sync", "delta")]
+JOBS += [("export", "s3"), ("export", "gs"), ("export", "iceberg"), ("export", "delta")]
 
 
 @pytest.mark.parametrize(("job", "kind"), JOBS, ids=[f"{job}-{kind}-seed-{SEED}" for job, kind in JOBS])
@@ -100,21 +72,3 @@ def test_target_has_every_record_once_after_all_blows(
         f"last {dict(last.codes)}; {source.produced} records, each once; "
         f"{supervised.unexpected + last.unexpected}\n"
     )
-
-
-def strike(
-    blow: Blow, supervised: Supervised, front: StoreFront, kafka: KafkaCluster, rng: Random, pause: Event
-) -> None:
-    """Strike, and end what lasts."""
-    if blow.kind == "driver":
-        supervised.kill()
-    elif blow.kind == "worker":
-        supervised.wait(lambda: supervised.kill_worker(rng), "a worker")
-    elif blow.kind == "store":
-        front.kill()
-        pause.wait(blow.lasts_ms / 1000)
-        front.start()
-    else:
-        kafka.node(1).freeze()
-        pause.wait(blow.lasts_ms / 1000)
-        kafka.node(1).thaw()

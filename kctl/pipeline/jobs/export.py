@@ -476,14 +476,15 @@ def _decode_of(task: _ExportTask) -> "RecordDecoding | None":
 
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
-    """Write one range; runs on a worker."""
+    """Write one range; runs on a worker, whose tasks have one consumer after the other."""
+    from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.export_files.range_files import RangeName
     from kctl.pipeline.record_columns import COLUMN_NAMES
 
     offsets = task.offsets
     name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
     properties = resolve(task.properties)
-    batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss)
+    batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss, pool=TASK_CONSUMERS)
     decode = _decode_of(task)
     with task.place.open(name, attempt.task_id) as files:
         for batch in batches:

@@ -145,10 +145,12 @@ class _Task(NamedTuple):
 
 def read_statistics(task: _Task, _attempt: Attempt) -> "RecordStatistics":
     """Read one range and return what its records amount to; runs on a worker."""
+    from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.range_reader import read_range
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of
 
     found = RecordStatistics()
-    for batch in read_range({**READ_COMMITTED, **resolve(task.properties)}, task.range, COLUMNS):
+    properties = {**READ_COMMITTED, **resolve(task.properties)}
+    for batch in read_range(properties, task.range, COLUMNS, pool=TASK_CONSUMERS):
         found = found.then(statistics_of(batch))
     return found

@@ -52,6 +52,7 @@ _LOGIN_CODES = (
     "InvalidClientTokenId",
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
+_NO_TLS = "GOOGLE_ALLOW_HTTP=true in the environment allows that for gs://; otherwise its address begins with https://"
 T = TypeVar("T")
 
 ABSENT = "_kctl/no-object-has-this-name"
@@ -294,6 +295,8 @@ def store_problem(error: BaseException, what: str) -> StoreError:
         return StoreTimeoutError(f"{what}: no response in time{more}")
     if kind is not None and kind[1] == "Connect":
         return StoreUnreachableError(f"{what}: cannot connect to the object store{more}")
+    if "builder error" in text and "http://" in text:
+        return StoreError(f"{what}: the server has no TLS", _NO_TLS)
     if status is not None and status[1].startswith(("5", "429")):
         return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
     first = text.splitlines()[0][:300] if text else name
@@ -313,7 +316,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
     options: dict[str, Any] = {
         "connect_timeout": timedelta(milliseconds=min(timeouts.connect_ms, request_ms)),
         "timeout": timedelta(milliseconds=request_ms),
-        "allow_http": _endpoint().startswith("http://"),
+        "allow_http": _allows_http(url),
     }
     retries: dict[str, Any] = {
         "max_retries": MOST_RETRIES,
@@ -330,8 +333,12 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
         raise store_problem(e, url) from None
 
 
-def _endpoint() -> str:
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+def _allows_http(url: StoreUrl) -> bool:
+    """Whether requests may go without TLS: where the endpoint of S3 says so, or the user does for Google."""
+    if url.startswith("gs:"):
+        return os.environ.get("GOOGLE_ALLOW_HTTP", "").lower() == "true"
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    return endpoint.startswith("http://")
 
 
 def _profile() -> Any:

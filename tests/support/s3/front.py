@@ -21,7 +21,13 @@ STARTED_WITHIN_MS = 60_000
 
 
 class StoreFront:
-    """Forwards connections to a port of this machine; a context manager."""
+    """Forwards connections to a port of this machine; a context manager.
+
+    Attributes:
+        module: what runs as the process, with its own port and the other one as arguments.
+    """
+
+    module = __name__
 
     def __init__(self, target_port: int) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -44,7 +50,7 @@ class StoreFront:
 
     def start(self) -> None:
         """Start it, on its port."""
-        command = [sys.executable, "-m", __name__, str(self.port), str(self._target_port)]
+        command = [sys.executable, "-m", self.module, str(self.port), str(self._target_port)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=ROOT)
         wait_until(self._accepts, STARTED_WITHIN_MS, "the front of the S3 server")
 

@@ -42,6 +42,11 @@ class S3Server:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def environment(self) -> dict[str, str]:
         """What a process needs in its environment to use it."""
         return {
