@@ -367,7 +367,7 @@ BY_CODE: dict[int, type[BrokerError]] = {
 
 def code_error(code: int, what: str, text: str | None = None) -> BrokerError | None:
     """Return the error of a code, as `broker_error` does; None where the code says that there is none."""
-    return broker_error(code, what, text or None) if code else None
+    return broker_error(code, what, text) if code else None
 
 
 def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
@@ -379,7 +379,7 @@ def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
         text: the broker's own words, where it sent any; they replace ours.
     """
     code = int(code)
-    text = one_line(text) if text else text
+    text = one_line(text) if text else None
     words = text or (BY_NUMBER[code].text if code in BY_NUMBER else "a code newer than this client; not retried")
     message = f"{what}: {error_name(code)} ({code}): {words}"
     kind = BY_CODE.get(code)

@@ -34,7 +34,7 @@ def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -
 
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
-            return [(wanted, broker_error(response.error_code, "DescribeAcls", response.error_message or None))]
+            return [(wanted, broker_error(response.error_code, "DescribeAcls", response.error_message))]
         found = {_rule(resource, each) for resource in response.resources for each in resource.acls}
         return [(wanted, sorted(found))]
 

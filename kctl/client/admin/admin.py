@@ -25,15 +25,20 @@ from kctl.client.admin import (
     api_request,
     cluster,
     group_descriptions,
-    group_list,
     group_offsets,
-    group_removal,
+    groups,
     offsets,
     topics,
 )
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
-from kctl.client.admin.cluster import ClusterDescription, Feature, MetadataView
+from kctl.client.admin.cluster import (
+    ClusterDescription,
+    Feature,
+    MetadataView,
+    QuorumDescription,
+    QuorumReplica,
+)
 from kctl.client.admin.configs import (
     CONFIG_SOURCES,
     CONFIG_TYPES,
@@ -42,8 +47,7 @@ from kctl.client.admin.configs import (
     ListChange,
     ResourceType,
 )
-from kctl.client.admin.elections import ElectionType
-from kctl.client.admin.eligible_leaders import EligibleLeaders
+from kctl.client.admin.elections import ElectionType, EligibleLeaders
 from kctl.client.admin.group_values import (
     GroupDescription,
     GroupList,
@@ -52,14 +56,12 @@ from kctl.client.admin.group_values import (
     MemberToRemove,
 )
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
-from kctl.client.admin.key_samples import KeyRange, KeySample
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, EpochEnd
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
-from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.reassignments import Reassignment
-from kctl.client.admin.record_times import RecordShape, RecordTime
+from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTime
 from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
@@ -386,7 +388,7 @@ class Admin(OperatorCalls, TransactionCalls):
             broker_ids: only groups that these brokers coordinate; None: all.
         Raises: KafkaError: no broker answered.
         """
-        return group_list.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
+        return groups.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
 
     def describe_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
@@ -445,14 +447,14 @@ class Admin(OperatorCalls, TransactionCalls):
 
     def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
         """Delete groups and all they have committed; NON_EMPTY_GROUP where there are members."""
-        return group_removal.delete_groups(self._call("deleting groups", timeout), group_ids)
+        return groups.delete_groups(self._call("deleting groups", timeout), group_ids)
 
     def remove_members(
         self, group_id: str, members: Iterable[MemberToRemove], *, timeout: Timeout = None
     ) -> Results[MemberToRemove, None]:
         """Make members of a group leave, by member id or by group.instance.id; a live consumer joins again."""
         call = self._call(f"removing members of group {group_id}", timeout)
-        return group_removal.remove_members(call, group_id, members)
+        return groups.remove_members(call, group_id, members)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

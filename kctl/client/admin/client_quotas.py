@@ -36,7 +36,7 @@ def describe_client_quotas(call: Call, kinds: Sequence[str] = ()) -> dict[QuotaE
         request = DescribeClientQuotasRequest(components=components, strict=False)
         response = call.ask(any_node, lambda _: request, DescribeClientQuotasResponse)
         if response.error_code:
-            error = broker_error(response.error_code, response.NAME, response.error_message or None)
+            error = broker_error(response.error_code, response.NAME, response.error_message)
             return dict.fromkeys(keys, error)
         return dict.fromkeys(keys, _described(response))
 

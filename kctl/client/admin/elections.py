@@ -1,19 +1,30 @@
-"""Elections of leaders: the preferred replica, or after data loss any replica.
+"""Elections of leaders: the preferred replica, or after data loss any replica; and which replicas may be elected.
 
 A partition whose leader is already the wanted one is no error. A request may be carried out although its response was
-lost: a partition that then needs no election has had it. Shown by tests/sim/admin/test_elections.py.
+lost: a partition that then needs no election has had it. Shown by tests/sim/admin/test_elections.py,
+tests/unit/admin/test_eligible_leaders.py and tests/broker/test_why_replicas.py. Source: KIP-460, KIP-966.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
-from kctl.client.admin.call import Call, Items, Results, controller
+from kctl.client.admin.call import Call, Items, Results, any_node, controller
 from kctl.client.admin.topics import item_error
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition, by_topic
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.api.reassignments import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from kctl.client.protocol.api.topics import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    TopicRequest,
+)
+from kctl.client.protocol.schema import Request
 from kctl.client.requests.retry import ADMIN_TOPICS
+
+_LEADERLESS = frozenset({ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 class ElectionType(IntEnum):
@@ -50,3 +61,48 @@ def elect_leaders(
                     yield key, item_error(call, part.error_code, f"ElectLeaders {key}", part.error_message) or True
 
     return call.ask_each(partitions, controller, build, ElectLeadersResponse, read, ADMIN_TOPICS.is_retried)
+
+
+class EligibleLeaders(NamedTuple):
+    """Replicas of a partition outside of its ISR.
+
+    Attributes:
+        eligible: they have all records below the high watermark, and may be elected without loss.
+        last_known: they were eligible until they crashed, and may have lost records with that.
+    """
+
+    eligible: tuple[int, ...]
+    last_known: tuple[int, ...]
+
+
+def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartition, EligibleLeaders]:
+    """Return them for all partitions of topics, page by page; those of topics with an error are in neither part."""
+    names = sorted(set(topics))
+    results: Results[TopicPartition, EligibleLeaders] = Results({}, {})
+    cursor: Cursor | None = None
+
+    def build(_timeout_ms: int) -> Request:
+        return DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name) for name in names], cursor=cursor)
+
+    while names:
+        response = call.ask(any_node, build, DescribeTopicPartitionsResponse)
+        for topic in response.topics:
+            for part in topic.partitions:
+                key = TopicPartition(topic.name or "", part.partition_index)
+                if part.error_code in _LEADERLESS:
+                    results.done[key] = EligibleLeaders(
+                        tuple(part.eligible_leader_replicas or ()), tuple(part.last_known_elr or ())
+                    )
+                else:
+                    results.failed[key] = broker_error(part.error_code, f"DescribeTopicPartitions of {key}")
+        further = response.next_cursor
+        if further is None:
+            break
+        if cursor is not None and _place(further) <= _place(cursor):
+            raise RemoteProtocolError("the pages of topics do not advance", api=response.NAME)
+        cursor, names = further, [name for name in names if name >= further.topic_name]
+    return results
+
+
+def _place(cursor: Cursor) -> tuple[str, int]:
+    return cursor.topic_name, cursor.partition_index

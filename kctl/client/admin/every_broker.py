@@ -4,17 +4,19 @@ Owns how long a broker that does not respond is waited for; knows no API. Shown 
 tests/sim/admin/test_transactions.py.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar, cast
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items
 from kctl.client.cluster import Node
 from kctl.client.errors import AdvertisedAddressError, ConnectTimeout, KafkaError, RequestTimeout, TransportError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.schema import Request
+from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.retry import ADMIN
 
 V = TypeVar("V")
+R = TypeVar("R", bound=Response)
 
 TRIES = 3
 """A broker that refuses or drops connections is tried this often, one that lets the connect timeout pass once."""
@@ -23,13 +25,14 @@ TRIES = 3
 def ask_every_broker(
     call: Call,
     build: Callable[[int], Request],
-    read: Callable[[Node, Answer], V | KafkaError],
+    read: Callable[[Node, R], Items[str, V]],
     broker_ids: Sequence[int] | None = None,
-) -> Results[Node, V]:
-    """Return the response of every broker, or why there is none.
+) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
+    """Return what all brokers list, sorted by name, and the brokers that did not respond, with why.
 
     Args:
         build: makes the request to a broker that is ready, given its id.
+        read: returns what a broker lists, or its error.
         broker_ids: only of these brokers, as far as the cluster has them.
     Raises: KafkaError: of the first broker, when none answered.
     """
@@ -38,15 +41,12 @@ def ask_every_broker(
     """Brokers that were connected and did not respond: a process that stands still may continue at any time."""
     of_silent: list[KafkaError] = []
 
-    def attempt(pending: list[int]) -> dict[int, V | KafkaError]:
+    def attempt(pending: list[int]) -> dict[int, dict[str, V] | KafkaError]:
         builds = {node_id: lambda _timeout_ms, to=node_id: build(to) for node_id in pending}
         answers = call.ask_nodes(builds)
         silent.update((node_id, None) for node_id, answer in answers.items() if isinstance(answer, RequestTimeout))
         of_silent[:] = [error for node_id in silent if isinstance(error := answers.get(node_id), KafkaError)]
-        return {
-            node_id: answer if isinstance(answer, KafkaError) else read(nodes[node_id], answer)
-            for node_id, answer in answers.items()
-        }
+        return {node_id: _listed(call, answer, partial(read, nodes[node_id])) for node_id, answer in answers.items()}
 
     def is_retried(error: KafkaError, tries: int) -> bool:
         if isinstance(error, TransportError) and not any(error is each for each in of_silent):
@@ -58,10 +58,22 @@ def ask_every_broker(
     results = call.each(nodes, attempt, is_retried)
     if not results.done:
         results.raise_first()
-    return Results(
-        {nodes[node_id]: found for node_id, found in results.done.items()},
-        {nodes[node_id]: error for node_id, error in results.failed.items()},
-    )
+    merged = {name: each for listed in results.done.values() for name, each in listed.items()}
+    failed = {nodes[node_id]: error for node_id, error in results.failed.items()}
+    return {name: merged[name] for name in sorted(merged)}, failed
+
+
+def _listed(call: Call, answer: Answer | KafkaError, read: Callable[[R], Items[str, V]]) -> dict[str, V] | KafkaError:
+    found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
+    if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
+        assert isinstance(found, KafkaError)
+        return found
+    listed: dict[str, V] = {}
+    for name, each in call.items(answer, None, lambda _: found).items():
+        if isinstance(each, KafkaError):
+            return each
+        listed[name] = each
+    return listed
 
 
 def _brokers(call: Call) -> tuple[Node, ...]:

@@ -1,23 +1,29 @@
 """Groups described: by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe or StreamsGroupDescribe.
 
 The type of a group is not known before: its coordinator is asked with one API after the other, as far as it has them.
-Owns the order and the decoding of the first two; share_groups.py and streams_groups.py decode the others. Shown by
-tests/sim/admin/test_groups.py, test_share_groups.py and tests/unit/admin/test_group_answers.py.
+Owns the order and the decoding. Shown by tests/sim/admin/test_groups.py, test_share_groups.py and
+tests/unit/admin/test_group_answers.py.
 
-Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
+Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
-from kctl.client.admin.group_values import CLASSIC, CONSUMER, CONSUMER_PROTOCOL, GroupDescription, MemberDescription
-from kctl.client.admin.share_groups import flat, share_group
-from kctl.client.admin.streams_groups import streams_group
+from kctl.client.admin.group_values import (
+    CLASSIC,
+    CONSUMER,
+    CONSUMER_PROTOCOL,
+    SHARE,
+    STREAMS,
+    GroupDescription,
+    MemberDescription,
+)
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, ProtocolError
-from kctl.client.protocol.api import consumer_groups, groups
+from kctl.client.protocol.api import consumer_groups, groups, share_groups, streams_groups
 from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -97,33 +103,48 @@ def _decoded(response: Response, coordinators: Coordinators) -> Iterator[tuple[s
     for group in getattr(response, "groups", ()):
         node = coordinators.node(group.group_id)
         if isinstance(response, ConsumerGroupDescribeResponse):
-            yield group.group_id, _of_consumer(group, node)
+            members = map(_consumer_member, group.members)
+            yield group.group_id, _of_type(CONSUMER, response, group, node, members, group.assignor_name)
         elif isinstance(response, ShareGroupDescribeResponse):
-            yield group.group_id, share_group(group, node)
+            members = map(_share_member, group.members)
+            yield group.group_id, _of_type(SHARE, response, group, node, members, group.assignor_name)
         elif isinstance(response, StreamsGroupDescribeResponse):
-            yield group.group_id, streams_group(group, node)
+            yield group.group_id, _of_streams(response, group, node)
         else:
             yield group.group_id, _of_classic(group, node)
 
 
-# --- KIP-848 --------------------------------------------------------------------------------------------------------
-
-
-def _of_consumer(found: consumer_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
+def _of_type(
+    type_: str,
+    response: Response,
+    found: consumer_groups.DescribedGroup | share_groups.DescribedGroup | streams_groups.DescribedGroup,
+    coordinator: Node | None,
+    members: Iterable[MemberDescription],
+    assignor: str = "",
+) -> GroupDescription | KafkaError:
+    """Return a group of one of the types that have epochs."""
     if found.error_code:
-        what = f"ConsumerGroupDescribe of group {found.group_id}"
-        return broker_error(found.error_code, what, found.error_message or None)
+        what = f"{response.NAME} of group {found.group_id}"
+        return broker_error(found.error_code, what, found.error_message)
     return GroupDescription(
         group_id=found.group_id,
-        type=CONSUMER,
+        type=type_,
         state=found.group_state,
-        protocol_type=CONSUMER_PROTOCOL,
-        assignor=found.assignor_name,
+        protocol_type=type_,
+        assignor=assignor,
         coordinator=coordinator,
-        members=tuple(_consumer_member(member) for member in found.members),
+        members=tuple(members),
         epoch=found.group_epoch,
         target_epoch=found.assignment_epoch,
     )
+
+
+def _flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
+    """Return the partitions of topics, sorted."""
+    return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))
+
+
+# --- KIP-848 --------------------------------------------------------------------------------------------------------
 
 
 def _consumer_member(member: consumer_groups.Member) -> MemberDescription:
@@ -132,9 +153,9 @@ def _consumer_member(member: consumer_groups.Member) -> MemberDescription:
         group_instance_id=member.instance_id,
         client_id=member.client_id,
         host=member.client_host.lstrip("/"),
-        assignment=flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
+        assignment=_flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
         subscribed_topics=tuple(member.subscribed_topic_names),
-        target_assignment=flat(
+        target_assignment=_flat(
             (each.topic_name, each.partitions) for each in member.target_assignment.topic_partitions
         ),
         epoch=member.member_epoch,
@@ -144,13 +165,74 @@ def _consumer_member(member: consumer_groups.Member) -> MemberDescription:
     )
 
 
+def _share_member(member: share_groups.Member) -> MemberDescription:
+    return MemberDescription(
+        member_id=member.member_id,
+        group_instance_id=None,
+        client_id=member.client_id,
+        host=member.client_host.lstrip("/"),
+        assignment=_flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
+        subscribed_topics=tuple(member.subscribed_topic_names),
+        epoch=member.member_epoch,
+        rack=member.rack_id,
+    )
+
+
+# --- streams groups -------------------------------------------------------------------------------------------------
+
+
+def _of_streams(
+    response: Response, found: streams_groups.DescribedGroup, coordinator: Node | None
+) -> GroupDescription | KafkaError:
+    parts = (found.topology.subtopologies or []) if found.topology is not None else []
+    subtopologies = {part.subtopology_id: part for part in parts}
+    topics = tuple(sorted({topic for part in parts for topic in part.source_topics}))
+
+    def describe(member: streams_groups.Member) -> MemberDescription:
+        return MemberDescription(
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            client_id=member.client_id,
+            host=member.client_host.lstrip("/"),
+            assignment=_read_by(member.assignment.active_tasks, subtopologies),
+            subscribed_topics=topics,
+            target_assignment=_read_by(member.target_assignment.active_tasks, subtopologies),
+            epoch=member.member_epoch,
+            rack=member.rack_id,
+            is_classic=member.is_classic,
+            tasks=_by_subtopology(member.assignment.active_tasks),
+            standby_tasks=_by_subtopology(member.assignment.standby_tasks),
+        )
+
+    return _of_type(STREAMS, response, found, coordinator, map(describe, found.members))
+
+
+def _by_subtopology(tasks: Iterable[streams_groups.TaskIds]) -> dict[str, Sequence[int]]:
+    return {each.subtopology_id: sorted(each.partitions) for each in tasks}
+
+
+def _read_by(
+    tasks: Iterable[streams_groups.TaskIds], subtopologies: dict[str, streams_groups.Subtopology]
+) -> tuple[TopicPartition, ...]:
+    """Return the partitions that tasks read: that of its number of each source topic of the subtopology."""
+
+    def sources() -> Iterator[tuple[str, Sequence[int]]]:
+        for task in tasks:
+            part = subtopologies.get(task.subtopology_id)
+            if part is not None:
+                names = [*part.source_topics, *(info.name for info in part.repartition_source_topics)]
+                yield from ((name, task.partitions) for name in names)
+
+    return _flat(sources())
+
+
 # --- the classic protocol -------------------------------------------------------------------------------------------
 
 
 def _of_classic(found: groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
     what = f"DescribeGroups of group {found.group_id}"
     if found.error_code:
-        return broker_error(found.error_code, what, found.error_message or None)
+        return broker_error(found.error_code, what, found.error_message)
     if found.group_state == _DEAD:
         return broker_error(ErrorCode.GROUP_ID_NOT_FOUND, what)
     is_of_consumers = found.protocol_type == CONSUMER_PROTOCOL
@@ -176,7 +258,7 @@ def _classic_member(member: groups.DescribedGroupMember, is_of_consumers: bool) 
         assignment = ()
         if member.member_assignment:
             decoded = decode_member_data(ConsumerProtocolAssignment, member.member_assignment)
-            assignment = flat((each.topic, each.partitions) for each in decoded.assigned_partitions)
+            assignment = _flat((each.topic, each.partitions) for each in decoded.assigned_partitions)
         if member.member_metadata:
             topics = tuple(decode_member_data(ConsumerProtocolSubscription, member.member_metadata).topics)
     return MemberDescription(

@@ -13,18 +13,15 @@ from kctl.client.admin import (
     elections,
     log_dirs,
     offsets,
-    quorum,
     reassignments,
     share_groups,
     topics,
 )
 from kctl.client.admin.call import Call, Results
-from kctl.client.admin.cluster import Feature, MetadataView
+from kctl.client.admin.cluster import Feature, MetadataView, QuorumDescription
 from kctl.client.admin.configs import ConfigChange, ConfigResource, Configs
-from kctl.client.admin.elections import ElectionType
-from kctl.client.admin.eligible_leaders import EligibleLeaders
+from kctl.client.admin.elections import ElectionType, EligibleLeaders
 from kctl.client.admin.log_dirs import LogDir
-from kctl.client.admin.quorum import QuorumDescription
 from kctl.client.admin.reassignments import Reassignment
 from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
 from kctl.client.admin.share_groups import ShareOffset
@@ -145,7 +142,7 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the cluster works without KRaft, or is older than Kafka 3.0.
         """
-        return quorum.describe_quorum(self._call("describing the quorum", timeout))
+        return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
     def metadata_views(
         self, broker_ids: Sequence[int], topics: Sequence[str] | None = None, *, timeout: Timeout = None
@@ -224,9 +221,7 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the broker is older than Kafka 3.8.
         """
-        from kctl.client.admin import eligible_leaders  # imported for those who want it
-
-        return eligible_leaders.eligible_leaders(self._call("describing who may lead", timeout), topics)
+        return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
 
     def describe_client_quotas(
         self, entity_types: Sequence[str] = (), *, timeout: Timeout = None

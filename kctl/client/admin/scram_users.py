@@ -47,7 +47,7 @@ def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str
         response = answer.response
         assert isinstance(response, DescribeUserScramCredentialsResponse)
         if response.error_code:
-            error = broker_error(response.error_code, response.NAME, response.error_message or None)
+            error = broker_error(response.error_code, response.NAME, response.error_message)
             return dict.fromkeys(keys, error)
         found = call.items(answer, None if names is None else list(names), _described)
         done = {name: item for name, item in sorted(found.items()) if not isinstance(item, KafkaError)}
@@ -137,7 +137,7 @@ def _described(
     for entry in response.results:
         if entry.error_code:
             what = f"{response.NAME} {one_line(entry.user)}"
-            yield entry.user, broker_error(entry.error_code, what, entry.error_message or None)
+            yield entry.user, broker_error(entry.error_code, what, entry.error_message)
         else:
             yield entry.user, {_name(each.mechanism): each.iterations for each in entry.credential_infos}
 

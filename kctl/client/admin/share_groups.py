@@ -1,4 +1,4 @@
-"""Share groups: described, and their start offsets listed, set and deleted. Source: KIP-932, KIP-1226 (lag).
+"""Start offsets of share groups: listed, set and deleted. Source: KIP-932, KIP-1226 (lag).
 
 A share group has no commits: each partition has a start offset, before which all records are done. Shown by
 tests/sim/admin/test_share_groups.py and, on a real broker, tests/broker/test_share_groups.py.
@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
-from kctl.client.admin.group_values import SHARE, GroupDescription, MemberDescription
 from kctl.client.broker_errors import broker_error, code_error
-from kctl.client.cluster import Node, TopicPartition, by_topic
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.api import share_groups
 from kctl.client.protocol.api.share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -45,41 +43,6 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-def share_group(found: share_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
-    """Return a group of a response to ShareGroupDescribe."""
-    if found.error_code:
-        what = f"ShareGroupDescribe of group {found.group_id}"
-        return broker_error(found.error_code, what, found.error_message or None)
-    return GroupDescription(
-        group_id=found.group_id,
-        type=SHARE,
-        state=found.group_state,
-        protocol_type=SHARE,
-        assignor=found.assignor_name,
-        coordinator=coordinator,
-        members=tuple(
-            MemberDescription(
-                member_id=member.member_id,
-                group_instance_id=None,
-                client_id=member.client_id,
-                host=member.client_host.lstrip("/"),
-                assignment=flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
-                subscribed_topics=tuple(member.subscribed_topic_names),
-                epoch=member.member_epoch,
-                rack=member.rack_id,
-            )
-            for member in found.members
-        ),
-        epoch=found.group_epoch,
-        target_epoch=found.assignment_epoch,
-    )
-
-
-def flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
-    """Return the partitions of topics, sorted."""
-    return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))
-
-
 def list_share_offsets(
     call: Call, group_id: str, partitions: Sequence[TopicPartition] | None
 ) -> Results[TopicPartition, ShareOffset]:
@@ -108,7 +71,7 @@ def list_share_offsets(
 def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | KafkaError:
     what = f"DescribeShareGroupOffsets of group {group.group_id}"
     if group.error_code:
-        return broker_error(group.error_code, what, group.error_message or None)
+        return broker_error(group.error_code, what, group.error_message)
     offsets: Offsets = {}
     for topic in group.topics:
         for part in topic.partitions:
@@ -142,7 +105,7 @@ def alter_share_offsets(
     def read(response: AlterShareGroupOffsetsResponse) -> Items[TopicPartition, bool]:
         api = f"AlterShareGroupOffsets of group {group_id}"
         if response.error_code:
-            return broker_error(response.error_code, api, response.error_message or None)
+            return broker_error(response.error_code, api, response.error_message)
         return [
             (
                 key := TopicPartition(topic.topic_name, part.partition_index),
@@ -165,7 +128,7 @@ def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Re
     def read(response: DeleteShareGroupOffsetsResponse) -> Items[str, bool]:
         api = f"DeleteShareGroupOffsets of group {group_id}"
         if response.error_code:
-            return broker_error(response.error_code, api, response.error_message or None)
+            return broker_error(response.error_code, api, response.error_message)
         return [
             (name := each.topic_name, code_error(each.error_code, f"{api}: topic {name}", each.error_message) or True)
             for each in response.responses

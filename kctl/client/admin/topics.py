@@ -160,7 +160,7 @@ def item_error(call: Call, code: int, what: str, text: str | None) -> BrokerErro
         return None
     if code == ErrorCode.NOT_CONTROLLER:
         call.client.metadata.request_update()
-    return broker_error(code, what, text or None)
+    return broker_error(code, what, text)
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:

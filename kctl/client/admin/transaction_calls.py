@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 
-from kctl.client.admin import abort, hanging, key_samples, producers, record_times, transactions
+from kctl.client.admin import abort, hanging, producers, records, transactions
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.hanging import OpenTransactions
-from kctl.client.admin.key_samples import KeyRange, KeySample
 from kctl.client.admin.producers import ActiveProducer, Producers
-from kctl.client.admin.record_times import RecordShape, RecordTime
+from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTime
 from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
 from kctl.client.cluster import TopicPartition
 
@@ -114,7 +113,7 @@ class TransactionCalls:
 
         The record itself is read, one batch a partition. OFFSET_OUT_OF_RANGE outside of the log.
         """
-        return record_times.find_records(self._call("reading records", timeout), offsets)
+        return records.find_records(self._call("reading records", timeout), offsets)
 
     def inspect_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
@@ -123,7 +122,7 @@ class TransactionCalls:
 
         A batch that cannot be read is a CorruptBatchError of its partition.
         """
-        return record_times.inspect_records(self._call("reading records", timeout), offsets)
+        return records.inspect_records(self._call("reading records", timeout), offsets)
 
     def sample_keys(
         self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
@@ -132,4 +131,4 @@ class TransactionCalls:
 
         One fetch of 256 KiB a partition. In what was compacted no key comes twice.
         """
-        return key_samples.sample_keys(self._call("reading keys", timeout), ranges)
+        return records.sample_keys(self._call("reading keys", timeout), ranges)

@@ -6,13 +6,12 @@ Shown by tests/sim/admin/test_transactions.py. Source: KIP-664, KIP-994 (duratio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.every_broker import ask_every_broker
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaError, UnsupportedVersionError
-from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.transaction_states import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -82,9 +81,6 @@ class TransactionDescription(NamedTuple):
     coordinator: Node | None
 
 
-Listings = dict[str, TransactionListing]
-
-
 def list_transactions(
     call: Call, wanted: TransactionFilter, broker_ids: Sequence[int] | None = None
 ) -> TransactionList:
@@ -92,16 +88,9 @@ def list_transactions(
 
     Raises: KafkaError: of the first broker, when none answered.
     """
-    results = ask_every_broker(
-        call,
-        lambda node_id: _list_request(call, node_id, wanted),
-        lambda node, answer: _listed(call, node, answer),
-        broker_ids,
+    return TransactionList(
+        *ask_every_broker(call, lambda node_id: _list_request(call, node_id, wanted), _listed, broker_ids)
     )
-    merged: Listings = {}
-    for listings in results.done.values():
-        merged |= listings
-    return TransactionList({name: merged[name] for name in sorted(merged)}, results.failed)
 
 
 def _list_request(call: Call, node_id: int, wanted: TransactionFilter) -> ListTransactionsRequest:
@@ -127,21 +116,13 @@ def _too_old(call: Call, node_id: int, what: str, version: int, release: str) ->
     )
 
 
-def _listed(call: Call, node: Node, answer: Answer) -> Listings | KafkaError:
-    def read(response: ListTransactionsResponse) -> Iterator[tuple[str, TransactionListing]]:
-        for each in response.transaction_states:
-            name = each.transactional_id
-            yield name, TransactionListing(name, each.producer_id, each.transaction_state, node)
-
-    assert isinstance(answer.response, ListTransactionsResponse)
-    if answer.response.error_code:
-        return broker_error(answer.response.error_code, f"ListTransactions on {node}")
-    listings: Listings = {}
-    for name, listing in call.items(answer, None, read).items():
-        if isinstance(listing, KafkaError):
-            return listing
-        listings[name] = listing
-    return listings
+def _listed(node: Node, response: ListTransactionsResponse) -> Items[str, TransactionListing]:
+    if response.error_code:
+        return broker_error(response.error_code, f"ListTransactions on {node}")
+    return [
+        (name := each.transactional_id, TransactionListing(name, each.producer_id, each.transaction_state, node))
+        for each in response.transaction_states
+    ]
 
 
 def describe_transactions(call: Call, transactional_ids: Sequence[str]) -> Results[str, TransactionDescription]:

@@ -59,7 +59,7 @@ def coordinators_in(
             found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"FindCoordinator of {key_type.name_of(key)}"
-            found[key] = broker_error(entry.error_code, what, entry.error_message or None)
+            found[key] = broker_error(entry.error_code, what, entry.error_message)
         elif one_line(entry.host) != entry.host:
             found[key] = malformed("FindCoordinator", broker, f"names {one_line(entry.host)}, which is not a host")
         else:

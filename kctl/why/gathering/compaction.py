@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kctl.client.admin import KeyRange, KeySample
-from kctl.client.admin.key_samples import SAMPLE_BYTES
+from kctl.client.admin.records import SAMPLE_BYTES
 from kctl.client.cluster import TopicPartition
 from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.look import Look, OldKeys

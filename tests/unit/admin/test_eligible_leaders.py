@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.admin.call import Results
-from kctl.client.admin.eligible_leaders import EligibleLeaders, eligible_leaders
+from kctl.client.admin.elections import EligibleLeaders, eligible_leaders
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError, RemoteProtocolError

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from kctl.client.admin.group_descriptions import describe_all
-from kctl.client.admin.group_list import list_groups
-from kctl.client.admin.group_removal import remove_members
 from kctl.client.admin.group_values import MemberToRemove
+from kctl.client.admin.groups import list_groups, remove_members
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, RemoteProtocolError
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

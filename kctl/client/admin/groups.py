@@ -1,22 +1,67 @@
-"""Groups deleted, and members removed from them.
+"""Groups listed and deleted, and members removed from them.
 
-A request may be done although its answer was lost; that what it removes is gone is then what was wanted, and no error.
-Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
+Each broker lists only the groups that it coordinates. A removal may be done although its answer was lost; that what it
+removes is gone is then what was wanted, and no error. Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
-from kctl.client.admin.group_values import MemberToRemove
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.admin.every_broker import ask_every_broker
+from kctl.client.admin.group_values import CLASSIC, GroupList, GroupListing, MemberToRemove
+from kctl.client.broker_errors import ErrorCode, broker_error, code_error
+from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.group_membership import LeaveGroupResponse
-from kctl.client.protocol.api.groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kctl.client.protocol.api.groups import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.leave_group import leave_group, member_codes
 
+FIRST_VERSION_WITH_TYPES = 5
 REASON = "removed by kctl"
+
+
+def list_groups(
+    call: Call, states: Sequence[str], types: Sequence[str], broker_ids: Sequence[int] | None = None
+) -> GroupList:
+    """Return the groups of every broker, or of some, that answered, and who did not.
+
+    Raises: KafkaError: of the first broker, when none answered.
+    """
+
+    def build(node_id: int) -> Request:
+        request = ListGroupsRequest(states_filter=list(states))
+        if call.client.network.supports(node_id, ListGroupsRequest, FIRST_VERSION_WITH_TYPES):
+            request.types_filter = list(types)
+        return request
+
+    groups, failed = ask_every_broker(call, build, _listed, broker_ids)
+    wanted = {kind.lower() for kind in types}
+    return GroupList({name: each for name, each in groups.items() if not wanted or each.type in wanted}, failed)
+
+
+def _listed(node: Node, response: ListGroupsResponse) -> Items[str, GroupListing]:
+    if response.error_code:
+        return broker_error(response.error_code, f"ListGroups on {node}")
+    return [
+        (
+            group.group_id,
+            GroupListing(
+                group.group_id,
+                group.group_type.lower() or CLASSIC,  # brokers that do not report it know no other type
+                group.group_state,
+                group.protocol_type,
+                node,
+            ),
+        )
+        for group in response.groups
+    ]
 
 
 def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
@@ -36,7 +81,7 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
             return True
         if code and code != ErrorCode.GROUP_ID_NOT_FOUND:
             sent[group_id] = 0  # it was answered: nothing was done
-        return broker_error(code, f"DeleteGroups of group {group_id}") if code else True
+        return code_error(code, f"DeleteGroups of group {group_id}") or True
 
     return Coordinators(call).each_group(group_ids, build, read).without_values()
 
@@ -59,6 +104,6 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
     def _removed(member: MemberToRemove, code: int) -> bool | KafkaError:
         if code == ErrorCode.UNKNOWN_MEMBER_ID and sent[member] > 1:
             return True
-        return broker_error(code, f"LeaveGroup of {member} of group {group_id}") if code else True
+        return code_error(code, f"LeaveGroup of {member} of group {group_id}") or True
 
     return Coordinators(call).each_item(group_id, members, build, read).without_values()

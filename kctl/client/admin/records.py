@@ -1,7 +1,8 @@
-"""First record at or after an offset, read from the log itself: a Fetch of one batch a partition.
+"""Records read from the log itself, by Fetch: the first one at or after an offset, and samples of keys.
 
-Interpolating between offsets by time would be wrong wherever the rate changes; the record itself has the time.
-Shown by tests/sim/admin/test_record_times.py.
+Interpolating between offsets by time would be wrong wherever the rate changes; the record itself has the time. In what
+a log cleaner has compacted no key comes twice. Shown by tests/sim/admin/test_record_times.py and
+tests/sim/why/test_compaction_stories.py.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,10 @@ MOST_BYTES: Final = 8 << 20
 MOST_FRUITLESS_ROUNDS: Final = 8
 """A broker that has records, and returns none so often in a row, is at fault."""
 LAST_VERSION_WITH_NAMES: Final = 12
+SAMPLE_BYTES: Final = 256 << 10
+"""Of each partition whose keys are sampled."""
+MOST_RECORDS: Final = 20_000
+"""Of one sample."""
 SCHEMA_HEADER_BYTES: Final = 5
 """A byte 0 and the id of the schema, in front of a value that a schema registry knows."""
 
@@ -59,6 +64,21 @@ class RecordShape(NamedTuple):
     size_bytes: int
     is_null: bool
     schema_id: int | None
+
+
+class KeyRange(NamedTuple):
+    """The records from `offset` on, before `stop_offset` and in the first `most_bytes` of the log from there."""
+
+    offset: int
+    stop_offset: int
+    most_bytes: int = SAMPLE_BYTES
+
+
+class KeySample(NamedTuple):
+    """How many records there are, and how many of them have a key that occurs again among them."""
+
+    records: int
+    repeated: int
 
 
 def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordTime | None]:
@@ -94,7 +114,7 @@ def _find(
     max_bytes, fruitless = FIRST_BYTES, 0
     while at:
         read = partial(_read, call, at, make)
-        found = ask_leaders(call, at, partial(fetch_request, at, max_bytes), read, max_version=LAST_VERSION_WITH_NAMES)
+        found = ask_leaders(call, at, partial(_fetch_request, at, max_bytes), read, max_version=LAST_VERSION_WITH_NAMES)
         failed |= found.failed
         further: dict[TopicPartition, int] = {}
         for key, record in found.done.items():
@@ -112,7 +132,7 @@ def _find(
     return Results(done, failed)
 
 
-def fetch_request(
+def _fetch_request(
     offsets: Mapping[TopicPartition, int], max_bytes: int, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
 ) -> Request:
     """Return the request to one leader for what it has from these offsets on, at once."""
@@ -128,7 +148,7 @@ def fetch_request(
     return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=MOST_BYTES, topics=list(topics.values()))
 
 
-def fetched_partitions(
+def _fetched_partitions(
     call: Call, asked: Mapping[TopicPartition, object], response: FetchResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, PartitionData | KafkaError]]:
     """Yield what a broker answered for each partition that was asked for, or its error; errors of others, too."""
@@ -152,7 +172,7 @@ def _read(
     response: FetchResponse,
     node_id: int,
 ) -> Iterator[tuple[TopicPartition, V | _Further | KafkaError | None]]:
-    for key, part in fetched_partitions(call, offsets, response, node_id):
+    for key, part in _fetched_partitions(call, offsets, response, node_id):
         if isinstance(part, KafkaError):
             yield key, part
         else:
@@ -173,3 +193,37 @@ def _first(
         return None if reader.next_offset >= end else _Further(reader.next_offset)
     [record] = records
     return make(record)
+
+
+def sample_keys(call: Call, ranges: Mapping[TopicPartition, KeyRange]) -> Results[TopicPartition, KeySample]:
+    """Return a sample of each partition, which begins at its offset."""
+    offsets = {tp: each.offset for tp, each in ranges.items()}
+    read = partial(_sampled, call, ranges)
+    build = partial(_fetch_request, offsets, SAMPLE_BYTES)
+    return ask_leaders(call, offsets, build, read, max_version=LAST_VERSION_WITH_NAMES)
+
+
+def _sampled(
+    call: Call, ranges: Mapping[TopicPartition, KeyRange], response: FetchResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, KeySample | KafkaError]]:
+    for key, part in _fetched_partitions(call, ranges, response, node_id):
+        yield key, part if isinstance(part, KafkaError) else _sample(key, ranges[key], bytes(part.records or b""))
+
+
+def _sample(key: TopicPartition, wanted: KeyRange, data: bytes) -> KeySample | KafkaError:
+    from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
+
+    reader = BatchReader(
+        data[: wanted.most_bytes],
+        topic=key.topic,
+        partition=key.partition,
+        fetch_offset=wanted.offset,
+        aborted=None,
+        stop_offset=wanted.stop_offset,
+    )
+    try:
+        records = reader.records(MOST_RECORDS)
+    except CorruptBatchError as error:
+        return error
+    distinct = len({record.key for record in records})
+    return KeySample(len(records), len(records) - distinct)
