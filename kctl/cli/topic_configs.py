@@ -83,6 +83,19 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
         is_refused = bool(failed) and not dry_run
         if not dry_run and not is_refused:
             failed = _alter(admin, wanted, validate_only=False)
+        code = _report(common, output, wanted, failed, is_refused=is_refused, dry_run=dry_run)
+        if wanted.partitions is not None and not dry_run and not is_refused:
+            from kctl.cli.metadata_wait import has_partitions, wait_for_topics  # wanted once partitions were added
+
+            grown = [name for name in wanted.names if (name, PARTITIONS) not in failed]
+            wait_for_topics(common, admin, dict.fromkeys(grown, has_partitions(wanted.partitions)))
+    return code
+
+
+def _report(
+    common: Common, output: Output, wanted: Alteration, failed: Failures, *, is_refused: bool, dry_run: bool
+) -> int:
+    """Show what became of each change, and return the exit code."""
     parts = [*([("configs", wanted.entries)] if wanted.entries else [])]
     if wanted.partitions is not None:
         parts.append((PARTITIONS, {PARTITIONS: str(wanted.partitions)}))

@@ -3,13 +3,17 @@
 Owns the order: a topic that cannot be found is reported before any other is deleted. Shown by tests/cli/test_topics.py.
 """
 
+from collections.abc import Mapping
+
 from kctl.cli.changes import after_yes, end_change, report_failures, result_word
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.metadata_wait import is_deleted, wait_for_topics
 from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
+from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 COLUMNS = ("topic", "partitions", "replication_factor", "result")
@@ -27,17 +31,30 @@ def delete_topics(
     with admin.within():
         found = admin.describe_topics(names)
         suggest_topics(admin, found.failed)
-        results = admin.delete_topics(list(found.done)) if execute and not found.failed else None
-    if found.failed:
-        code = report_failures(common, (), list(found.failed.values()))
-        common.say(f"{common.environment.program}: nothing was deleted")
-        return code
-    if results is None:
-        facts = [f"{name}: {counted(len(topic.partitions), 'partition')}" for name, topic in found.done.items()]
-        question = f"Delete {counted(len(facts), 'topic')} and all records?"
-        results = after_yes(common, admin, facts, question, lambda: admin.delete_topics(list(found.done)))
-    failed = None if results is None else results.failed
-    rows = [{**_facts(topic), "result": result_word(name, failed, "deleted")} for name, topic in found.done.items()]
+        if found.failed:
+            code = report_failures(common, (), list(found.failed.values()))
+            common.say(f"{common.environment.program}: nothing was deleted")
+            return code
+        if execute:
+            return _delete(common, admin, found.done, output)
+    facts = [f"{name}: {counted(len(topic.partitions), 'partition')}" for name, topic in found.done.items()]
+    question = f"Delete {counted(len(facts), 'topic')} and all records?"
+    done = after_yes(common, admin, facts, question, lambda: _delete(common, admin, found.done, output))
+    return _report(common, found.done, output, None) if done is None else done
+
+
+def _delete(common: Common, admin: Admin, topics: Mapping[str, TopicInfo], output: Output) -> int:
+    """Delete the topics, report, and wait for the brokers; return the exit code."""
+    results = admin.delete_topics(list(topics))
+    code = _report(common, topics, output, results.failed)
+    wait_for_topics(common, admin, {name: is_deleted(topics[name].topic_id) for name in results.done})
+    return code
+
+
+def _report(
+    common: Common, topics: Mapping[str, TopicInfo], output: Output, failed: Mapping[str, KafkaError] | None
+) -> int:
+    rows = [{**_facts(topic), "result": result_word(name, failed, "deleted")} for name, topic in topics.items()]
     would = f"{counted(len(rows), 'topic')} would be deleted with all records"
     return end_change(common, output, Listing("topics", COLUMNS, rows), failed, would)
 

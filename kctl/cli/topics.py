@@ -162,6 +162,7 @@ def create(
 ) -> int:
     """Create topics."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.metadata_wait import is_created, wait_for_topics
     from kctl.cli.topic_rows import count_of, id_text
     from kctl.client.admin import BROKER_DEFAULT, NewTopic
     from kctl.client.broker_errors import ErrorCode
@@ -174,24 +175,28 @@ def create(
     ]
     with admin_of(common) as admin:
         results = admin.create_topics(wanted, validate_only=dry_run)
-    rows: list[Row] = [
-        {
-            "topic": topic.name,
-            "topic_id": id_text(topic.topic_id),
-            "partitions": count_of(topic.num_partitions),
-            "replication_factor": count_of(topic.replication_factor),
-        }
-        for topic in results.done.values()
-    ]
-    if rows:
-        write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
-    failed = []
-    for name, error in results.failed.items():
-        if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
-            common.say(f"kctl topics: topic {name} exists already")
-        else:
-            failed.append(error)
-    return report_failures(common, len(failed) < len(wanted), failed)
+        rows: list[Row] = [
+            {
+                "topic": topic.name,
+                "topic_id": id_text(topic.topic_id),
+                "partitions": count_of(topic.num_partitions),
+                "replication_factor": count_of(topic.replication_factor),
+            }
+            for topic in results.done.values()
+        ]
+        if rows:
+            write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
+        failed = []
+        for name, error in results.failed.items():
+            if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
+                common.say(f"kctl topics: topic {name} exists already")
+            else:
+                failed.append(error)
+        code = report_failures(common, len(failed) < len(wanted), failed)
+        if not dry_run:
+            created = {name: is_created(topic.topic_id) for name, topic in results.done.items()}
+            wait_for_topics(common, admin, created)
+    return code
 
 
 @app.command()

@@ -5,10 +5,13 @@ DescribeLogDirs and DescribeQuorum. Shown by tests/unit/sandbox/test_commands.py
 tests/sim/why/test_broker_stories.py.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.sandbox.partition import Partition
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Topic
 
 ENDLESS_BYTES = 1 << 40
 
@@ -31,10 +34,11 @@ class NodeState:
         held_at_ms: since when it has followed no metadata; None while it does.
     """
 
-    __slots__ = ("_held", "disk_bytes", "held_at_ms", "is_disk_offline", "is_registered")
+    __slots__ = ("_held", "_held_topics", "disk_bytes", "held_at_ms", "is_disk_offline", "is_registered")
 
     def __init__(self) -> None:
         self.held_at_ms: int | None = None
+        self._held_topics: dict[str, Topic] = {}
         self._held: dict[tuple[str, int], Leadership] = {}
         self.heal()
 
@@ -45,22 +49,25 @@ class NodeState:
         self.is_registered = True
         self.release_metadata()
 
-    def hold_metadata(self, partitions: Iterable[Partition], wall_ms: int) -> None:
-        """Keep reporting these partitions as they are now."""
+    def hold_metadata(self, topics: "Iterable[Topic]", wall_ms: int) -> None:
+        """Keep reporting these topics as they are now, and no others."""
         self.held_at_ms = wall_ms
+        self._held_topics = {topic.name: topic._replace(partitions=dict(topic.partitions)) for topic in topics}
         self._held = {
             (each.topic_name, each.index): Leadership(each.leader_id, each.leader_epoch, tuple(each.in_sync))
-            for each in partitions
+            for topic in self._held_topics.values()
+            for each in topic.partitions.values()
         }
 
     def release_metadata(self) -> None:
         """Follow the metadata again."""
         self.held_at_ms = None
+        self._held_topics = {}
         self._held = {}
 
-    def knows(self, topic_name: str, partitions: Iterable[int]) -> bool:
-        """Return whether a topic existed when this node stopped to follow the metadata, if it has."""
-        return self.held_at_ms is None or any((topic_name, index) in self._held for index in partitions)
+    def known_topics(self, topics: "Mapping[str, Topic]") -> "Mapping[str, Topic]":
+        """Return the topics of the cluster as this node has them."""
+        return topics if self.held_at_ms is None else self._held_topics
 
     def leadership(self, partition: Partition) -> Leadership:
         """Return who leads a partition as this node has it."""

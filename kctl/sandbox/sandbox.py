@@ -361,15 +361,15 @@ class Sandbox:
         self._do(change)
 
     def hold_metadata(self, node_id: int) -> None:
-        """Let a node report leaders as they are now, and fall behind the quorum, until `release_metadata`.
+        """Let a node report topics and leaders as they are now, and fall behind the quorum, until `release_metadata`.
 
         Raises:
             KeyError: no such node.
         """
 
         def change() -> None:
-            partitions = [each for topic in self.cluster.topics.values() for each in topic.partitions.values()]
-            self.cluster.nodes[node_id].state.hold_metadata(partitions, self.cluster.scheduler.wall_ms())
+            cluster = self.cluster
+            cluster.nodes[node_id].state.hold_metadata(cluster.topics.values(), cluster.scheduler.wall_ms())
 
         self._do(change)
 

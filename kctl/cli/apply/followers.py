@@ -1,56 +1,32 @@
-"""The end of `kctl apply`: until each broker knows what was changed, so that what comes next sees it at any of them.
+"""What brokers do not know yet of the changes of `kctl apply`: topics with their configs, and ACLs.
 
-In a KRaft cluster a change is made once the controller has made it; each broker hears of it a moment later. Owns which
-broker is waited for: one that does not respond is not, it hears of all changes before it serves clients again.
 Shown by tests/sim/admin/test_apply.py and tests/broker/test_operator_changes.py.
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from kctl.cli.apply.declaration import Declaration
 from kctl.cli.apply.plan import ApplyChange, acl_changes, make_plan
 from kctl.cli.apply.state import with_configs
-from kctl.cli.failures import CommandError
-from kctl.cli.options import Common
-from kctl.cli.wait_loop import look_until
+from kctl.cli.metadata_wait import ANSWER_S, Look
 from kctl.client.admin import AclRule, Admin
-from kctl.client.clock import Timer
-from kctl.client.config import AdminConfig
-from kctl.client.errors import ApiTimeout, AuthorizationError, KafkaError
-from kctl.client.network.system import system_runtime
-
-INTERVAL_MS = 50
-ANSWER_S = 2
-"""How long one broker is given to answer."""
+from kctl.client.errors import AuthorizationError, KafkaError
 
 
-def wait_for_brokers(common: Common, admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange]) -> None:
-    """Return once every broker knows the changes made, or with a note at the API timeout: they are made anyway."""
-    runtime = system_runtime()
-    timer = Timer(runtime.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
-    pending: list[int] = []
-    responded: set[int] = set()
+def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange]) -> Look:
+    """Return what asks brokers whether they know the changes made."""
 
-    def is_behind(node_id: int) -> bool:
-        try:
-            unknown = _unknown_changes(admin, declaration, made, node_id)
-        except KafkaError as error:
-            if isinstance(error, ApiTimeout) and node_id in responded:
-                raise
-            return False
-        responded.add(node_id)
-        return bool(unknown)
+    def look(node_ids: Sequence[int]) -> dict[int, bool]:
+        known: dict[int, bool] = {}
+        for node_id in node_ids:
+            try:
+                known[node_id] = not _unknown_changes(admin, declaration, made, node_id)
+            except KafkaError:
+                continue
+        return known
 
-    def missing() -> str:
-        pending[:] = [node_id for node_id in pending if is_behind(node_id)]
-        return ", ".join(f"broker {node_id}" for node_id in pending)
-
-    try:
-        pending.extend(node.node_id for node in admin.describe_cluster().nodes)
-        look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
-    except (CommandError, KafkaError):
-        names = ", ".join(f"broker {node_id}" for node_id in pending) or "some brokers"
-        common.say(f"{common.environment.program}: note: {names} may not know all changes yet")
+    return look
 
 
 def _unknown_changes(

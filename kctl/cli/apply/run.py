@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kctl.cli.admin_client import open_admin
 from kctl.cli.apply.declaration import Declaration, DeclaredTopic, name_of, read_declaration
-from kctl.cli.apply.followers import wait_for_brokers
+from kctl.cli.apply.followers import knows_changes
 from kctl.cli.apply.plan import ApplyChange, ApplyPlan, Kind, acl_changes, in_order, make_plan
 from kctl.cli.apply.state import read_topics
 from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
@@ -20,6 +20,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
+from kctl.cli.metadata_wait import wait_for_brokers
 from kctl.cli.options import Common, Output
 from kctl.cli.overtime import interrupted_after
 from kctl.client.admin import BROKER_DEFAULT, AclFilter, AclRule, Admin, ConfigResource, NewTopic, ResourceType
@@ -257,7 +258,7 @@ def _make(
     code = _report(common, output, outcome, wish)
     made = {change for change, result in outcome.results.items() if result == DONE}
     if made:
-        wait_for_brokers(common, admin, declaration, made)
+        wait_for_brokers(common, admin, knows_changes(admin, declaration, made))
     return code
 
 

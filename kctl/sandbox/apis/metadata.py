@@ -23,7 +23,7 @@ ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
 def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
     cluster = call.cluster
     if request.topics is None or (call.version == 0 and not request.topics):
-        topics = [_topic(call, topic) for topic in cluster.topics.values() if _is_known(call, topic)]
+        topics = [_topic(call, topic) for topic in call.node.state.known_topics(cluster.topics).values()]
     else:
         topics = [_asked(call, request, asked) for asked in request.topics]
     if request.include_topic_authorized_operations:
@@ -42,22 +42,21 @@ def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
 
 
 def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) -> MetadataResponseTopic:
+    topics = call.node.state.known_topics(call.cluster.topics)
     if asked.name is None or asked.topic_id != ZERO_UUID:
         topic = call.cluster.topic_of_id(asked.topic_id)
-        if topic is not None and _is_known(call, topic):
+        if topics is not call.cluster.topics:
+            topic = next((each for each in topics.values() if each.topic_id == asked.topic_id), None)
+        if topic is not None:
             return _topic(call, topic)
         name = None if call.version >= 12 else ""
         return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=name, topic_id=asked.topic_id)
-    topic = call.cluster.topics.get(asked.name)
+    topic = topics.get(asked.name)
     if topic is not None:
-        if not _is_known(call, topic):
-            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name)
         return _topic(call, topic)
+    if asked.name in call.cluster.topics:
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name)
     return MetadataResponseTopic(error_code=_unknown(call, request, asked.name), name=asked.name)
-
-
-def _is_known(call: Call, topic: Topic) -> bool:
-    return call.node.state.knows(topic.name, topic.partitions)
 
 
 def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:

@@ -27,7 +27,7 @@ def with_apply(
     path.write_text(text)
 
     def app(cluster: SimCluster, admin: Admin) -> None:
-        for module in ("kctl.client.admin.admin", "kctl.cli.apply.followers"):
+        for module in ("kctl.client.admin.admin", "kctl.cli.metadata_wait"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr(applying, "_check", lambda *_: None)
 

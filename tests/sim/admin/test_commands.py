@@ -66,7 +66,7 @@ def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.Mo
             producer.init_transactions(timeout=10)
         with cluster.classic_member("s", group_instance_id="one") as member:  # which stays in the group
             settle(member)
-        for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch"):
+        for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch", "kctl.cli.metadata_wait"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
 
