@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 KCTL = [sys.executable, "-m", "kctl"]
 TOPICS = {f"topic-{number:04}": 10 for number in range(1000)}
 HELP_MS, DESCRIBE_MS, PLAN_MS = 120, 1000, 2000
-NEW_COMMANDS = (
+OPERATOR_COMMANDS = (
     "topics alter", "topics trim", "topics offsets", "configs show", "acls create", "acls check", "users create",
     "quotas set", "cluster describe", "cluster quorum", "brokers disks", "partitions plan", "partitions move",
     "partitions elect", "transactions list", "api", "wait topic", "apply",
@@ -79,7 +79,7 @@ def main() -> int:
         return serve()
     with brokers() as bootstrap:
         to_brokers = ["-b", bootstrap]
-        cases = {f"{name} --help": ([*name.split(), "--help"], HELP_MS) for name in NEW_COMMANDS}
+        cases = {f"{name} --help": ([*name.split(), "--help"], HELP_MS) for name in OPERATOR_COMMANDS}
         cases["topics describe --configs"] = (["topics", "describe", *TOPICS, "--configs", *to_brokers], DESCRIBE_MS)
         cases["partitions plan --away-from"] = (["partitions", "plan", "--away-from", "3", *to_brokers], PLAN_MS)
         cases["partitions plan --to"] = (["partitions", "plan", "--to", "1,2", *to_brokers], PLAN_MS)

@@ -21,7 +21,7 @@ def found_now(story: Story) -> dict[str, Finding]:
     return {name: finding for name, finding in story.cluster().items() if name != "preferred-leader-away"}
 
 
-def test_broker_that_has_replicas_and_is_not_registered() -> None:
+def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
     def body(story: Story) -> None:
         create(story)
         assert found_now(story) == {}
@@ -41,7 +41,7 @@ def test_broker_that_has_replicas_and_is_not_registered() -> None:
     run_story(body)
 
 
-def test_broker_that_no_longer_follows_the_metadata() -> None:
+def test_broker_that_no_longer_follows_the_metadata_is_found() -> None:
     def body(story: Story) -> None:
         create(story)
         follower = next(node_id for node_id in (1, 2, 3) if node_id != story.sim.sandbox.cluster.controller_id)
@@ -71,7 +71,7 @@ def test_broker_that_no_longer_follows_the_metadata() -> None:
     run_story(body)
 
 
-def test_disk_that_fills_until_it_is_larger() -> None:
+def test_disk_that_fills_is_found_until_it_is_larger() -> None:
     def body(story: Story) -> None:
         create(story, partitions=1)
         story.produce(95, "r", size=10_000)
@@ -88,7 +88,7 @@ def test_disk_that_fills_until_it_is_larger() -> None:
     run_story(body)
 
 
-def test_directory_that_is_offline_until_its_disk_is_repaired() -> None:
+def test_directory_that_is_offline_is_found_until_its_disk_is_repaired() -> None:
     def body(story: Story) -> None:
         create(story, partitions=1)
         story.sim.sandbox.set_disk(3, None)

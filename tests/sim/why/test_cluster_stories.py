@@ -55,7 +55,7 @@ def test_follower_that_falls_out_of_sync_is_under_min_isr() -> None:
     run_story(body)
 
 
-def test_min_isr_above_the_number_of_replicas() -> None:
+def test_min_isr_above_the_number_of_replicas_is_found() -> None:
     def body(story: Story) -> None:
         create(story, replicas=2, min_insync_replicas="3")
         found = story.topic("r")
@@ -70,7 +70,7 @@ def test_min_isr_above_the_number_of_replicas() -> None:
     run_story(body)
 
 
-def test_partition_without_a_leader() -> None:
+def test_partition_without_a_leader_is_found() -> None:
     def body(story: Story) -> None:
         create(story)
         story.sim.sandbox.elect_late("r", 1, 2, ms=60_000)
@@ -94,7 +94,7 @@ def test_frozen_broker_is_unreachable_and_the_rest_is_read() -> None:
     run_story(body)
 
 
-def test_record_from_the_future() -> None:
+def test_record_from_the_future_is_found() -> None:
     def body(story: Story) -> None:
         create(story)
         set_config(story, {"message.timestamp.after.max.ms": str(1 << 60)})
@@ -108,7 +108,7 @@ def test_record_from_the_future() -> None:
     run_story(body)
 
 
-def test_quota_that_throttles_this_client() -> None:
+def test_quota_that_throttles_this_client_is_found() -> None:
     def body(story: Story) -> None:
         throttles = Throttles()
         with Admin({"bootstrap.servers": story.sim.bootstrap}, story.sim.runtime, events=throttles.take) as admin:
@@ -124,7 +124,7 @@ def test_quota_that_throttles_this_client() -> None:
     run_story(body)
 
 
-def test_settings_that_lose_records_or_clients() -> None:
+def test_settings_that_lose_records_or_clients_are_found() -> None:
     def body(story: Story) -> None:
         create(story)
         assert story.topic("r") == {}
@@ -136,7 +136,7 @@ def test_settings_that_lose_records_or_clients() -> None:
     run_story(body)
 
 
-def test_throttle_that_a_move_left_behind() -> None:
+def test_throttle_that_a_move_left_behind_is_found() -> None:
     def body(story: Story) -> None:
         create(story)
         assert story.topic("r") == {}
@@ -157,7 +157,7 @@ class ClockAhead(HubClock):
         return super().wall_ms() + HOUR_MS + 500
 
 
-def test_clock_of_the_controller_that_is_behind_the_clock_here() -> None:
+def test_clock_of_the_controller_that_is_behind_ours_is_found() -> None:
     def body(story: Story) -> None:
         assert "controller-clock" not in story.cluster()
         ahead = story.sim.runtime._replace(clock=ClockAhead(story.sim.hub))

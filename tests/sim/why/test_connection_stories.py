@@ -28,7 +28,9 @@ def found_by_a_new_client(story: Story) -> dict[str, Finding]:
         (1, ("10.0.0.1", CLOSED_PORT), "advertised-unusable", "bootstrap ok; broker 1 advertises 10.0.0.1:1: "),
     ],
 )
-def test_address_that_a_broker_does_not_have(node_id: int, place: tuple[str, int], finding: str, text: str) -> None:
+def test_address_that_a_broker_does_not_have_is_found(
+    node_id: int, place: tuple[str, int], finding: str, text: str
+) -> None:
     def body(story: Story) -> None:
         assert found_by_a_new_client(story) == {}
         story.sim.sandbox.advertise(node_id, *place)
@@ -39,7 +41,7 @@ def test_address_that_a_broker_does_not_have(node_id: int, place: tuple[str, int
     run_story(body)
 
 
-def test_addresses_that_two_brokers_have_exchanged() -> None:
+def test_addresses_that_two_brokers_have_exchanged_are_found() -> None:
     def body(story: Story) -> None:
         story.sim.sandbox.advertise(2, "10.0.0.3", PORT)
         story.sim.sandbox.advertise(3, "10.0.0.2", PORT)

@@ -188,7 +188,7 @@ def test_topic_that_was_recreated_is_no_way_back() -> None:
     run_story(body, topics={"t": 1})
 
 
-def test_members_that_never_commit() -> None:
+def test_members_that_never_commit_are_found() -> None:
     def body(story: Story) -> None:
         member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
         settle(member)
@@ -205,7 +205,7 @@ def test_members_that_never_commit() -> None:
     run_story(body, topics={"t": 1})
 
 
-def test_partition_without_commit_beside_others() -> None:
+def test_partition_without_commit_beside_others_is_found() -> None:
     def body(story: Story) -> None:
         story.produce(5, partition=0)
         story.produce(6, partition=1)
@@ -234,7 +234,7 @@ def test_more_members_than_partitions_is_a_note() -> None:
     run_story(body)
 
 
-def test_group_that_subscribes_to_no_topic() -> None:
+def test_group_that_subscribes_to_no_topic_is_found() -> None:
     def body(story: Story) -> None:
         member = story.enter(story.sim.consumer(group_id="g", allow_auto_create_topics=False))
         member.subscribe(["gone", "t"])

@@ -59,7 +59,7 @@ def test_static_member_whose_process_is_replaced_keeps_its_partition() -> None:
     run_story(body, topics={"t": 2})
 
 
-def test_group_that_reads_more_slowly_than_records_arrive() -> None:
+def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
     def body(story: Story) -> None:
         member = story.enter(story.sim.classic_member("g", enable_auto_commit=False))
         settle(member)
@@ -83,7 +83,7 @@ def test_group_that_reads_more_slowly_than_records_arrive() -> None:
     run_story(body, topics={"t": 1})
 
 
-def test_processes_that_fence_each_others_instance_id() -> None:
+def test_processes_that_fence_each_others_instance_id_are_found() -> None:
     def body(story: Story) -> None:
         def start() -> None:
             with story.sim.classic_member("g", group_instance_id="pod-1", client_id="app") as member:
@@ -98,7 +98,7 @@ def test_processes_that_fence_each_others_instance_id() -> None:
     run_story(body)
 
 
-def test_new_partitions_that_no_member_has() -> None:
+def test_new_partitions_that_no_member_has_are_found() -> None:
     def body(story: Story) -> None:
         settle(story.enter(story.sim.classic_member("g")))
         assert "no-assignment" not in story.group()
@@ -111,7 +111,7 @@ def test_new_partitions_that_no_member_has() -> None:
     run_story(body, topics={"t": 2})
 
 
-def test_producers_that_fence_each_other() -> None:
+def test_producers_that_fence_each_other_are_found() -> None:
     def body(story: Story) -> None:
         def start() -> None:
             producer = story.sim.enter(story.sim.producer({"transactional.id": "copier"}))

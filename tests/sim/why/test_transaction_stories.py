@@ -94,7 +94,7 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
     return finding.sentence
 
 
-def test_record_that_is_much_larger_than_those_before_it() -> None:
+def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
         assert sentence.startswith("g stops at t-0 offset 5, and 4 records wait behind it. The record has 400 kB, ")
@@ -103,7 +103,7 @@ def test_record_that_is_much_larger_than_those_before_it() -> None:
     run_story(body, topics={"t": 2})
 
 
-def test_record_with_another_schema() -> None:
+def test_record_with_another_schema_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x09other"))
         assert "The record has schema id 9, those before it 7" in sentence
@@ -111,14 +111,14 @@ def test_record_with_another_schema() -> None:
     run_story(body, topics={"t": 2})
 
 
-def test_record_without_a_value() -> None:
+def test_record_without_a_value_is_found() -> None:
     def body(story: Story) -> None:
         assert "The record has no value (a tombstone)" in poison(story, lambda producer: _send(producer, None))
 
     run_story(body, topics={"t": 2})
 
 
-def test_batch_that_cannot_be_read() -> None:
+def test_batch_that_cannot_be_read_is_found() -> None:
     def body(story: Story) -> None:
         def last(producer: Producer) -> None:
             _send(producer, b"\x00\x00\x00\x00\x07usual")

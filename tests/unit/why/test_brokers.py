@@ -24,7 +24,7 @@ def quorum(*replicas: tuple[int, bool, int, int]) -> QuorumDescription:
     )
 
 
-def test_replica_on_an_unregistered_broker() -> None:
+def test_replica_on_an_unregistered_broker_is_found() -> None:
     look = Look(WALL_MS, NODES, topics=topic(partition(0, 1), partition(1, 2, (2, 4), (2,))))
     assert found(look)["broker-missing"].sentence == (
         "broker 4 is not registered, and has replicas of 1 partition, for example t-1"
@@ -32,7 +32,7 @@ def test_replica_on_an_unregistered_broker() -> None:
     assert found(look._replace(topics=topic(partition(0, 1)))) == {}
 
 
-def test_broker_that_names_leaders_of_older_epochs() -> None:
+def test_broker_that_names_leaders_of_older_epochs_has_stale_metadata() -> None:
     new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
     before = {"views": {1: view(new), 3: view(old)}}
     late = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
@@ -49,7 +49,7 @@ def test_epoch_that_is_newer_since_the_first_look_is_not_stale() -> None:
     assert "stale-metadata" not in found_once(look, topics=topic(old), views={1: view(old), 3: view(old)})
 
 
-def test_observer_behind_the_quorum() -> None:
+def test_observer_behind_the_quorum_is_found() -> None:
     look = Look(WALL_MS, NODES, quorum=quorum((1, True, 0, 0), (2, True, 5, 100), (4, False, 40, 1_080_000)))
     assert found(look)["quorum-lag"].sentence == (
         "broker 4 is 40 records behind the metadata log and caught up last 18m ago"
@@ -57,7 +57,7 @@ def test_observer_behind_the_quorum() -> None:
     assert found(look._replace(quorum=quorum((1, True, 0, 0), (2, True, 5, 100)))) == {}
 
 
-def test_clock_of_the_controller() -> None:
+def test_clock_of_the_controller_that_is_ahead_is_found() -> None:
     look = Look(WALL_MS - 90_000, NODES, quorum=quorum((1, True, 0, 0)))
     assert found(look)["controller-clock"].sentence == (
         "the clock of controller 1 is 1m30s ahead of the clock of this machine"
@@ -65,7 +65,7 @@ def test_clock_of_the_controller() -> None:
     assert found(look._replace(wall_ms=WALL_MS + 5_000)) == {}
 
 
-def test_disk_that_fills() -> None:
+def test_disk_that_fills_is_found_with_its_rate() -> None:
     sizes = {TopicPartition("t", 0): 700_000_000_000, TopicPartition("u", 0): 100_000_000_000}
     full = LogDir("/data", None, TB, 60_000_000_000, sizes)
     earlier = LogDir("/data", None, TB, 61_000_000_000, sizes)
@@ -78,13 +78,13 @@ def test_disk_that_fills() -> None:
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
 
 
-def test_directory_that_is_offline() -> None:
+def test_directory_that_is_offline_is_found() -> None:
     error = broker_error(ErrorCode.KAFKA_STORAGE_ERROR, "DescribeLogDirs on broker 2")
     look = Look(WALL_MS, NODES, log_dirs={2: [LogDir("/data", error, -1, -1, {})]})
     assert found(look)["log-dir-offline"].sentence.startswith("broker 2 cannot use its directory /data: ")
 
 
-def test_leaders_on_one_broker() -> None:
+def test_leaders_on_one_broker_are_found() -> None:
     skewed = topic(*(partition(number, 1, (1 + number % 3, 1 + (number + 1) % 3), (1, 2, 3)) for number in range(60)))
     result = found(Look(WALL_MS, NODES, topics=skewed))
     assert result["leader-skew"].sentence == "broker 1 leads 60 of 60 partitions; its fair share is 20"

@@ -10,7 +10,7 @@ def look(**fields: object) -> Look:
     return Look(WALL_MS, NODES, topics=TOPIC, **fields)  # type: ignore[arg-type]
 
 
-def test_epochs_that_rise_between_the_looks() -> None:
+def test_epochs_that_rise_between_the_looks_are_found() -> None:
     now = look(groups=group(member("a", 0, 1), epoch=432))
     assert found_once(now, groups=group(member("a", 0, 1), epoch=418))["rebalance-storm"].sentence == (
         "g does not settle: its epoch rose by 14, from 418 to 432 within 10s"
@@ -18,7 +18,7 @@ def test_epochs_that_rise_between_the_looks() -> None:
     assert found_once(now, groups=group(member("a", 0, 1), epoch=430)) == {}
 
 
-def test_members_that_join_again_under_new_ids() -> None:
+def test_members_that_join_again_under_new_ids_are_found() -> None:
     before = group(member("a", 0, host="h1"), member("b", 1, host="h2"))
     again = group(member("c", 0, host="h1"), member("d", 1, host="h2"))
     finding = found_once(look(groups=again), groups=before)["rebalance-storm"]
@@ -29,7 +29,7 @@ def test_members_that_join_again_under_new_ids() -> None:
     assert found_once(look(groups=one), groups=before) == {}
 
 
-def test_group_that_rebalances_in_both_looks() -> None:
+def test_group_that_rebalances_in_both_looks_is_found() -> None:
     now = look(groups=group(member("a"), state="PreparingRebalance"))
     assert (
         "it was CompletingRebalance and is PreparingRebalance"
@@ -38,7 +38,7 @@ def test_group_that_rebalances_in_both_looks() -> None:
     assert "rebalance-storm" not in found_once(now, groups=group(member("a", 0, 1)))
 
 
-def test_instance_id_that_moves_between_hosts() -> None:
+def test_instance_id_that_moves_between_hosts_is_found() -> None:
     before = group(member("a", 0, 1, instance="i", host="h1"))
     moved = group(member("b", 0, 1, instance="i", host="h2"))
     assert found_once(look(groups=moved), groups=before)["duplicate-instance-id"].sentence == (
@@ -48,7 +48,7 @@ def test_instance_id_that_moves_between_hosts() -> None:
     assert found_once(look(groups=restarted), groups=before) == {}
 
 
-def test_partitions_that_no_member_has() -> None:
+def test_partitions_that_no_member_has_are_found() -> None:
     now = group(member("a", 0))
     assert found_once(look(groups=now), groups=now)["no-assignment"].sentence == (
         "g is stable with 1 member, and no member has 1 partition of t, to which they subscribe"
@@ -56,7 +56,7 @@ def test_partitions_that_no_member_has() -> None:
     assert found_once(look(groups=group(member("a", 0, 1))), groups=now) == {}
 
 
-def test_static_member_whose_process_was_replaced() -> None:
+def test_static_member_whose_process_was_replaced_is_found() -> None:
     members = (member("a", 0, instance="pod-1"), member("b", 1, instance="pod-2"))
     now = look(
         groups=group(*members, committed={0: 5, 1: 20}),
@@ -73,7 +73,7 @@ def test_static_member_whose_process_was_replaced() -> None:
     )
 
 
-def test_group_that_reads_more_slowly_than_records_arrive() -> None:
+def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
     now = look(
         groups=group(member("a", 0, 1), committed={0: 120}),
         starts=offsets({0: 0}),
