@@ -31,13 +31,10 @@ def declared_names(definitions: dict[str, Definition]) -> list[str]:
 
 def names_text(names: dict[int, str], declared: list[str]) -> str:
     """The file `names.py`: every API by key, and the module of each declared one."""
-    known = {key: module_of(name) for key, name in names.items() if name in declared}
-    rows = "".join(f'    {key}: "{name}",\n' for key, name in names.items())
-    modules = "".join(f'    {key}: "{module}",\n' for key, module in known.items())
-    return (
-        f'{HEADER}"""Every API of the jar by key, and the modules of those that are declared here."""\n\n'
-        f"API_NAMES = {{\n{rows}}}\n\nMODULES = {{\n{modules}}}\n"
-    )
+    modules = {key: f'"{module_of(name)}"' if name in declared else None for key, name in names.items()}
+    rows = "".join(f'    {key}: ("{name}", {modules[key]}),\n' for key, name in names.items())
+    title = '"""Every API of the jar by key: its name, and the module that declares it, or None."""'
+    return f"{HEADER}{title}\n\nAPIS: dict[int, tuple[str, str | None]] = {{\n{rows}}}\n"
 
 
 def expected_files(names: list[str] | None = None) -> dict[str, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kctl.client.network.fetched_tokens import FetchedTokens
     from kctl.client.network.kerberos_tickets import KerberosTickets
     from kctl.client.security.sasl import SaslMechanism
-    from kctl.client.security.tls.renewed_context import RenewedContext
+    from kctl.client.security.tls.settings import RenewedContext
 
 MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Largest answer that is accepted, as Kafka's socket.request.max.bytes; larger only if fetch.max.bytes asks for it."""
@@ -56,11 +56,11 @@ class ConnectionFactory:
         self._notes = ListenerNotes()
         self._tls: RenewedContext | None = None
         if config.uses_tls:
-            from kctl.client.security.tls import renewed_context
+            from kctl.client.security.tls import settings
 
-            self._tls = renewed_context.RenewedContext(config)
+            self._tls = settings.RenewedContext(config)
             if watches_certificate_requests:
-                from kctl.client.security.tls.certificate_requests import watch_certificate_requests
+                from kctl.client.security.tls.channel import watch_certificate_requests
 
                 watch_certificate_requests(self._tls.context)
         self._tokens = self._fetched_tokens()

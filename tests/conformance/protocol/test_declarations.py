@@ -36,7 +36,7 @@ def test_writing_adds_an_api_and_its_key(folder: Path) -> None:
     assert not (folder / "vote.py").exists(), "controllers send it, clients do not"
     assert write_declaration.main(["VoteRequest"]) == 0
     assert "class VoteResponse(Response, api_key=52, versions=" in (folder / "vote.py").read_text()
-    assert '52: "vote"' in (folder / "names.py").read_text()
+    assert '52: ("Vote", "vote")' in (folder / "names.py").read_text()
     assert check_declarations.differences() == []
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.errors import ClientCertificateRefused
 from kctl.client.security.tls import TlsChannel, TlsSettings, server_context
-from kctl.client.security.tls.certificate_requests import watch_certificate_requests
+from kctl.client.security.tls.channel import watch_certificate_requests
 from tests.unit.security.certificates import Authority
 from tests.unit.security.test_tls_channel import shake
 

@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.config import ClientConfig
 from kctl.client.security.tls import TlsChannel, server_context
-from kctl.client.security.tls.renewed_context import RenewedContext
+from kctl.client.security.tls.settings import RenewedContext
 from tests.unit.security.certificates import Authority
 from tests.unit.security.test_tls_channel import shake
 

@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import cast
 
 from kctl.client.errors import UnsupportedVersionError
-from kctl.client.protocol.api.names import API_NAMES, MODULES
+from kctl.client.protocol.api.names import APIS
 from kctl.client.protocol.schema import Request, Response
 
 __all__ = ["API_NAMES", "api_key_of", "api_name", "declared_keys", "request_class", "response_class"]
+
+API_NAMES = {key: name for key, (name, _) in APIS.items()}
 
 _requests: dict[int, type[Request]] = {}
 
@@ -29,7 +31,7 @@ def api_key_of(typed: str) -> int | None:
 
 def declared_keys() -> list[int]:
     """The api keys of all declared APIs, ascending."""
-    return sorted(MODULES)
+    return sorted(key for key, (_, module) in APIS.items() if module is not None)
 
 
 def request_class(api_key: int) -> type[Request]:
@@ -39,12 +41,11 @@ def request_class(api_key: int) -> type[Request]:
     """
     found = _requests.get(api_key)
     if found is None:
-        module = MODULES.get(api_key)
+        name, module = APIS.get(api_key, (api_name(api_key), None))
         if module is None:
-            name = api_name(api_key)
             raise UnsupportedVersionError(f"{name} (api key {api_key}) is not supported by kctl", api=name)
         loaded = import_module(f"kctl.client.protocol.api.{module}")
-        found = _requests[api_key] = cast(type[Request], getattr(loaded, f"{API_NAMES[api_key]}Request"))
+        found = _requests[api_key] = cast(type[Request], getattr(loaded, f"{name}Request"))
     return found
 
 

@@ -1,11 +1,11 @@
 """TlsChannel: one TLS connection between two buffers. What goes in and out of the network is the caller's business.
 
 Knows nothing of sockets, deadlines or Kafka. Shown by tests/unit/security/test_tls_channel.py: two channels back to
-back, every kind of failure, and bytes cut anywhere.
+back, every kind of failure, and bytes cut anywhere; and by test_certificate_requests.py.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kctl.client.errors import RemoteProtocolError, TlsClosed, TlsError
 
@@ -19,6 +19,11 @@ READ_BYTES = 16_384
 FIRST_BYTES = 64
 _RECORD_TYPES = range(20, 25)
 _RECORD_MAJOR_VERSION = 3
+_HOOK = "_msg_callback"
+"""CPython's own (`SSLContext._msg_callback`, since 3.8, not documented); Python's ssl has no API for what it is for."""
+_MARK = "kctl_certificate_asked"
+_HANDSHAKE = 22
+_CERTIFICATE_REQUEST = 13
 
 
 class TlsChannel:
@@ -150,10 +155,10 @@ class TlsChannel:
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """Whether the peer asked for a client certificate; None where that is not observed."""
-        from kctl.client.security.tls.certificate_requests import is_certificate_asked
-
-        return is_certificate_asked(self._tls)
+        """Whether the peer has asked for a client certificate; None where that is not watched, or there is no hook."""
+        if getattr(self._tls.context, _HOOK, None) is None:
+            return None
+        return bool(vars(self._tls).get(_MARK, False))
 
     def peer_chain(self) -> "tuple[PeerCertificate, ...]":
         """Return what the peer presented, leaf first, also after it was refused; empty when there is nothing."""
@@ -190,3 +195,17 @@ class TlsChannel:
         first = self._first_bytes
         if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
             raise RemoteProtocolError("the server does not speak TLS", first_bytes=first)
+
+
+def watch_certificate_requests(context: "ssl.SSLContext") -> None:
+    """Note from now on, for every channel of `context`, whether its peer asks for a certificate.
+
+    Only for a probe: the hook is called for every record.
+    """
+    if hasattr(context, _HOOK):
+        setattr(context, _HOOK, _note)
+
+
+def _note(tls: Any, direction: str, _version: object, content_type: Any, message_type: Any, _data: bytes) -> None:
+    if direction == "read" and content_type == _HANDSHAKE and message_type == _CERTIFICATE_REQUEST:
+        vars(tls)[_MARK] = True

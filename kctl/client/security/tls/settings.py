@@ -1,8 +1,10 @@
 """TlsSettings: everything that the ssl.* properties say, checked once; and the contexts made of it.
 
-Shown by tests/unit/security/test_tls_settings.py.
+Those of a client are made again when its certificate files have changed: new connections use the new files, open ones
+keep theirs. Shown by tests/unit/security/test_tls_settings.py and test_renewed_context.py.
 """
 
+import logging
 import os
 import re
 import tempfile
@@ -19,6 +21,11 @@ from kctl.client.security.tls.stores import read_store
 
 if TYPE_CHECKING:
     import ssl
+
+logger = logging.getLogger("kctl.client.security")
+
+Stamp = tuple[tuple[int, int, int] | None, ...]
+"""Inode, size and time of change of each file; None for one that cannot be looked at."""
 
 _IANA_SUITE = re.compile(
     r"TLS_(?:(?P<kx>ECDHE_RSA|ECDHE_ECDSA|DHE_RSA|RSA)_WITH_)"
@@ -288,3 +295,45 @@ def _as_file(content: str) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}"
     finally:
         os.close(descriptor)
+
+
+class RenewedContext:
+    """The context of a client.
+
+    Attributes: context: for new connections; replaced as a whole, so any thread may read it.
+    """
+
+    def __init__(self, config: ClientConfig) -> None:
+        """Raises: ConfigError: a property or a file is wrong."""
+        self._config = config
+        places = (config.ssl_truststore_location, config.ssl_keystore_location)
+        self._paths = [path for path in places if path is not None]
+        self._stamp = self._look()
+        self.context: ssl.SSLContext = TlsSettings.from_config(config).context()
+
+    @property
+    def has_files(self) -> bool:
+        return bool(self._paths)
+
+    def refresh(self) -> None:
+        """Read the files again if they have changed; may block. What is half-written or wrong leaves all as it was."""
+        stamp = self._look()
+        if stamp == self._stamp:
+            return
+        try:
+            self.context = TlsSettings.from_config(self._config).context()
+        except ConfigError as error:
+            logger.warning("changed certificates are not used: %s", error)
+        else:
+            self._stamp = stamp
+
+    def _look(self) -> Stamp:
+        return tuple(map(_stamp_of, self._paths))
+
+
+def _stamp_of(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
