@@ -34,7 +34,7 @@ class Batch:
         failures: how often an attempt ended without success, except where it only had to wait for one before it.
         node_id: to which node it was last sent; None before.
         is_in_flight: sent, and neither answered nor lost.
-        may_be_written: an earlier attempt ended without running_callback whether the broker wrote it.
+        may_be_written: an earlier attempt ended without a response that says whether the broker wrote it.
         retry_at_ms: not sent again before.
         last_error: why the last attempt failed.
     """

@@ -42,7 +42,7 @@ class BatchExpiry:
         return self.delivery_timeout(first, now_ms, *self._doing(queue, batch))
 
     def delivery_timeout(self, run: RecordRun, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
-        """Return the error for a record that reached its limit."""
+        """Return the error for a record that reached its deadline."""
         elapsed_ms = now_ms - run.created_at_ms
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 

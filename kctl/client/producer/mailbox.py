@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WatchFuture(NamedTuple):
-    """Raise the waiter when the future is done."""
+    """Notify the waiter when the future is done."""
 
     future: SendFuture | ColumnsFuture
     waiter: Waiter

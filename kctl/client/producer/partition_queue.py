@@ -43,7 +43,7 @@ class PartitionSequence:
         self.is_proven = False
 
     def adopt(self, producer_id: int, epoch: int) -> None:
-        """Start under a (new) producer id."""
+        """Start under a producer id, the first or another one."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.next_sequence = 0
@@ -56,7 +56,7 @@ class PartitionSequence:
         return first
 
     def give_back(self, base_sequence: int) -> None:
-        """Undo `take` for the last batches, which were certainly not written."""
+        """Undo `reserve` for the last batches, which were certainly not written."""
         self.next_sequence = base_sequence
 
     def begin_epoch(self) -> None:

@@ -21,6 +21,9 @@ from kctl.client.records import RecordBatchBuilder
 _PIECE_BYTES = 32 * 1024
 """What is worth a batch of its own where rows are divided among partitions: their batches share a request."""
 _LZ4_FAST = 9
+"""The level that means the fast compressor, which has no levels."""
+_NO_LIMIT = (1 << 31) - 1
+"""Of a batch's size: the run was cut to the size of a batch, and divided it is smaller."""
 LEAST_HELPED_BYTES = 64 * 1024
 """Smaller batches are compressed in less time than it takes to hand them to another thread."""
 
@@ -94,10 +97,6 @@ class RunEncoder:
             builder.compress()
         else:
             self._compressor.compress(run)
-
-
-_NO_LIMIT = (1 << 31) - 1
-"""The run was cut to the size of a batch, and divided it is smaller."""
 
 
 def compression_level(config: ProducerConfig) -> int | None:

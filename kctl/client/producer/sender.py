@@ -90,10 +90,11 @@ class Sender(ClientLoop[Posted]):
         self.on_end: Callable[[], None] | None = None
         """Called when the loop takes nothing more."""
         self._end_cause: KafkaError | None = None
-        self._expired_in: str | None = None
         """Why the records that are left at the end are not delivered."""
         self._unsent_cause: KafkaError | None = None
         """The same for those that were never sent."""
+        self._expired_in: str | None = None
+        """The step of the close in which its deadline passed."""
 
     def expected_ratio(self, topic: str) -> float:
         """Return compressed size over plain size that is expected of a topic's records; any thread may look."""
@@ -155,7 +156,7 @@ class Sender(ClientLoop[Posted]):
             case RecordRefused(error) if self.transactions is not None:
                 self.transactions.record_lost(error)
 
-    # --- limits -------------------------------------------------------------------------------------------------------
+    # --- deadlines and failures ---------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
         for record in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
