@@ -8,7 +8,7 @@ the network loop. Shown by tests/unit/producer/test_record_router.py.
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, TimeMark
@@ -20,8 +20,8 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partitioner import Partitioner
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.requests.leaders import missing_partition
 from kctl.client.requests.retry import PRODUCER_METADATA
-from kctl.client.wording import counted
 
 
 class _Asked:
@@ -103,7 +103,8 @@ class RecordRouter:
             if each.partition in topic.partitions:
                 self._accumulator.add(each)
             else:
-                self._deliveries.finish([each], Outcome(no_such_partition(topic, each.partition)))
+                error = missing_partition(each.topic_partition, len(topic.partitions))
+                self._deliveries.finish([each], Outcome(error))
 
     def refresh(self) -> None:
         """Place the records that await metadata and answer the waits that newer metadata allows to."""
@@ -113,32 +114,32 @@ class RecordRouter:
         self._seen_version = version
         topics = self._client.metadata.cluster.topics
         for name in [name for name in self._awaiting_metadata if name in topics and topics[name].partitions]:
-            for record in self._awaiting_metadata.pop(name):
-                self._place(record, topics[name])
+            for run in self._awaiting_metadata.pop(name):
+                self._place(run, topics[name])
         self._answer()
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Take out the records that await metadata whose deadline has passed."""
         expired: list[RecordRun] = []
-        for name, records in list(self._awaiting_metadata.items()):
-            while records and records[0].created_at_ms + delivery_timeout_ms <= now_ms:
-                expired.append(records.popleft())
-            if not records:
+        for name, runs in list(self._awaiting_metadata.items()):
+            while runs and runs[0].created_at_ms + delivery_timeout_ms <= now_ms:
+                expired.append(runs.popleft())
+            if not runs:
                 del self._awaiting_metadata[name]
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
         """Return (failed, unknown) of each partition for the records that await metadata: all of them would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
-        for records in self._awaiting_metadata.values():
-            for record in records:
-                failed, _ = found.get(record.topic_partition, (0, 0))
-                found[record.topic_partition] = (failed + record.count, 0)
+        for runs in self._awaiting_metadata.values():
+            for run in runs:
+                failed, _ = found.get(run.topic_partition, (0, 0))
+                found[run.topic_partition] = (failed + run.count, 0)
         return found
 
     def pop_all(self) -> list[RecordRun]:
         """Take out every record that awaits metadata."""
-        taken = [record for records in self._awaiting_metadata.values() for record in records]
+        taken = [run for runs in self._awaiting_metadata.values() for run in runs]
         self._awaiting_metadata.clear()
         return taken
 
@@ -187,10 +188,11 @@ class RecordRouter:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             if topic is None or asked.version == self._client.metadata.version:
                 continue
-            if is_usable(topic, asked.wait.partition):
+            partition = asked.wait.partition
+            if is_usable(topic, partition):
                 self._finish(asked, None)
-            elif topic.partitions:
-                self._finish(asked, no_such_partition(topic, asked.wait.partition))
+            elif topic.partitions and partition is not None:
+                self._finish(asked, missing_partition(TopicPartition(topic.name, partition), len(topic.partitions)))
             elif topic.error is not None and self._is_final(topic.error):
                 self._finish(asked, topic.error)
 
@@ -224,16 +226,10 @@ class RecordRouter:
     def next_deadline_ms(self, delivery_timeout_ms: int) -> int:
         """Return the nearest deadline of a wait, a record that awaits metadata or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
-        heads = [records[0].created_at_ms + delivery_timeout_ms for records in self._awaiting_metadata.values()]
+        heads = [runs[0].created_at_ms + delivery_timeout_ms for runs in self._awaiting_metadata.values()]
         return min([self._look_for_idle_at_ms, *waits, *heads])
 
 
 def is_usable(topic: TopicInfo, partition: int | None) -> bool:
     """Return whether a record can be placed: the topic has partitions, and the one asked for if one is."""
     return bool(topic.partitions) and (partition is None or partition in topic.partitions)
-
-
-def no_such_partition(topic: TopicInfo, partition: int | None) -> KafkaError:
-    """Return the error for a partition number that the topic does not have."""
-    has = f"the topic has {counted(len(topic.partitions), 'partition')}"
-    return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name}-{partition}", has)

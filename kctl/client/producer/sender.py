@@ -159,9 +159,9 @@ class Sender(ClientLoop[Posted]):
     # --- deadlines and failures ---------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        for record in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
-            error = self._expiry.delivery_timeout(record, now_ms, f"topic {record.topic} was not in the metadata", None)
-            self._deliveries.finish([record], Outcome(error))
+        for run in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
+            error = self._expiry.delivery_timeout(run, now_ms, f"topic {run.topic} was not in the metadata", None)
+            self._deliveries.finish([run], Outcome(error))
         self._expiry.run(now_ms)
         self._router.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_ms():
@@ -189,8 +189,8 @@ class Sender(ClientLoop[Posted]):
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
         """Fail every record, those that were never sent with `unsent` if that is given; the loop only."""
-        for record in self._router.pop_all():
-            self._deliveries.finish([record], Outcome(unsent or error))
+        for run in self._router.pop_all():
+            self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
 
     def forget_failures(self) -> None:
@@ -199,8 +199,8 @@ class Sender(ClientLoop[Posted]):
 
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail every record that is not on its way to a broker; the loop only."""
-        for record in self._router.pop_all():
-            self._deliveries.finish([record], Outcome(error))
+        for run in self._router.pop_all():
+            self._deliveries.finish([run], Outcome(error))
         self._accumulator.fail_waiting(error)
 
     # --- the end ------------------------------------------------------------------------------------------------------
