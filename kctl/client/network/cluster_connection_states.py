@@ -1,9 +1,9 @@
-"""ClusterConnectionStates: for each node its state, its back-off, its connection setup limit; and whose turn is next.
+"""ClusterConnectionStates: for each node its state, its back-off, its connection setup timeout; and whose turn is next.
 
 Owns no connection and does no I/O: every question takes `now_ms`. Shown by
 tests/unit/network/test_cluster_connection_states.py.
 
-Source: KIP-601, Kafka's ClusterConnectionStates. Differs: a setup limit is never jittered, only the wait between
+Source: KIP-601, Kafka's ClusterConnectionStates. Differs: a setup timeout is never jittered, only the wait between
 attempts is; so "10 s" means 10 s.
 """
 
@@ -110,7 +110,7 @@ class ClusterConnectionStates:
         return 0 if record is None else record.may_connect_at_ms
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """Return the limit of the node's next attempt: doubled for each setup that failed in a row, up to the max."""
+        """Return the timeout of the node's next attempt: doubled for each setup that failed in a row, up to the max."""
         record = self._records.get(node_id)
         doublings = 0 if record is None else min(record.setup_failures, 32)
         return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
@@ -127,7 +127,7 @@ class ClusterConnectionStates:
         return self._records[node_id].deadline_at_ms
 
     def ready(self, node_id: int) -> None:
-        """Note that the node carries requests; its back-off and its setup limit start afresh."""
+        """Note that the node carries requests; its back-off and its setup timeout start again."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
         record.failed_attempts = record.setup_failures = record.refusals = 0

@@ -27,6 +27,8 @@ from kctl.client.protocol.versions import NodeVersions
 
 _TLS_ALERT = 0x15
 _TLS_HANDSHAKE = 0x16
+_TLS_MAJOR = 3
+"""The first number of the version in every TLS record; the second follows."""
 _SHOWN_BYTES = 32
 _SIZE_BYTES = 4
 
@@ -45,7 +47,7 @@ _GREETINGS: tuple[tuple[bytes, str], ...] = (
 
 def name_peer(first_bytes: bytes) -> str:
     """Return what answered, in words with the evidence, such as `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
-    if len(first_bytes) >= 3 and first_bytes[0] in (_TLS_ALERT, _TLS_HANDSHAKE) and first_bytes[1] == 3:
+    if is_tls(first_bytes):
         return f"a TLS listener (TLS record {first_bytes[:7].hex(' ')})"
     for greeting, name in _GREETINGS:
         if first_bytes.startswith(greeting):
@@ -66,7 +68,7 @@ def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
 
 def is_tls(first_bytes: bytes) -> bool:
     """Return whether a TLS listener answered a client that spoke no TLS."""
-    return name_peer(first_bytes).startswith("a TLS listener")
+    return len(first_bytes) >= 3 and first_bytes[0] in (_TLS_ALERT, _TLS_HANDSHAKE) and first_bytes[1] == _TLS_MAJOR
 
 
 def _printable(text: str) -> str:

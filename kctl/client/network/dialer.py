@@ -1,7 +1,7 @@
 """Dialer: makes connections to nodes, up to a connection that is ready or an attempt that failed.
 
-Owns the attempts under way: look-ups, the race over the addresses of a name, the connect limit. It reports the outcome
-to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
+Owns the attempts under way: look-ups, the race over the addresses of a name, the connect timeout. It reports the
+outcome to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
 """
 
 from kctl.client.clock import Clock
@@ -170,7 +170,7 @@ class Dialer:
         self._events(Expired(now_ms, connection.target, connection.progress.phase, limit_ms, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
-    def give_up(self, entry: NodeEntry, reason: str) -> None:
+    def abandon(self, entry: NodeEntry, reason: str) -> None:
         """End an attempt on our own account; the node is not to blame."""
         if entry.attempt is not None:
             self._drop_attempt(entry, reason)

@@ -9,7 +9,7 @@ Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVer
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kctl.client.broker_errors import error_name
+from kctl.client.broker_errors import ErrorCode, error_name
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
 from kctl.client.network.states import ConnectionState
@@ -21,10 +21,6 @@ from kctl.version import VERSION
 
 if TYPE_CHECKING:
     from kctl.client.security.sasl import SaslMechanism
-
-_UNSUPPORTED_SASL_MECHANISM = 33
-_ILLEGAL_SASL_STATE = 34
-_UNSUPPORTED_VERSION = 35
 
 
 class Handshake:
@@ -87,7 +83,7 @@ class Handshake:
         return f"{len(self.versions.ranges)} APIs" if phase is Phase.APIVERSIONS and self.versions is not None else ""
 
     def _on_versions(self, response: ApiVersionsResponse) -> ConnectionState:
-        if response.error_code == _UNSUPPORTED_VERSION and self._api_versions_version > 0:
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION and self._api_versions_version > 0:
             offered = [key.max_version for key in response.api_keys if key.api_key == ApiVersionsRequest.API_KEY]
             newest = min(offered[0], self._api_versions_version - 1) if offered else 0
             self._api_versions_version = max(0, newest)
@@ -110,12 +106,12 @@ class Handshake:
         return ConnectionState.SASL_AUTHENTICATE
 
     def _refusal(self, code: int, mechanism: str) -> AuthenticationError:
-        if code == _UNSUPPORTED_SASL_MECHANISM:
+        if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offer = ", ".join(self.mechanisms_offered) or "none"
             return AuthenticationError(
                 f"{mechanism} refused; the broker offers {offer}", hint="set sasl.mechanism to one of those"
             )
-        if code != _ILLEGAL_SASL_STATE:
+        if code != ErrorCode.ILLEGAL_SASL_STATE:
             return AuthenticationError(f"SaslHandshake was answered with {error_name(code)}")
         if self.session_lifetime_ms:
             return AuthenticationError("the broker does not renew the session")

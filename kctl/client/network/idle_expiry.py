@@ -1,4 +1,4 @@
-"""IdleExpiryManager: which channels have outstayed their limit, those still connecting and those idle.
+"""IdleExpiryManager: which channels have outstayed their timeout, those still connecting and those idle.
 
 Two maps in order of use, as KIP-601 has them: `lru_connecting` holds each channel until it is ready, under its own
 deadline; then it moves to `lru_connected`, ordered by last use. Each poll evicts *every* expired one of both. No I/O;

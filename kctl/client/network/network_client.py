@@ -295,7 +295,7 @@ class NetworkClient:
         self._dialer.won(entry, connection, now_ms)
         for other in self._dialer.under_way:
             if not other.is_wanted:
-                self._dialer.give_up(other, "lost the race")
+                self._dialer.abandon(other, "lost the race")
 
     # --- small steps --------------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class NetworkClient:
 
     def _hang_up(self, entry: NodeEntry, reason: str) -> None:
         """Close the connection or the attempt of a node on our own account: no failure of the node."""
-        self._dialer.give_up(entry, reason)
+        self._dialer.abandon(entry, reason)
         if entry.connection is not None:
             connection, entry.connection = entry.connection, None
             orphans = self._channels.close(connection, reason)

@@ -1,7 +1,7 @@
 """ConnectionProgress: how far a connection has got on its way to ready, and what it means when it ends there.
 
-Owns the state, the time of each phase, and the first bytes of the peer, which show what answers if it is no broker;
-ListenerNotes is what the connections to one listener share. Shown by tests/unit/network/test_connection.py.
+Owns the state, the time of each phase, and the first bytes of the peer, which show what answers if it is no broker.
+Shown by tests/unit/network/test_connection.py.
 """
 
 import logging
@@ -27,7 +27,10 @@ _PHASES = {
 
 
 class ListenerNotes:
-    """Attributes: has_answered: whether any request of a caller was ever answered, so that it needs no other login."""
+    """What the connections to one listener have learnt of it.
+
+    Attributes: has_answered: whether any request of a caller was ever answered, so that it needs no other login.
+    """
 
     def __init__(self) -> None:
         self.has_answered = False

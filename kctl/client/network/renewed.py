@@ -24,7 +24,7 @@ from kctl.client.runtime import Resolver
 REFRESH_PART = 0.8
 """Of a token's or ticket's lifetime, as Java's sasl.login.refresh.window.factor."""
 RETRY_MS = 10_000
-"""After one could not be had; sooner where the one at hand expires sooner."""
+"""Until the next try after one that failed; sooner where the one at hand expires sooner."""
 LEAST_REFRESH_MS = 1_000
 """The next one is not asked for sooner, whatever the lifetime: a server is not flooded with requests."""
 _REFUSALS = (AuthenticationError, TlsError, WrongPeerError)

@@ -1,7 +1,7 @@
 """The two state tables of the network: what a connection and a node may become.
 
 Every transition of either lives here; a step that the table lacks is a bug and raises. Nothing here knows sockets or
-time. Drawn in docs/design.md; shown by tests/unit/network/test_states.py.
+time. Shown by tests/unit/network/test_states.py.
 """
 
 from enum import Enum
@@ -32,7 +32,7 @@ class NodeState(Enum):
     DISCONNECTED = "disconnected"
     """No connection; it may be backing off."""
     CONNECTING = "connecting"
-    """DNS to SASL, under the connection setup limit."""
+    """DNS to SASL, under the connection setup timeout."""
     READY = "ready"
     """One connection carries requests."""
     REFUSED = "refused"
