@@ -5,12 +5,15 @@ answer is dropped. At most `max_threads` run at once; each ends when there is no
 addresses are answered at once. Shown by tests/loopback/network/test_system.py.
 """
 
+import logging
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from kctl.client.runtime import Address, Lookup
+
+logger = logging.getLogger("kctl.client.network")
 
 GetAddrInfo = Callable[[str, int], Sequence[Address]]
 """Answers a look-up or raises OSError or UnicodeError; blocks as long as it likes."""
@@ -34,7 +37,7 @@ class ThreadResolver:
         self._get_addr_info = get_addr_info or system_addresses
         self._max_threads = max_threads
         self._lock = threading.Lock()
-        self._queue: deque[tuple[Callable[[], Sequence[Address]], ThreadLookup, Callable[[], None]]] = deque()
+        self._queue: deque[tuple[Callable[[], None], ThreadLookup, Callable[[], None]]] = deque()
         self._thread_count = 0
 
     def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
@@ -45,18 +48,18 @@ class ThreadResolver:
             lookup.done = True
             on_done()
             return lookup
-        return self._start(lambda: self._get_addr_info(host, port), lookup, on_done)
+
+        def look_up() -> None:
+            lookup.addresses = list(self._get_addr_info(host, port))
+            if not lookup.addresses:
+                lookup.error = "the name has no address"
+
+        return self._start(look_up, lookup, on_done)
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        def no_addresses() -> Sequence[Address]:
-            work()
-            return ()
+        return self._start(work, ThreadLookup(), on_done)
 
-        return self._start(no_addresses, ThreadLookup(), on_done)
-
-    def _start(
-        self, work: Callable[[], Sequence[Address]], lookup: ThreadLookup, on_done: Callable[[], None]
-    ) -> ThreadLookup:
+    def _start(self, work: Callable[[], None], lookup: ThreadLookup, on_done: Callable[[], None]) -> ThreadLookup:
         with self._lock:
             self._queue.append((work, lookup, on_done))
             start = self._thread_count < self._max_threads
@@ -73,11 +76,12 @@ class ThreadResolver:
                     return
                 work, lookup, on_done = self._queue.popleft()
             try:
-                lookup.addresses = list(work())
-                if not lookup.addresses:
-                    lookup.error = "the name has no address"
+                work()
             except (OSError, ValueError, OverflowError) as error:
                 lookup.error = _reason(error)
+            except Exception as error:  # a bug: the thread continues with what else waits for it
+                logger.exception("work in a helper thread failed")
+                lookup.error = repr(error)
             finally:
                 lookup.done = True
                 on_done()

@@ -40,6 +40,32 @@ def test_unresolvable_name_reports_the_reason(host: str) -> None:
     assert lookup.addresses == []
 
 
+def test_work_in_a_helper_thread_ends_without_addresses_and_without_error() -> None:
+    done, ended = [], threading.Event()
+    lookup = ThreadResolver().run(lambda: done.append(True), ended.set)
+    assert ended.wait(PATIENCE_S)
+    assert (done, lookup.done, lookup.addresses, lookup.error) == ([True], True, [], None)
+
+
+def test_name_without_an_address_reports_the_reason() -> None:
+    assert resolve(ThreadResolver(lambda _host, _port: []), "a.b").error == "the name has no address"
+
+
+def test_a_bug_in_work_of_a_helper_thread_is_logged_and_the_thread_serves_what_follows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail() -> None:
+        raise AssertionError("a bug")
+
+    resolver, ended = ThreadResolver(max_threads=1), [threading.Event(), threading.Event()]
+    failed = resolver.run(fail, ended[0].set)
+    assert ended[0].wait(PATIENCE_S)
+    resolver.run(lambda: None, ended[1].set)
+    assert ended[1].wait(PATIENCE_S)
+    assert (failed.done, failed.error) == (True, "AssertionError('a bug')")
+    assert "work in a helper thread failed" in caplog.text
+
+
 def test_a_hanging_resolver_holds_up_only_its_own_threads() -> None:
     release = threading.Event()
 
