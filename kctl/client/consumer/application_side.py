@@ -257,7 +257,7 @@ class ApplicationSide:
         """
         is_leaving = self.group is not None and leaves_group(self.group, None)
         timer = Timer(self._clock, DEFAULT_CLOSE_TIMEOUT_MS)
-        self.mailbox.post_close(CloseRequest(timer.deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving))
+        self.mailbox.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
         """Close once, also when a listener or callback raises; further calls return the same result.

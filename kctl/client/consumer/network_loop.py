@@ -295,11 +295,10 @@ class NetworkLoop(ClientLoop[ToNetwork]):
                 query.result = event.result
                 query.finish(event.error)
             return
-        is_wait = isinstance(event, Waiting | GroupWaiting)
-        if isinstance(event, Waiting | GroupWaiting):
-            event = event._replace(at_ms=event.at_ms or self._clock.now_ms())
-        self._mailbox.reports.append(event)
-        if not is_wait:
+        if isinstance(event, Waiting | GroupWaiting):  # looked at when it is asked for: it wakes no thread
+            self._mailbox.reports.append(event._replace(at_ms=event.at_ms or self._clock.now_ms()))
+        else:
+            self._mailbox.reports.append(event)
             self._has_news = True
 
     def _notify(self) -> None:

@@ -33,7 +33,7 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import LIST_OFFSETS, RetryPause, retry_backoff
 
 POSITIONS = 0
-"""The `call_id` of queries for positions; real calls count from 1."""
+"""The `call_id` of queries for positions; those of calls count from 1."""
 
 
 class OffsetQuery:
@@ -58,7 +58,7 @@ class OffsetQuery:
 
 
 class OffsetCall:
-    """One blocking call: its queries that are still open and what was found so far."""
+    """A blocking call, a look-up in the background, or the positions: its open queries, and what was found so far."""
 
     __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
 

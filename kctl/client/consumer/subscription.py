@@ -167,8 +167,8 @@ class Subscription:
         state.stage = Stage.POSITIONED
         self._unsettled[topic_partition] = None
 
-    def reset(self, topic_partition: TopicPartition, timestamp_ms: int | None) -> None:
-        """Forget the position; look it up by timestamp, or by the policy where that is None."""
+    def reset(self, topic_partition: TopicPartition, timestamp_ms: int) -> None:
+        """Forget the position, and look it up by timestamp."""
         self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
 
     def _reset(
