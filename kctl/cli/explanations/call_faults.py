@@ -128,7 +128,7 @@ CALL_FAULTS = (
         46,
         "A load balancer or NAT dropped an idle connection",
         ExitCode.REQUEST_TIMEOUT,
-        "records were sent and not acknowledged",
+        "data was sent and not acknowledged",
         "the server or the path to it is gone",
         "Load balancers drop idle connections after some minutes (350 s at one large cloud). Keep "
         "connections.max.idle.ms "

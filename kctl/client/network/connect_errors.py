@@ -231,7 +231,7 @@ def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
 
 def _closed(phase: Phase, elapsed_ms: int, error: OSError | None) -> TransportError:
     if error is not None and error.errno == errno.ETIMEDOUT:
-        return ConnectionLost("records were sent and not acknowledged", hint="the server or the path to it is gone")
+        return ConnectionLost("data was sent and not acknowledged", hint="the server or the path to it is gone")
     if error is not None and error.errno not in _HUNG_UP:
         return ConnectionLost(error.strerror or str(error))
     how = "closed" if error is None else "reset"

@@ -70,7 +70,7 @@ def test_only_tls_is_tls() -> None:
             ConnectionLost,
             "the server reset the connection after 3 ms",
         ),
-        (Phase.READY, OSError(errno.ETIMEDOUT, "x"), ConnectionLost, "not acknowledged"),
+        (Phase.READY, OSError(errno.ETIMEDOUT, "x"), ConnectionLost, "data was sent and not acknowledged"),
     ],
 )
 def test_an_end_has_a_kind_a_phase_and_a_place(
