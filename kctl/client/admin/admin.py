@@ -65,7 +65,6 @@ from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTi
 from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
-from kctl.client.admin.transaction_calls import TransactionCalls
 from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
@@ -161,7 +160,7 @@ __all__ = [
 ]
 
 
-class Admin(OperatorCalls, TransactionCalls):
+class Admin(OperatorCalls):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until

@@ -24,61 +24,26 @@ from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.retry import ELSEWHERE
 from kctl.client.requests.topics import described_topics, metadata_by_id_request
 
-CONTROLLER = frozenset(
-    {
-        "AlterPartitionReassignments",
-        "AlterUserScramCredentials",
-        "CreatePartitions",
-        "CreateTopics",
-        "DeleteTopics",
-        "ElectLeaders",
-        "ListPartitionReassignments",
-        "UnregisterBroker",
-        "UpdateFeatures",
-    }
-)
+CONTROLLER = {
+    "AlterPartitionReassignments", "AlterUserScramCredentials", "CreatePartitions", "CreateTopics", "DeleteTopics",
+    "ElectLeaders", "ListPartitionReassignments", "UnregisterBroker", "UpdateFeatures",
+}  # fmt: skip
 """What brokers without KRaft leave to the controller."""
-
 COORDINATORS = {
-    KeyType.GROUP: frozenset(
-        {
-            "AlterShareGroupOffsets",
-            "ConsumerGroupDescribe",
-            "ConsumerGroupHeartbeat",
-            "DeleteGroups",
-            "DeleteShareGroupOffsets",
-            "DescribeGroups",
-            "DescribeShareGroupOffsets",
-            "Heartbeat",
-            "JoinGroup",
-            "LeaveGroup",
-            "OffsetCommit",
-            "OffsetDelete",
-            "OffsetFetch",
-            "ShareGroupDescribe",
-            "ShareGroupHeartbeat",
-            "StreamsGroupDescribe",
-            "StreamsGroupHeartbeat",
-            "SyncGroup",
-            "TxnOffsetCommit",
-        }
-    ),
-    KeyType.TRANSACTION: frozenset(
-        {"AddOffsetsToTxn", "AddPartitionsToTxn", "DescribeTransactions", "EndTxn", "InitProducerId"}
-    ),
-}
-LEADER = frozenset(
-    {
-        "DeleteRecords",
-        "DescribeProducers",
-        "Fetch",
-        "ListOffsets",
-        "OffsetForLeaderEpoch",
-        "Produce",
-        "ShareAcknowledge",
-        "ShareFetch",
-    }
-)
+    KeyType.GROUP: {
+        "AlterShareGroupOffsets", "ConsumerGroupDescribe", "ConsumerGroupHeartbeat", "DeleteGroups",
+        "DeleteShareGroupOffsets", "DescribeGroups", "DescribeShareGroupOffsets", "Heartbeat", "JoinGroup",
+        "LeaveGroup", "OffsetCommit", "OffsetDelete", "OffsetFetch", "ShareGroupDescribe", "ShareGroupHeartbeat",
+        "StreamsGroupDescribe", "StreamsGroupHeartbeat", "SyncGroup", "TxnOffsetCommit",
+    },
+    KeyType.TRANSACTION: {
+        "AddOffsetsToTxn", "AddPartitionsToTxn", "DescribeTransactions", "EndTxn", "InitProducerId",
+    },
+}  # fmt: skip
+LEADER = {
+    "DeleteRecords", "DescribeProducers", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Produce", "ShareAcknowledge",
+    "ShareFetch",
+}  # fmt: skip
 _NOT_TAKEN = ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 """A coordinator that answers this to all of a request has done nothing of it."""
 BROKER_RESOURCES = (4, 8)
