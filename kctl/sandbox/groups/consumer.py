@@ -5,7 +5,6 @@ has arrived there). How a member gets there is in reconciliation.py. Source: KIP
 Shown by tests/unit/sandbox/groups/test_consumer.py.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import MemberProgress, MemberState, Slot, next_step
 from kctl.sandbox.groups.surroundings import Surroundings
+from kctl.sandbox.regular_expressions import full_matcher
 
 if TYPE_CHECKING:
     from kctl.sandbox.cluster import Topic
@@ -211,11 +211,11 @@ class ConsumerGroup:
 
     def _topics_of(self, member: ConsumerMember) -> "list[Topic]":
         named = set(member.topic_names)
-        pattern = re.compile(member.regex) if member.regex else None
+        matches = full_matcher(member.regex) if member.regex else None
         return [
             topic
             for topic in self._topics.values()
-            if topic.name in named or (pattern is not None and pattern.fullmatch(topic.name))
+            if topic.name in named or (matches is not None and matches(topic.name))
         ]
 
     # --- leaving and silence ----------------------------------------------------------------------------------------

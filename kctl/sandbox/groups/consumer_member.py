@@ -3,7 +3,6 @@
 Shown by tests/unit/sandbox/groups/test_consumer.py.
 """
 
-import re
 from collections.abc import Iterable
 
 from kctl.client.broker_errors import ErrorCode
@@ -11,10 +10,13 @@ from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatReque
 from kctl.sandbox.groups.assignors import ASSIGNORS
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import MemberProgress, Slot
+from kctl.sandbox.regular_expressions import RegexRefused, full_matcher
 
 JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
 """What member epochs that are no epochs ask for."""
 _CLIENT_MAKES_ID_FROM = 1
+_SHOWN_CHARS = 200
+"""Of a regular expression that is refused."""
 
 
 class ConsumerMember:
@@ -159,8 +161,10 @@ def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int) -> Non
             f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(ASSIGNORS)}."
         )
         raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR, text)
-    try:
-        re.compile(request.subscribed_topic_regex or "")
-    except (re.error, RecursionError, OverflowError) as error:
-        text = f"SubscribedTopicRegex {request.subscribed_topic_regex!r} is not a valid regular expression: {error}."
-        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from error
+    if request.subscribed_topic_regex:
+        try:
+            full_matcher(request.subscribed_topic_regex)
+        except RegexRefused as error:
+            shown = request.subscribed_topic_regex[:_SHOWN_CHARS]
+            text = f"SubscribedTopicRegex {shown!r} is not a valid regular expression: {error}."
+            raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from error

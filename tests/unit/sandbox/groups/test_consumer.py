@@ -58,8 +58,8 @@ def test_who_does_not_give_up_is_dropped_at_its_rebalance_timeout() -> None:
     assert second.indexes == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("pattern", ["(", "(" * 20_000, "(?:" * 3000 + ")" * 3000, "a{99999999999999999999}"])
-def test_pattern_that_python_does_not_compile_is_refused(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["(", "(" * 20_000, "(?=a)", "((a{100}){100}){100}"])
+def test_pattern_that_kafka_does_not_run_is_refused(pattern: str) -> None:
     member = ConsumerPeer(bench_of(), "m1")
     answer = member.beat(subscribed_topic_names=[], subscribed_topic_regex=pattern)
     assert answer is ErrorCode.INVALID_REGULAR_EXPRESSION
