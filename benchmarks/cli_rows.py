@@ -4,6 +4,7 @@ Owns command lines and bars; runs nothing.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +18,13 @@ class Row(NamedTuple):
     """One thing that several clients do.
 
     Attributes:
-        measure: what the bars are about: "wall" or "cpu" as a multiple of another client's, "MB" and "s" of kctl alone.
+        measure: what the bars are about: "wall" or "record" (CPU of a record) as a multiple of another client's, "MB"
+            and "s" of kctl alone.
         bars: at most so much of the peer of that name, or of kctl alone where the name is empty.
         writes_to: the topic that has more records afterwards; empty for what only reads.
         records: what is moved, or lines that are listed.
         is_counted: whether what it writes to stdout is one line a record.
+        starts: the same clients with nothing to move, whose CPU is subtracted for "record".
     """
 
     name: str
@@ -31,6 +34,7 @@ class Row(NamedTuple):
     records: int
     writes_to: str = ""
     is_counted: bool = True
+    starts: Sequence[Client] = ()
 
 
 class Setting(NamedTuple):
@@ -96,12 +100,11 @@ def consuming(setting: Setting) -> list[Row]:
     rows.append(Row("consume -f '%p %o %k %v\\n'", "wall", {"kcat": 0.6}, templates, setting.records))
     objects = [kctl_consume(setting, topic, "--output", "jsonl"), kcat_consume(setting, topic, "-J")]
     rows.append(Row("consume --output jsonl", "wall", {"kcat": 0.6}, objects, setting.records))
-    large = [
-        kctl_consume(setting, "read-large"),
-        kcat_consume(setting, "read-large"),
-        franz_consume(setting, "read-large", setting.large_records),
-    ]
-    rows.append(Row("consume, 1 kB", "cpu", {"kcat": 0.7}, large, setting.large_records))
+    large, starts = (
+        [kctl_consume(setting, topic), kcat_consume(setting, topic), franz_consume(setting, topic, count)]
+        for topic, count in (("read-large", setting.large_records), ("empty", 0))
+    )
+    rows.append(Row("consume, 1 kB", "record", {"kcat": 0.7}, large, setting.large_records, starts=starts))
     return rows
 
 
@@ -148,12 +151,15 @@ def producing(setting: Setting) -> list[Row]:
         franz_produce(setting, "write-keyed", "keyed", "none", "keyed"),
     ]
     rows.append(Row("produce -K :, 12 partitions", "wall", {"kcat": 1.0}, keyed, setting.records, "write-keyed"))
-    large = [
-        kctl_produce(setting, "write", "large"),
-        kcat_produce(setting, "write", "large"),
-        franz_produce(setting, "write", "large", "none"),
-    ]
-    rows.append(Row("produce, 1 kB", "cpu", {"kcat": 0.7}, large, setting.large_records, "write"))
+    large, starts = (
+        [
+            kctl_produce(setting, "write", lines),
+            kcat_produce(setting, "write", lines),
+            franz_produce(setting, "write", lines, "none"),
+        ]
+        for lines in ("large", "empty")
+    )
+    rows.append(Row("produce, 1 kB", "record", {"kcat": 0.7}, large, setting.large_records, "write", starts=starts))
     return rows
 
 

@@ -9,12 +9,15 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Timer
 from time import perf_counter, sleep
 from typing import IO, NamedTuple
 
 from benchmarks.bytecode import with_bytecode
 
 LOOK_S = 0.01
+LONGEST_S = 300
+"""A command that takes longer is killed, and its row fails: the rows behind it are still measured."""
 CHUNK_BYTES = 1 << 20
 
 
@@ -69,6 +72,9 @@ def started(client: Client, stdout: int, complaints: Path) -> Iterator[subproces
         process = subprocess.Popen(client.command, stdin=stdin, stdout=stdout, stderr=stderr, env=with_bytecode())
         if not isinstance(stdin, int):
             stdin.close()  # so that cat sees it when the command ends
+        timer = Timer(LONGEST_S, process.kill)
+        timer.start()
+        stack.callback(timer.cancel)
         yield process
 
 

@@ -29,10 +29,11 @@ class Figure(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All runs of one row."""
+    """All runs of one row; `starts` are those with nothing to move."""
 
     row: Row
     runs: dict[str, list[Run]]
+    starts: dict[str, list[Run]]
 
 
 def figure(values: list[float]) -> Figure:
@@ -51,16 +52,25 @@ def of_memory(runs: list[Run]) -> Figure:
     return figure([run.peak_bytes / MEGABYTE for run in runs])
 
 
-WORDS = {"wall": "wall time", "cpu": "CPU", "s": "s", "MB": "MB"}
-MEASURES = {"wall": of_wall, "cpu": of_cpu, "s": of_wall, "MB": of_memory}
+WORDS = {"wall": "wall time", "record": "CPU of a record", "s": "s", "MB": "MB"}
+
+
+def measured(result: Result, name: str) -> Figure:
+    """Return what the row is about, of one client."""
+    row, runs, starts = result
+    if row.measure == "record":
+        start_s = of_cpu(starts[name]).median
+        return figure([(run.cpu_s - start_s) / row.records * 1e9 for run in runs[name]])
+    return (of_memory if row.measure == "MB" else of_wall)(runs[name])
 
 
 def shortfalls(results: list[Result]) -> Iterator[str]:
     """Yield each row where kctl is behind another client, or misses its bar."""
-    for row, runs in results:
-        ours = MEASURES[row.measure](runs["kctl"]).median
+    for result in results:
+        row = result.row
+        ours = measured(result, "kctl").median
         for client in row.clients[1:]:
-            ratio = ours / MEASURES[row.measure](runs[client.name]).median
+            ratio = ours / measured(result, client.name).median
             bar = row.bars.get(client.name)
             if bar is not None and ratio > bar:
                 yield f"{row.name}: {ratio:.2f} times {client.name}'s {WORDS[row.measure]}, the bar is {bar:g}"
@@ -74,7 +84,7 @@ def table(results: list[Result]) -> Iterator[str]:
     """Yield the lines of the table."""
     yield "| what | client | wall, s | CPU, s | kctl's wall is | kctl's CPU is |"
     yield "|---|---|---|---|---|---|"
-    for row, runs in results:
+    for row, runs, _ in results:
         if row.measure == "MB":
             continue
         ours = runs["kctl"]
@@ -84,14 +94,21 @@ def table(results: list[Result]) -> Iterator[str]:
             cells += [str(of_wall(theirs)), str(of_cpu(theirs))]
             cells += [f"{of(ours).median / of(theirs).median:.2f} x" if number else "" for of in (of_wall, of_cpu)]
             yield f"| {' | '.join(cells)} |"
-    yield ""
-    yield "| peak memory | client | MB |"
-    yield "|---|---|---|"
-    for row, runs in results:
-        if row.measure == "MB":
-            for number, client in enumerate(row.clients):
-                name = row.name.removeprefix("peak memory, ") if number == 0 else ""
-                yield f"| {name} | {client.name} | {of_memory(runs[client.name])} |"
+    yield from ("", "| CPU of a record | client | start, s | a record, ns | kctl's is |", "|---|---|---|---|---|")
+    for result in results:
+        if result.row.measure == "record":
+            ours_ns = measured(result, "kctl").median
+            for number, client in enumerate(result.row.clients):
+                theirs_ns = measured(result, client.name)
+                cells = [result.row.name if number == 0 else "", client.name, str(of_cpu(result.starts[client.name]))]
+                cells += [str(theirs_ns), f"{ours_ns / theirs_ns.median:.2f} x" if number else ""]
+                yield f"| {' | '.join(cells)} |"
+    yield from ("", "| peak memory | client | MB |", "|---|---|---|")
+    for result in results:
+        if result.row.measure == "MB":
+            for number, client in enumerate(result.row.clients):
+                name = result.row.name.removeprefix("peak memory, ") if number == 0 else ""
+                yield f"| {name} | {client.name} | {measured(result, client.name)} |"
 
 
 def page_part(results: list[Result], about: dict[str, str]) -> str:
@@ -123,7 +140,8 @@ def as_json(results: list[Result], about: dict[str, str]) -> dict[str, object]:
             "bars": row.bars,
             "records": row.records,
             "runs": {name: [run._asdict() for run in each] for name, each in runs.items()},
+            "starts": {name: [run._asdict() for run in each] for name, each in starts.items()},
         }
-        for row, runs in results
+        for row, runs, starts in results
     ]
     return {"about": about, "rows": rows, "behind": list(shortfalls(results))}
