@@ -10,16 +10,7 @@ from collections.abc import Iterable, Sequence
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import (
-    NO_EPOCH,
-    NO_NODE,
-    NO_TOPIC_ID,
-    Cluster,
-    Node,
-    PartitionInfo,
-    TopicInfo,
-    TopicPartition,
-)
+from kctl.client.cluster import NO_EPOCH, NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,

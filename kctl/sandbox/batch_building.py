@@ -11,14 +11,7 @@ from collections.abc import Sequence
 import google_crc32c
 
 from kctl.client.records.compression import codec_name, compress
-from kctl.sandbox.batches import (
-    CONTROL,
-    CRC_STARTS_AT,
-    DELETE_HORIZON,
-    LENGTH_STARTS_AT,
-    TRANSACTIONAL,
-    BatchHeader,
-)
+from kctl.sandbox.batches import CONTROL, CRC_STARTS_AT, DELETE_HORIZON, LENGTH_STARTS_AT, TRANSACTIONAL, BatchHeader
 
 _CODEC_BITS = 0x07
 

@@ -13,13 +13,7 @@ from kctl.client.errors import AuthenticationError
 from kctl.client.runtime import Entropy
 from kctl.sandbox.access.scram_users import ScramUsers
 from kctl.sandbox.runtime import Scheduler
-from kctl.sandbox.sasl import (
-    OauthBearerServer,
-    PlainServer,
-    SaslServer,
-    ScramServer,
-    unsecured_user,
-)
+from kctl.sandbox.sasl import OauthBearerServer, PlainServer, SaslServer, ScramServer, unsecured_user
 
 ANONYMOUS = "ANONYMOUS"
 """The user of a connection without authentication."""

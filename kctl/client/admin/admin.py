@@ -21,24 +21,10 @@ from kctl.client.acls import (
     PatternType,
     decide,
 )
-from kctl.client.admin import (
-    api_request,
-    cluster,
-    group_descriptions,
-    group_offsets,
-    groups,
-    offsets,
-    topics,
-)
+from kctl.client.admin import api_request, cluster, group_descriptions, group_offsets, groups, offsets, topics
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
-from kctl.client.admin.cluster import (
-    ClusterDescription,
-    Feature,
-    MetadataView,
-    QuorumDescription,
-    QuorumReplica,
-)
+from kctl.client.admin.cluster import ClusterDescription, Feature, MetadataView, QuorumDescription, QuorumReplica
 from kctl.client.admin.configs import (
     CONFIG_SOURCES,
     CONFIG_TYPES,
@@ -48,13 +34,7 @@ from kctl.client.admin.configs import (
     ResourceType,
 )
 from kctl.client.admin.elections import ElectionType, EligibleLeaders
-from kctl.client.admin.group_values import (
-    GroupDescription,
-    GroupList,
-    GroupListing,
-    MemberDescription,
-    MemberToRemove,
-)
+from kctl.client.admin.group_values import GroupDescription, GroupList, GroupListing, MemberDescription, MemberToRemove
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, EpochEnd
@@ -76,12 +56,7 @@ from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.protocol.api import api_key_of, api_name
-from kctl.client.quotas import (
-    DEFAULT_TEXT,
-    EffectiveQuota,
-    QuotaEntity,
-    effective_quotas,
-)
+from kctl.client.quotas import DEFAULT_TEXT, EffectiveQuota, QuotaEntity, effective_quotas
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff

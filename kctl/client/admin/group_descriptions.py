@@ -24,10 +24,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, ProtocolError
 from kctl.client.protocol.api import consumer_groups, groups, share_groups, streams_groups
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-)
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kctl.client.protocol.api.groups import DescribeGroupsRequest, DescribeGroupsResponse

@@ -3,17 +3,7 @@
 from typing import ClassVar
 
 from kctl.client.config.common import ClientConfig
-from kctl.client.config.property import (
-    INT_MAX,
-    GzipLevel,
-    Kind,
-    Property,
-    choice,
-    duration,
-    flag,
-    optional_text,
-    whole,
-)
+from kctl.client.config.property import INT_MAX, GzipLevel, Kind, Property, choice, duration, flag, optional_text, whole
 from kctl.client.errors import ConfigError
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -17,10 +17,7 @@ from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataResponse
-from kctl.client.protocol.api.telemetry import (
-    GetTelemetrySubscriptionsRequest,
-    GetTelemetrySubscriptionsResponse,
-)
+from kctl.client.protocol.api.telemetry import GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRule, retry_backoff

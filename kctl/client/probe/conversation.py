@@ -20,11 +20,7 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.in_flight import Answer
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
+from kctl.client.protocol.api.configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Request, Response

@@ -20,12 +20,7 @@ from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.protocol.api.produce import (
-    LeaderIdAndEpoch,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
+from kctl.client.protocol.api.produce import LeaderIdAndEpoch, PartitionProduceResponse, ProduceRequest, ProduceResponse
 from kctl.client.requests.retry import PRODUCE, RETRIES, Decision
 
 NAMED_TOPICS_VERSION = 12

@@ -5,9 +5,7 @@ from kctl.client.protocol.api.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     AlterClientQuotasResponse,
-)
-from kctl.client.protocol.api.client_quotas import (
-    AlterClientQuotasResponseEntryData as EntryData,
+    AlterClientQuotasResponseEntryData,
 )
 from kctl.sandbox.access.client_quotas import QuotaRefused, checked_entity
 from kctl.sandbox.call import Call, Handler
@@ -18,8 +16,10 @@ def _answer(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasR
     return AlterClientQuotasResponse(entries=entries)
 
 
-def _alter(call: Call, asked: AlterClientQuotasRequestEntryData, *, validate_only: bool) -> EntryData:
-    result = EntryData(entity=asked.entity, error_message=None)
+def _alter(
+    call: Call, asked: AlterClientQuotasRequestEntryData, *, validate_only: bool
+) -> AlterClientQuotasResponseEntryData:
+    result = AlterClientQuotasResponseEntryData(entity=asked.entity, error_message=None)
     changes = {each.key: None if each.remove else each.value for each in asked.ops}
     try:
         entity = checked_entity({each.entity_type: each.entity_name for each in asked.entity}, len(asked.entity))

@@ -2,18 +2,16 @@
 
 from kctl.client.protocol.api.configs import (
     AlterConfigsRequest,
+    AlterConfigsRequestAlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
-)
-from kctl.client.protocol.api.configs import (
-    AlterConfigsRequestAlterConfigsResource as AlterConfigsResource,
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.config_changes import altered, check_resource, given_value, store
 
 
 def _answer(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    def alter(resource: AlterConfigsResource) -> None:
+    def alter(resource: AlterConfigsRequestAlterConfigsResource) -> None:
         kind, name = check_resource(call, resource)
         properties = {each.name: given_value(each.name, each.value) for each in resource.configs}
         store(call, kind, name, properties, validate_only=request.validate_only)

@@ -6,14 +6,10 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
+    ConsumerGroupDescribeResponseAssignment,
+    ConsumerGroupDescribeResponseTopicPartitions,
     DescribedGroup,
     Member,
-)
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupDescribeResponseAssignment as Assignment,
-)
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupDescribeResponseTopicPartitions as TopicPartitions,
 )
 from kctl.sandbox.apis.describe_groups import ALL_GROUP_OPERATIONS
 from kctl.sandbox.call import Call, Handler
@@ -71,14 +67,18 @@ def _member(cluster: Cluster, group: ConsumerGroup, member: ConsumerMember) -> M
     )
 
 
-def _assignment(cluster: Cluster, slots: tuple[Slot, ...]) -> Assignment:
+def _assignment(cluster: Cluster, slots: tuple[Slot, ...]) -> ConsumerGroupDescribeResponseAssignment:
     topics = []
     for topic_id, of_topic in groupby(sorted(slots), key=lambda slot: slot.topic_id):
         topic = cluster.topic_of_id(topic_id)
         if topic is not None:
             indexes = [slot.partition for slot in of_topic]
-            topics.append(TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=indexes))
-    return Assignment(topic_partitions=topics)
+            topics.append(
+                ConsumerGroupDescribeResponseTopicPartitions(
+                    topic_id=topic_id, topic_name=topic.name, partitions=indexes
+                )
+            )
+    return ConsumerGroupDescribeResponseAssignment(topic_partitions=topics)
 
 
 HANDLER = Handler(ConsumerGroupDescribeRequest, 0, 1, _answer)

@@ -1,10 +1,7 @@
 """ConsumerGroupHeartbeat: all a member of a consumer group ever says to its coordinator. Source: KIP-848."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.consumer_member import JOIN, check_heartbeat
 from kctl.sandbox.groups.outbox import Refused

@@ -1,11 +1,7 @@
 """DescribeCluster: the nodes, as an admin client asks for them."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.cluster import (
-    DescribeClusterBroker,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-)
+from kctl.client.protocol.api.cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 from kctl.sandbox.call import Call, Handler
 
 _BROKERS = 1

@@ -1,10 +1,7 @@
 """GetTelemetrySubscriptions: no metrics are wanted, and the client gets its id. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.telemetry import (
-    GetTelemetrySubscriptionsRequest,
-    GetTelemetrySubscriptionsResponse,
-)
+from kctl.client.protocol.api.telemetry import GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.telemetry import ACCEPTED_COMPRESSION, MAX_BYTES, PUSH_INTERVAL_MS, TelemetryRefused

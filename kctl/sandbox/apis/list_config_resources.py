@@ -3,11 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.configs import (
-    ConfigResource,
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-)
+from kctl.client.protocol.api.configs import ConfigResource, ListConfigResourcesRequest, ListConfigResourcesResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.configs import Kind
 

@@ -6,9 +6,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transaction_states import (
     ListTransactionsRequest,
     ListTransactionsResponse,
-)
-from kctl.client.protocol.api.transaction_states import (
-    ListTransactionsResponseTransactionState as TransactionState,
+    ListTransactionsResponseTransactionState,
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.regular_expressions import RegexRefused, full_matcher
@@ -27,7 +25,7 @@ def _answer(call: Call, request: ListTransactionsRequest) -> ListTransactionsRes
     return ListTransactionsResponse(
         unknown_state_filters=[word for word in request.state_filters if word not in _WORDS],
         transaction_states=[
-            TransactionState(
+            ListTransactionsResponseTransactionState(
                 transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
             )
             for one in found

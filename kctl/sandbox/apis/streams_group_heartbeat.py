@@ -1,9 +1,6 @@
 """StreamsGroupHeartbeat: membership of streams groups. Source: KIP-1071."""
 
-from kctl.client.protocol.api.streams_groups import (
-    StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatResponse,
-)
+from kctl.client.protocol.api.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.heartbeat_group import JOIN
 from kctl.sandbox.groups.outbox import Refused

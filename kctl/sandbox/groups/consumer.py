@@ -18,13 +18,7 @@ from kctl.client.protocol.api.consumer_groups import (
 )
 from kctl.client.protocol.primitives import uuid_text
 from kctl.sandbox.groups.assignors import ASSIGNORS, Situation
-from kctl.sandbox.groups.consumer_member import (
-    JOIN,
-    LEAVE,
-    LEAVE_STATIC,
-    ConsumerMember,
-    slots_of,
-)
+from kctl.sandbox.groups.consumer_member import JOIN, LEAVE, LEAVE_STATIC, ConsumerMember, slots_of
 from kctl.sandbox.groups.consumer_records import LAYOUT, snapshot
 from kctl.sandbox.groups.member_records import Snapshot, tombstones
 from kctl.sandbox.groups.offset_records import Pair

@@ -10,12 +10,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
-)
-from kctl.client.protocol.api.share_groups import (
-    ShareGroupHeartbeatResponseAssignment as Assignment,
-)
-from kctl.client.protocol.api.share_groups import (
-    ShareGroupHeartbeatResponseTopicPartitions as TopicPartitions,
+    ShareGroupHeartbeatResponseAssignment,
+    ShareGroupHeartbeatResponseTopicPartitions,
 )
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.offsets import Claim
@@ -76,14 +72,14 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         member.epoch = self.epoch
         self.expect_heartbeat(member.member_id)
         shares = [
-            TopicPartitions(topic_id=self._topics[name].topic_id, partitions=indexes)
+            ShareGroupHeartbeatResponseTopicPartitions(topic_id=self._topics[name].topic_id, partitions=indexes)
             for name, indexes in self.assignment(member).items()
         ]
         return ShareGroupHeartbeatResponse(
             member_id=member.member_id,
             member_epoch=member.epoch,
             heartbeat_interval_ms=self.heartbeat_interval_ms,
-            assignment=Assignment(topic_partitions=shares) if is_news else None,
+            assignment=ShareGroupHeartbeatResponseAssignment(topic_partitions=shares) if is_news else None,
         )
 
     def assignment(self, member: ShareMember) -> dict[str, list[int]]:

@@ -7,11 +7,9 @@ and interactive queries are not known here. Shown by tests/unit/sandbox/groups/t
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.streams_groups import (
     StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatRequestTopology,
     StreamsGroupHeartbeatResponse,
     TaskIds,
-)
-from kctl.client.protocol.api.streams_groups import (
-    StreamsGroupHeartbeatRequestTopology as Topology,
 )
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.outbox import Refused
@@ -38,7 +36,7 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
 
     def __init__(self, group_id: str, surroundings: Surroundings) -> None:
         super().__init__(group_id, surroundings)
-        self.topology: Topology | None = None
+        self.topology: StreamsGroupHeartbeatRequestTopology | None = None
 
     def heartbeat(self, request: StreamsGroupHeartbeatRequest, client_id: str) -> StreamsGroupHeartbeatResponse:
         """Return the answer to a heartbeat.

@@ -13,13 +13,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
-from kctl.client.consumer.group.events import (
-    NO_IDS,
-    CommitAsync,
-    CommitDone,
-    CommitSync,
-    IdsByName,
-)
+from kctl.client.consumer.group.events import NO_IDS, CommitAsync, CommitDone, CommitSync, IdsByName
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing

@@ -26,10 +26,7 @@ from kctl.client.consumer.group.topic_ids import TopicIds
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll

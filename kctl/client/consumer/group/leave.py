@@ -11,10 +11,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.consumer_groups import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.leave_group import leave_code

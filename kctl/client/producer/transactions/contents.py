@@ -10,11 +10,7 @@ from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.exchange import TransactionRequest
-from kctl.client.producer.transactions.requests import (
-    ADD_PARTITIONS_VERSION,
-    add_partitions,
-    add_partitions_error,
-)
+from kctl.client.producer.transactions.requests import ADD_PARTITIONS_VERSION, add_partitions, add_partitions_error
 from kctl.client.protocol.api.transactions import AddOffsetsToTxnRequest, AddPartitionsToTxnResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.producer_id import ProducerId

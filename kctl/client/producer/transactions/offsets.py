@@ -16,11 +16,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.calls import GroupMember, Offsets
 from kctl.client.producer.transactions.exchange import Exchange, TransactionRequest
-from kctl.client.producer.transactions.requests import (
-    OFFSETS_V1_VERSION,
-    offset_commit,
-    offset_commit_error,
-)
+from kctl.client.producer.transactions.requests import OFFSETS_V1_VERSION, offset_commit, offset_commit_error
 from kctl.client.protocol.api.transactions import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
