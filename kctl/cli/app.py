@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import typer
@@ -87,6 +88,12 @@ KCAT_MODES = {
 """Options of kcat that are commands here."""
 
 
+@cache
+def command_of(app: typer.Typer) -> Any:
+    """Return the command that a declaration stands for, built once: that takes milliseconds."""
+    return typer.main.get_command(app)
+
+
 class RootGroup(Group):
     """The commands by name; imports one when it is asked for."""
 
@@ -105,7 +112,7 @@ class RootGroup(Group):
         if entry is None:
             return None
         app: typer.Typer = importlib.import_module(entry.module).app
-        command = typer.main.get_command(app)
+        command = command_of(app)
         command.name = cmd_name
         return command
 
@@ -174,7 +181,7 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
     environment = environment._replace(program=program_of(arguments))
     environment.secrets.values = ()
     try:
-        with typer.main.get_command(root).make_context(
+        with command_of(root).make_context(
             "kctl", arguments, obj=environment, terminal_width=_help_width(environment)
         ) as ctx:
             code: int = ctx.command.invoke(ctx)

@@ -6,12 +6,13 @@ commands take. Reading it imports every command. Shown by tests/unit/cli/test_co
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from inspect import unwrap
 from typing import Any, NamedTuple
 
 import typer
 
-from kctl.cli.app import COMMANDS, HELP, root
+from kctl.cli.app import COMMANDS, HELP, command_of, root
 from kctl.cli.commands import Group
 from kctl.cli.help_sections import argument_help, argument_name
 from kctl.cli.options import Words, common_names, duration_ms
@@ -108,9 +109,10 @@ class Command(NamedTuple):
             yield from command.walk()
 
 
+@cache
 def read_tree() -> Command:
     """Return `kctl` and all its commands."""
-    group = typer.main.get_command(root)
+    group = command_of(root)
     assert isinstance(group, Group)
     context = typer.Context(group, info_name="kctl", help_option_names=["-h", "--help"])
     commands = []

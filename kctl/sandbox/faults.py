@@ -80,9 +80,11 @@ EFFECTS: dict[Fault, Effect] = {
 class NodeFaults:
     """The faults of one node that are active now."""
 
-    __slots__ = ("_active", "_errors", "_listeners")
+    __slots__ = ("_active", "_errors", "_listeners", "active")
 
     def __init__(self) -> None:
+        self.active: tuple[Fault, ...] = ()
+        """What is on, in the order of `Fault`."""
         self._active: dict[Fault, int] = {}
         self._errors: dict[int, deque[ErrorCode]] = {}
         """By api key: what the next requests are answered with."""
@@ -132,13 +134,9 @@ class NodeFaults:
         self._listeners.append(listener)
 
     def _changed(self) -> None:
+        self.active = tuple(fault for fault in Fault if fault in self._active)
         for listener in list(self._listeners):
             listener()
-
-    @property
-    def active(self) -> tuple[Fault, ...]:
-        """What is on, in the order of `Fault`."""
-        return tuple(fault for fault in Fault if fault in self._active)
 
     @property
     def on_connect(self) -> OnConnect:

@@ -124,9 +124,11 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
     """Like `encode`, as pieces to be joined once with what comes before them."""
-    if _items(message) <= WALKED_ITEMS and _is_rare(type(message), version, "encode"):
-        return [walker.encode(message, version)]
-    function = encoder(type(message), version)
+    function = _encoders.get((type(message), version))
+    if function is None:
+        if _items(message) <= WALKED_ITEMS and _is_rare(type(message), version, "encode"):
+            return [walker.encode(message, version)]
+        function = encoder(type(message), version)
     parts: list[bytes] = []
     try:
         function(message, parts)
