@@ -18,8 +18,9 @@ QUICK := sim unit types format lint layers generated
 # `make check` runs sim in two halves, so that two jobs end together.
 CHECKED := sim-chaos unit sim-calls $(filter-out sim unit,$(QUICK))
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
-# `make check` leaves out what is marked slow; `make test` and each tier by itself have it.
-NOT_SLOW = $(if $(SKIP_SLOW),-m "not slow")
+# `make check` leaves out what is marked slow, and three of four examples of properties; `make test` and each tier by
+# itself have them.
+NOT_SLOW = $(if $(SKIP_SLOW),-m "not slow" --hypothesis-profile=quick)
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
 NEED_DIST := packages installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.

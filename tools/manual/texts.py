@@ -37,31 +37,24 @@ def all_texts() -> str:
 
 def texts_of(source: str) -> list[str]:
     """Return the texts of a module in their order, each once; what a format string puts in becomes {}."""
-    tree = ast.parse(source)
     skipped: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            skipped.add(node.value)  # a docstring
+    found: list[tuple[int, int, str]] = []
+    for node in ast.walk(ast.parse(source)):  # what a node skips is below it, and comes after it
+        if isinstance(node, ast.Expr):
+            skipped.add(node.value)  # a docstring, if it is a constant
         elif isinstance(node, ast.JoinedStr):
             skipped.update(node.values)
-    found: list[tuple[int, int, str]] = []
-    for node in ast.walk(tree):
-        text = None if node in skipped else _text(node)
-        if (
-            text is not None
-            and text.count("\n") <= _SCRIPT_LINES
-            and (_PROSE.search(text) or _TABLE_HEAD.fullmatch(text))
-        ):
-            found.append((node.lineno, node.col_offset, text))  # type: ignore[attr-defined]  # every expression has them
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node not in skipped:
+            text = _text(node)
+            if text.count("\n") <= _SCRIPT_LINES and (_PROSE.search(text) or _TABLE_HEAD.fullmatch(text)):
+                found.append((node.lineno, node.col_offset, text))
     return list(dict.fromkeys(text for _, _, text in sorted(found)))
 
 
-def _text(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
-    return None
+    return node.value if isinstance(node.value, str) else ""
 
 
 def _section(name: str, texts: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
-from tests.sim.kit import SimCluster, run_with_admin, settle
+from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 COMMANDS = (
@@ -65,7 +65,8 @@ def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.Mo
         with cluster.producer({"transactional.id": "tx"}) as producer:
             producer.init_transactions(timeout=10)
         with cluster.classic_member("s", group_instance_id="one") as member:  # which stays in the group
-            settle(member)
+            while not member.assignment:  # it is alone in its group: nobody else changes its share
+                member.poll(1)
         for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch", "kctl.cli.metadata_wait"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal

@@ -200,6 +200,7 @@ def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
     assert play(body, step=19) > 300
 
 
+@pytest.mark.slow
 def test_interrupted_poll_that_commits_loses_no_callback() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(cluster, interrupted, **MEMBER)

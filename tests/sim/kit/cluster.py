@@ -29,8 +29,9 @@ C = TypeVar("C", bound=AbstractContextManager[object])
 ON_THE_WIRE_MS = 100
 """Time after which everything that was sent has arrived."""
 POLL_S = 0.2
-ROUNDS = 60
-"""Polls of all members after which a group has settled."""
+SAME_ROUNDS = 20
+"""Polls of all members with the same shares after which a group has settled: longer than a heartbeat interval."""
+MOST_ROUNDS = 60
 
 
 def dotted(properties: Mapping[str, object]) -> dict[str, object]:
@@ -249,7 +250,13 @@ def drain(consumer: Consumer, count: int, *, timeout: float = 5) -> list[Consume
 
 def settle(*members: Consumer) -> None:
     """Poll until every member has a share, and has had it for a while."""
-    for _ in range(ROUNDS):
+    shares: list[frozenset[TopicPartition]] = []
+    same = 0
+    for _ in range(MOST_ROUNDS):
         for member in members:
             member.poll(POLL_S)
-    assert all(member.assignment for member in members)
+        before, shares = shares, [frozenset(member.assignment) for member in members]
+        same = same + 1 if shares == before and all(shares) else 0
+        if same == SAME_ROUNDS:
+            return
+    raise AssertionError(f"the shares are not settled: {shares}")

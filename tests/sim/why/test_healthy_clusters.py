@@ -21,7 +21,7 @@ TRUE_NOTES = {"preferred-leader-away", "members-idle"}
 TRANSACTED = 0.1
 """The share of turns in which a transaction is written."""
 APART_MS, SETTLED_MS, TIMEOUT_MS, BUDGET = 10_000, 20_000, 60_000, 2_000
-QUICK = (2, 4)
+QUICK = (2,)
 MANY = sorted({*range(int(os.environ.get("KCTL_HEALTHY_CLUSTERS", "40")))} - {*QUICK})
 """`make sim-long` has 200; these take a minute."""
 

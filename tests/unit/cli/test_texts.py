@@ -4,7 +4,7 @@ The texts are those of `texts.txt`, which tools/write_manuals.py writes from all
 """
 
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,9 +51,10 @@ INSTEAD_IN_TEXTS = {
 """More of them, in the strings of modules, helps and manuals; pages use some in other meanings."""
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        yield number, re.sub(r"sandbox[ -]tell|^  tell  ", "", line.replace("\\-", "-"))
+@cache
+def _lines(path: Path) -> tuple[str, ...]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(re.sub(r"sandbox[ -]tell|^  tell  ", "", line.replace("\\-", "-")) for line in lines)
 
 
 @pytest.mark.parametrize("words", [*INSTEAD, *INSTEAD_IN_TEXTS])
@@ -63,7 +64,7 @@ def test_texts_have_no_word_that_has_to_be_guessed(words: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in (TEXTS, *pages, *MANUALS, *HELPS)
-        for number, line in _lines(path)
+        for number, line in enumerate(_lines(path), start=1)
         if pattern.search(line)
     ]
     assert not found, "\n".join([f"instead of {words}: {(INSTEAD | INSTEAD_IN_TEXTS)[words]}", *found])

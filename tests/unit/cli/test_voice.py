@@ -5,7 +5,7 @@ What a rule can say is held here; that sentences say what to do is read by peopl
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,19 +75,20 @@ SHORT_OF_TWO = {
 """-n is how many records everywhere, by --max or --records; -f a file of apply, a format elsewhere."""
 
 
-def _texts(path: Path) -> Iterator[tuple[ast.Call, str]]:
-    """Yield each call in a file with the text that it begins with: what is put in becomes {}."""
+@cache
+def _texts(path: Path) -> tuple[tuple[ast.Call, str], ...]:
+    """Return each call in a file with the text that it begins with: what is put in becomes {}."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.Call):
             continue
         for argument in node.args[:1]:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                yield node, argument.value
+                found.append((node, argument.value))
             elif isinstance(argument, ast.JoinedStr):
-                yield (
-                    node,
-                    "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in argument.values),
-                )
+                parts = (str(each.value) if isinstance(each, ast.Constant) else "{}" for each in argument.values)
+                found.append((node, "".join(parts)))
+    return tuple(found)
 
 
 def _name(call: ast.Call) -> str:

@@ -105,7 +105,7 @@ def append_as_another_program(location: Location) -> None:
         deltalake.write_deltalake(location, row, mode="append")
 
 
-@pytest.mark.parametrize("layout", ["topic", "date", "hour"])
+@pytest.mark.parametrize("layout", ["topic", "date", pytest.param("hour", marks=pytest.mark.slow)])
 def test_rounds_are_continued_by_the_next_run(location: Location, layout: str) -> None:
     first = claimed(location, layout=layout)
     commit(first, 0, 3, layout)
@@ -467,7 +467,7 @@ def test_table_of_topics_that_are_empty_yet_is_created_with_the_first_round(loca
     assert wrong_rows(location) == [0]
 
 
-@pytest.mark.parametrize("column", ["value.id", "partition", "topic"])
+@pytest.mark.parametrize("column", ["value.id", "partition", pytest.param("topic", marks=pytest.mark.slow)])
 def test_table_is_partitioned_by_a_column(location: Location, column: str) -> None:
     layout = f"column:{column}"
     target = decoding(location, layout=layout)

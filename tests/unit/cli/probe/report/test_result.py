@@ -52,7 +52,7 @@ def test_generated_lines_match_the_schemas_of_probe_and_trace() -> None:
             validator.validate(json.loads(line))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_each_place_gets_the_timeouts_that_it_needs(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     slow_requests = Times(700, 0.4)
