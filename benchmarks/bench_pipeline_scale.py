@@ -277,7 +277,7 @@ def many_partitions(kafka: KafkaCluster, bench: Bench, jobs: list[str], count: i
 
         def are_there() -> bool:
             found = admin.describe_topics(topics)
-            return all(len(found[topic].partitions) == each for topic in topics)
+            return not found.failed and all(len(found[topic].partitions) == each for topic in topics)
 
         wait_until(are_there, 300_000, "the partitions")
     with Producer(properties) as producer:

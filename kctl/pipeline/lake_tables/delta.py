@@ -24,7 +24,14 @@ from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_
 from kctl.pipeline.lake_tables.table_schema import evolved
 from kctl.pipeline.lake_tables.table_target import CARRIED, RUN, CommitConflictError, Points, Round, TableTarget
 from kctl.pipeline.locations import DeltaTable, StoreUrl
-from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, store_problem
+from kctl.pipeline.object_store.store import (
+    BACKOFF_MS,
+    MOST_BACKOFF_MS,
+    MOST_RETRIES,
+    StoreTimeouts,
+    check_lakes,
+    store_problem,
+)
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
@@ -222,8 +229,12 @@ class DeltaTarget(TableTarget):
     def _options(self) -> dict[str, str]:
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
         return {
-            "timeout": f"{self._timeouts.request_ms}ms",
+            "timeout": f"{self._timeouts.attempt_ms}ms",
             "connect_timeout": f"{self._timeouts.connect_ms}ms",
+            "max_retries": str(MOST_RETRIES),
+            "retry_timeout": f"{self._timeouts.retry_ms}ms",
+            "backoff_config.init_backoff": f"{BACKOFF_MS}ms",
+            "backoff_config.max_backoff": f"{MOST_BACKOFF_MS}ms",
             **({"allow_http": "true"} if endpoint.startswith("http://") else {}),
         }
 

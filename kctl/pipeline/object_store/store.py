@@ -42,6 +42,7 @@ MOST_OBJECTS = 10_000_000
 """Objects of one list; only a store that makes them up has more."""
 MOST_RETRIES = 1000
 """The API timeout bounds retries, not their number."""
+BACKOFF_MS, MOST_BACKOFF_MS = 100, 2000
 _LOGIN_CODES = (
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -53,6 +54,8 @@ _LOGIN_CODES = (
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
 _NO_TLS = "GOOGLE_ALLOW_HTTP=true in the environment allows that for gs://; otherwise its address begins with https://"
+_TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
+"""Between an error of delta-rs and its cause, which obstore has in one line."""
 T = TypeVar("T")
 
 ABSENT = "_kctl/no-object-has-this-name"
@@ -64,6 +67,16 @@ class StoreTimeouts(NamedTuple):
     request_ms: int = 30_000
     connect_ms: int = 10_000
     api_ms: int = 60_000
+
+    @property
+    def attempt_ms(self) -> int:
+        """How long one attempt may take, so that there is time for a second."""
+        return min(self.request_ms, self.api_ms - self.api_ms // 4)
+
+    @property
+    def retry_ms(self) -> int:
+        """Until when a further attempt may begin."""
+        return max(0, self.api_ms - self.attempt_ms)
 
     @classmethod
     def of(cls, properties: Mapping[str, object]) -> "StoreTimeouts":
@@ -274,7 +287,7 @@ def check_lakes(*modules: str) -> None:
 
 def store_problem(error: BaseException, what: str) -> StoreError:
     """Return an error of obstore in one line: what it was about, and why."""
-    text = str(error)
+    text = _TREE.sub(": ", str(error))
     code = re.search(r"<Code>(\w+)</Code>", text)
     status = re.search(r"status code: (\d{3} ?[A-Za-z ]*)", text)
     kind = re.search(r"kind: (\w+),\s*source", text)
@@ -293,7 +306,7 @@ def store_problem(error: BaseException, what: str) -> StoreError:
         return StoreDeniedError(f"{what}: access denied")
     if (kind is not None and kind[1] == "Timeout") or "timed out" in text:
         return StoreTimeoutError(f"{what}: no response in time{more}")
-    if kind is not None and kind[1] == "Connect":
+    if (kind is not None and kind[1] == "Connect") or "client error (Connect)" in text:
         return StoreUnreachableError(f"{what}: cannot connect to the object store{more}")
     if "builder error" in text and "http://" in text:
         return StoreError(f"{what}: the server has no TLS", _NO_TLS)
@@ -312,7 +325,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
     from obstore.exceptions import BaseError
     from obstore.store import from_url
 
-    request_ms = min(timeouts.request_ms, timeouts.api_ms - timeouts.api_ms // 4)  # some of it is for a second attempt
+    request_ms = timeouts.attempt_ms
     options: dict[str, Any] = {
         "connect_timeout": timedelta(milliseconds=min(timeouts.connect_ms, request_ms)),
         "timeout": timedelta(milliseconds=request_ms),
@@ -320,8 +333,12 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
     }
     retries: dict[str, Any] = {
         "max_retries": MOST_RETRIES,
-        "retry_timeout": timedelta(milliseconds=max(0, timeouts.api_ms - request_ms)),
-        "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2},
+        "retry_timeout": timedelta(milliseconds=timeouts.retry_ms),
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=BACKOFF_MS),
+            "max_backoff": timedelta(milliseconds=MOST_BACKOFF_MS),
+            "base": 2,
+        },
     }
     more: dict[str, Any] = {"client_options": options, "retry_config": retries}
     if url.startswith("s3:") and (provider := _profile()) is not None:
