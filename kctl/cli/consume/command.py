@@ -5,7 +5,7 @@ Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -66,8 +66,6 @@ class ReadRequest(NamedTuple):
         return self.exit_at_end or self.records is not None or self.idle_ms is not None or has_end
 
 
-T = TypeVar("T")
-R = TypeVar("R")
 LEAST_MEMORY_BYTES = 64 * 1024
 
 app = Commands()

@@ -126,7 +126,7 @@ class GroupReading(Reading, RebalanceListener):
     # --- what the group decides -------------------------------------------------------------------------------------
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        # KIP-848 tells a new member that it has nothing before it says what it has: no end is reached by that
+        # With KIP-848 a new member is assigned nothing first, and its partitions later: no end is reached by that.
         self._unreleased = None
         self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)

@@ -27,8 +27,9 @@ from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
 from kctl.grammar.durations import show_duration
 
 REST_AFTER_MS = 2000
-"""A rest is reported after this time, a fault after FAULT_AFTER_MS, and again from time to time."""
+"""Silence after which it is reported that nothing comes, where nothing is wrong."""
 FAULT_AFTER_MS = 1000
+"""Silence after which a fault is reported."""
 
 
 class Limits(NamedTuple):

@@ -30,8 +30,6 @@ STRAGGLER_MS = 3000
 TAIL = Range(START, END)
 _WIDEN = 4
 """A window with too few records, because compaction or markers took the others, becomes this many times as wide."""
-
-
 MOST_HELD_BYTES = 256 * 1024 * 1024
 """Decompressed bytes of partly written batches that are kept while records of other batches come between."""
 _OFFSETS_AND_TIMES = OutputPlan([OutputField("offset"), b" ", OutputField("timestamp"), b"\n"])

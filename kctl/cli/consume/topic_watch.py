@@ -9,7 +9,7 @@ from kctl.client.errors import ApiTimeout
 from kctl.grammar.topics import TopicWords
 
 LOOK_S = 1.0
-"""Limit of one look while reading: reading continues beside it only as far as was fetched ahead."""
+"""Timeout of one look while reading: reading continues beside it only as far as was fetched ahead."""
 LOOK_EVERY_MS = 30_000
 
 
@@ -30,7 +30,7 @@ class TopicWatch:
             return []
         try:
             topics = self._consumer.list_topics(LOOK_S)
-        except ApiTimeout:  # reading itself tells what is wrong
+        except ApiTimeout:  # reading itself reports what is wrong
             topics = {}
         self._timer = Timer(self._clock, self._every_ms)
         found = [info for topic in self._words.chosen_of(topics) for info in topics.get(topic, ())]

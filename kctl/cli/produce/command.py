@@ -5,7 +5,7 @@ Shown by tests/unit/cli/produce/test_produce.py, tests/cli/test_produce_consume.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -13,7 +13,7 @@ from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest, encode_options
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
-from kctl.cli.input.form import LINE_FEED, Form, InputForm
+from kctl.cli.input.form import LINE_FEED, STDIN, Form, InputForm
 from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate
@@ -56,8 +56,12 @@ class ProduceRequest(NamedTuple):
     flags: Mapping[str, Setting | None] = {}
     encoding: EncodeRequest = NO_ENCODING
 
+    @property
+    def reads_stdin(self) -> bool:
+        """Whether the input, or a part of it, comes from stdin."""
+        return not self.files or STDIN in self.files
 
-T = TypeVar("T")
+
 MOST_PARTITION = 2**31 - 1
 
 app = Commands()

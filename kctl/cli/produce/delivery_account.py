@@ -38,7 +38,7 @@ def report_account(
         common.environment.say(f"kctl produce: transaction {aborted}: none of {counted(sent, 'record')} was delivered")
     else:
         common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
-    failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
+    failed = _failed(result)
     if is_taken_back:
         failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError)]
     if not failed:
@@ -59,15 +59,17 @@ def report_account(
 
 
 def account_code(result: CloseResult) -> ExitCode:
-    """Return the exit code: undelivered, save where an advertised address was in the way, as that has its own."""
+    """Return the exit code: undelivered, except where an advertised address was in the way, which has its own."""
     if result.undelivered == 0:
         return ExitCode.OK
-    causes = [part.error.cause if isinstance(part.error, DeliveryTimeout) else part.error for part in _failed(result)]
+    errors = [part.error for _, part in _failed(result)]
+    causes = [error.cause if isinstance(error, DeliveryTimeout) else error for error in errors]
     return next((exit_code(each) for each in causes if isinstance(each, AdvertisedAddressError)), ExitCode.UNDELIVERED)
 
 
-def _failed(result: CloseResult) -> list[PartitionResult]:
-    return [part for _, part in sorted(result.partitions.items()) if part.failed + part.unknown]
+def _failed(result: CloseResult) -> list[tuple[TopicPartition, PartitionResult]]:
+    """Return the partitions of which not every record was delivered."""
+    return [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
 
 
 def _delivered_by_partition(result: CloseResult) -> str:

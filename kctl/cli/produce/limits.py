@@ -1,4 +1,4 @@
-"""Time limits of `kctl produce`: what --api-timeout means for a record, and the one budget of the end.
+"""Timeouts of `kctl produce`: what --api-timeout means for a record, and the one budget of the end.
 
 Shown by tests/unit/cli/produce/test_limits.py and tests/cli/test_produce_deadlines.py.
 """

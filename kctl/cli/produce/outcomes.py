@@ -1,4 +1,4 @@
-"""Outcomes: what the network loop tells of the records of `kctl produce`.
+"""Outcomes: what the network loop reports of the records of `kctl produce`.
 
 Owns the counts and what has failed, until the command takes it. Shown by tests/unit/cli/produce/test_outcomes.py and
 tests/cli/test_produce_undelivered.py.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
-from kctl.cli.input.form import STDIN, InputRecord
+from kctl.cli.input.form import InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 1_000_000
 """batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
 
+
 BULK_BYTES = 512 * 1024
 """From here on more is likely to come: memory that is freed is kept for it."""
 
@@ -64,8 +65,7 @@ def run_producing(common: Common, request: ProduceRequest) -> int:
 
 
 def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
-    reads_pipe = not request.files or STDIN in request.files
-    settings = common.settings if reads_pipe else common.fail_fast_settings
+    settings = common.settings if request.reads_stdin else common.fail_fast_settings
     if request.encoding.sides:
         settings = settings.without(RegistryConfig.names())
     settings = bound_delivery(settings.with_flags(request.flags))
@@ -332,7 +332,7 @@ class _Producing:
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _report_in_hand(self, accepted: int) -> None:
-        """Tell of the first record that was read and not taken; keep it and the rest of its block.
+        """Report the first record that was read and not taken; keep it and the rest of its block.
 
         Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
         """
@@ -367,12 +367,12 @@ class _Producing:
         records = counted(file.records, "record")
         say(f"kctl produce: {records} in {file.name}: produce them with -i jsonl --topic-from-record {file.name}")
 
-    # --- the line -----------------------------------------------------------------------------------------------------
+    # --- the status line ----------------------------------------------------------------------------------------------
 
     def _wants_status(self) -> bool:
         """Not where somebody types: the line would be in the way."""
-        reads_stdin = not self._request.files or STDIN in self._request.files
-        return not self._common.quiet and not (reads_stdin and self._common.environment.stdin_is_tty)
+        is_typed = self._request.reads_stdin and self._common.environment.stdin_is_tty
+        return not self._common.quiet and not is_typed
 
     def _figures(self) -> SendFigures:
         delivered = self._outcomes.delivered
