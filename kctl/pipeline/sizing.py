@@ -1,7 +1,7 @@
 """How many bytes offsets stand for, measured on the beginning of each topic, and how many tasks run at once: for plans.
 
-Kafka tells offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there, as
-they lie in the log, and that the brokers deliver at all, before Spark is started.
+Kafka reports offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there,
+as they lie in the log, and that the brokers deliver at all, before Spark is started.
 Shown by tests/cli/test_pipeline.py (a plan, its dead broker) and tests/pipeline/test_export.py.
 """
 
@@ -19,6 +19,8 @@ from kctl.pipeline.range_reader import reading_config
 from kctl.pipeline.ranges import OffsetRange, Properties
 from kctl.pipeline.session import Session, SessionOptions
 
+RANGE_BYTES = 64 * 1024 * 1024
+"""About how many bytes, as they lie in the log, one task of a job reads, where nothing else is asked for."""
 SAMPLE_BYTES = 1 << 20
 CLUSTER_TASKS = 8
 """The least number of ranges while it is unknown how many tasks a cluster runs at once."""

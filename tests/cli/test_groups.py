@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.pipeline.jobs.mirror_positions import MirrorPosition, group_offset
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, as_group_offset
 from kctl.pipeline.resume_point import ResumePoint
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.groups.offsets import CommittedOffset
@@ -192,7 +192,7 @@ def test_lag_of_a_mirror_is_no_number_of_the_target(own: ServedSandbox) -> None:
     fill(own.bootstrap, "t", {0: 5, 1: 5})
     commit(own.bootstrap, "kctl-mirror.m.t", {("t", 0): 1})
     for partition, offset in ((0, 9), (1, 1)):
-        position = group_offset(MirrorPosition(ResumePoint(offset, "source id", 10), "target id"))
+        position = as_group_offset(MirrorPosition(ResumePoint(offset, "source id", 10), "target id"))
         committed = CommittedOffset(position.offset, -1, position.metadata)
         own.sandbox.cluster.groups.commit("kctl-mirror.m.t", {("t", partition): committed})
     ended = kctl("groups", "lag", "kctl-mirror.m.t", "-b", own.bootstrap, "--output", "jsonl", "--threshold", "1")

@@ -51,14 +51,13 @@ from kctl.pipeline.running import (
     run_tasks,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
-from kctl.pipeline.sizing import bytes_per_offset, tasks_at_once
+from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset, tasks_at_once
 from kctl.pipeline.targets import FileKind, RoundPlace, Target, facts_in, open_target
 
 if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest
     from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
 
-RANGE_BYTES = 64 * 1024 * 1024
 ROUND_TASKS = 32
 """Ranges of a round for each task that runs at once: the end of a round, where some of them have nothing to do, is
 then a small part of it."""

@@ -170,7 +170,7 @@ def import_files(
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl import", on_progress))
         watch = _Watch(request, plan, on_progress)
         if tasks:
-            found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tell)
+            found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tick)
             found.raise_first()
             result = result._replace(records=sum(found.results.values()), ranges=sum(map(len, plan.tasks)))
         if plan.groups:
@@ -291,7 +291,8 @@ class _Watch:
         self._look_at_ms = 0
         self._records = 0
 
-    def tell(self, counts: TaskCounts) -> None:
+    def tick(self, counts: TaskCounts) -> None:
+        """Report the progress, for which the marks are looked at from time to time."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, SystemClock, Timer
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.events import EventSink
 from kctl.pipeline.group_selection import GroupSelection
@@ -242,19 +242,15 @@ def mirrored_ends(
 
 
 def _positions(
-    admin: Admin, mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
+    admin: Admin, mirrored: MirroredTopics, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """Return how far partitions of the source are mirrored; brokers delete offsets of groups without members."""
-    numbers: dict[str, list[int]] = {}
-    for topic, number in partitions:
-        numbers.setdefault(topic, []).append(number)
     found: dict[TopicPartition, int] = {}
-    for topic, some in numbers.items():
-        for number, offset in committed_offsets(admin, mirrored.targets[topic], some, require_stable=True).items():
+    for topic, numbers in by_topic(partitions).items():
+        for number, offset in committed_offsets(admin, mirrored.targets[topic], numbers, require_stable=True).items():
             if offset is not None:
                 found[TopicPartition(topic, number)] = offset.offset
-    everything = (TopicPartition(topic, number) for topic, some in numbers.items() for number in some)
-    return found | _kept(mirrored, [tp for tp in everything if tp not in found])
+    return found | _kept(mirrored, [tp for tp in partitions if tp not in found])
 
 
 def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:

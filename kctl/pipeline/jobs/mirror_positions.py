@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError
 from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import READ_COMMITTED, READ_UNCOMMITTED, OffsetRange, Selection, plan_ranges
@@ -134,10 +134,10 @@ def write_position(
     producer.send(
         POSITIONS_TOPIC, key=position_key(target, partition), value=_text(position, position.source.offset).encode()
     )
-    return group_offset(position)
+    return as_group_offset(position)
 
 
-def group_offset(position: MirrorPosition) -> OffsetAndMetadata:
+def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
     """Return a position as an offset of the group."""
     return OffsetAndMetadata(position.source.offset, _text(position))
 
@@ -154,12 +154,9 @@ def _group_positions(
     admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition], *, require_stable: bool
 ) -> dict[TopicPartition, MirrorPosition]:
     """Return the positions that the groups have for partitions of the source, those of deleted targets left out."""
-    numbers: dict[str, list[int]] = {}
-    for topic, number in partitions:
-        numbers.setdefault(topic, []).append(number)
     found: dict[TopicPartition, MirrorPosition] = {}
-    for topic, some in numbers.items():
-        offsets = committed_offsets(admin, targets[topic], some, require_stable=require_stable)
+    for topic, numbers in by_topic(partitions).items():
+        offsets = committed_offsets(admin, targets[topic], numbers, require_stable=require_stable)
         for number, offset in offsets.items():
             position = None if offset is None else position_of(offset)
             if position is not None and position.is_of(targets[topic]):

@@ -14,12 +14,10 @@ from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Selection, cu
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset
 
 if TYPE_CHECKING:
     from kctl.pipeline.record_statistics import RecordStatistics
-
-RANGE_BYTES = 64 * 1024 * 1024
 
 
 class StatsRequest(NamedTuple):

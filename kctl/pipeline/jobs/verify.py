@@ -27,14 +27,11 @@ from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset
 from kctl.pipeline.targets import facts_in, files_of, read_raw_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-RANGE_BYTES = 64 * 1024 * 1024
-"""Where nothing else is asked for: what was aborted is in no copy."""
 
 
 class VerifyRequest(NamedTuple):
@@ -178,6 +175,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
 
 
 def _with_defaults(properties: Mapping[str, object]) -> dict[str, object]:
+    """Return properties that read committed records, unless they say otherwise: what was aborted is in no copy."""
     return {**READ_COMMITTED, **properties}
 
 

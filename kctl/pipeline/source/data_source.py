@@ -1,6 +1,6 @@
 """KctlDataSource: `format("kctl")`, what Spark is given by `kctl.pipeline.register`.
 
-Owns schemas and the choice of reader and writer; everything is judged here, at planning. Its module has to be
+Owns schemas and the choice of reader and writer; everything is checked here, at planning. Its module has to be
 importable and light: Spark imports it in several short-lived processes.
 Shown by tests/pipeline/test_source_read.py and test_source_faults.py.
 """

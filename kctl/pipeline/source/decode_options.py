@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodeRequest
 
 _DECODE, _SCHEMA, _MESSAGE = "decode", "decodeSchema", "decodeMessage"
-_REGISTRY = "schema.registry."
+REGISTRY = "schema.registry."
+"""What names of a schema registry's properties begin with."""
 
 
 def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
@@ -21,7 +22,7 @@ def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
     Args: given: the options, by their names in lower case.
     Raises: ConfigError: naming the option.
     """
-    registry = {name: value for name, value in given.items() if name.startswith(_REGISTRY)}
+    registry = {name: value for name, value in given.items() if name.startswith(REGISTRY)}
     forms = _by_side(given, _DECODE)
     if not forms:
         for option in (_SCHEMA, _MESSAGE):

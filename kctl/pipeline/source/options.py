@@ -17,7 +17,7 @@ from kctl.client.errors import ConfigError
 from kctl.grammar.durations import parse_duration_ms
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.source.decode_options import decode_request
+from kctl.pipeline.source.decode_options import REGISTRY, decode_request
 from kctl.pipeline.source.java_pattern import python_pattern
 from kctl.pipeline.source.option_table import READ, WRITE, OptionRow, Verdict
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kctl.pipeline")
 T = TypeVar("T")
 KAFKA: Final = "kafka."
-REGISTRY: Final = "schema.registry."
+
 LONGEST_JSON: Final = 16 << 20
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
 """maxTriggerDelay of Spark's connector."""

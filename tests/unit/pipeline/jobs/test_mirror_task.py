@@ -8,7 +8,7 @@ from kctl.client.admin.call import Results
 from kctl.client.cluster import TopicPartition
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.pipeline.jobs import mirror_task
-from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, group_offset
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, as_group_offset
 from kctl.pipeline.jobs.mirror_task import MirrorTask, start_offset
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.resume_point import ResumePoint
@@ -19,7 +19,7 @@ COPY = TopicPartition("copy", 0)
 
 
 def position(offset: int, target_topic_id: str) -> OffsetAndMetadata:
-    return group_offset(MirrorPosition(ResumePoint(offset, "source", 100), target_topic_id))
+    return as_group_offset(MirrorPosition(ResumePoint(offset, "source", 100), target_topic_id))
 
 
 @pytest.mark.parametrize(
