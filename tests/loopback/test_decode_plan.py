@@ -1,12 +1,16 @@
 """DecodePlan: schemas to read by, resolved on the driver; no secret in what is sent to tasks."""
 
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kctl.pipeline.decoding import plan as decoding_plan
 from kctl.pipeline.decoding.plan import DecodeRequest, plan_decoding, side_request, task_store
 from kctl.serdes.errors import SchemaError, SchemaNotFoundError
+from kctl.serdes.registry import SchemaRegistry
+from kctl.serdes.schema_store import SchemaStore
 from tests.support.registry.server import FakeRegistry, running
 
 KAFKA = {"bootstrap.servers": "unused:1", "default.api.timeout.ms": "5000", "client.id": "x"}
@@ -15,6 +19,17 @@ KAFKA = {"bootstrap.servers": "unused:1", "default.api.timeout.ms": "5000", "cli
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def _own_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A worker keeps the stores of its tasks, with their connections, to its end; a test closes them."""
+    stores: dict[object, SchemaStore] = {}
+    monkeypatch.setattr(decoding_plan, "_stores", stores)
+    yield
+    for store in stores.values():
+        assert isinstance(store._registry, SchemaRegistry)
+        store._registry.close()
 
 
 def test_latest_version_of_the_topics_subject_is_read_by_and_secrets_stay_references(
