@@ -37,7 +37,7 @@ TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
-$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.c)
+$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
@@ -173,7 +173,7 @@ docs: $(READY)  ## every block of README and docs is typed or run, and comes as 
 
 dist: dist/.built
 
-dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -name '*.c' -o -path 'man/*' -o -path 'completions/*')
+dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -name '*.[ch]' -o -path 'man/*' -o -path 'completions/*')
 	rm -rf dist
 	$(BIN)/python tools/build_packages.py --out dist
 	@touch $@

@@ -15,17 +15,19 @@ HOT = "kctl/client/records/_hot"
 MODULES = (
     "varint",
     "record",
+    "murmur2",
+    "filled",
     "bulk",
+    "packed",
     "cursor",
     "conditions",
     "exits",
     "columns",
-    "murmur2",
     "rows",
     "send_future",
     "builder",
 )
-IN_C = ("bulk",)
+IN_C = ("bulk", "packed")
 """Those that are written in C too, where mypyc cannot say what is to be done."""
 
 
@@ -50,7 +52,9 @@ def hot_extensions() -> list[Any]:
         sys.stderr.write("mypyc cannot compile the record codec (see above): it runs as plain Python\n")
         return []
     for name in IN_C:
-        extensions.append(Extension(f"{HOT.replace('/', '.')}.{name}", [f"{HOT}/{name}.c"]))
+        extensions.append(
+            Extension(f"{HOT.replace('/', '.')}.{name}", [f"{HOT}/{name}.c"], depends=[f"{HOT}/numbers.h"])
+        )
     for extension in extensions:
         extension.optional = True
         if sys.platform != "win32":

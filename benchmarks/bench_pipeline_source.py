@@ -229,11 +229,13 @@ def write(bench: Bench) -> None:
     def run(target: str) -> float:
         topic = bench.kafka.create_topic(partitions=PARTITIONS)
         writer = table.write.format(target).option("kafka.bootstrap.servers", bench.kafka.bootstrap())
-        began = perf_counter()
+        began, cpu_s = perf_counter(), session_cpu_s()
         writer.option("topic", topic).mode("append").save()
+        bench.cpu_us.setdefault(target, []).append((session_cpu_s() - cpu_s) / rows * 1e6)
         return rows / (perf_counter() - began) / 1e6
 
     show(f"write {rows} rows", bench.in_turns(run), "M records/s")
+    show_cpu(bench)
     table.unpersist()
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow._compute import call_function  # pyarrow.compute takes 50 ms more to import, in each new worker
 
 from kctl.client.errors import ConfigError, CorruptBatchError
-from kctl.client.records import Columns
+from kctl.client.records import Columns, FilledParts
 
 ROWS_PER_BATCH: Final = 16_384
 BYTES_PER_BATCH: Final = 4 << 20
@@ -63,7 +63,6 @@ class RecordColumns:
     def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
         self.schema = schema_of(columns)
         self._names = tuple(columns)
-        self._rising = pa.array(range(ROWS_PER_BATCH), pa.int64()) if "offset" in columns else None
         self._same: dict[str, pa.Array] = {}
         for name, constant in (("topic", topic), ("partition", partition)):
             if name in columns:
@@ -96,28 +95,20 @@ class RecordColumns:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _array(self, name: str, columns: Columns) -> pa.Array:
-        if name == "key":
-            return pa.array(columns.keys, pa.binary())
-        if name == "value":
-            return pa.array(columns.values, pa.binary())
+        if name in ("key", "value"):
+            filled = columns.keys if name == "key" else columns.values
+            assert filled is not None
+            return _contents(filled)
         if name == "offset":
-            return self._offsets(columns)
+            return _numbers(columns.offsets)
         if name == "timestamp":
-            return _timestamps(columns.timestamps_ms)
+            assert columns.timestamps_ms is not None
+            return _timestamps(_numbers(columns.timestamps_ms))
         if name == "timestampType":
             return self._types(columns)
         if name == "headers" and any(columns.headers):
             return _headers(columns)
         return self._same[name].slice(0, columns.count)
-
-    def _offsets(self, columns: Columns) -> pa.Array:
-        assert self._rising is not None
-        runs = columns.offset_runs
-        if len(runs) == 1:
-            return call_function("add", [self._rising.slice(0, columns.count), pa.scalar(runs[0][0], pa.int64())])
-        ends = [*runs[1:], (0, columns.count)]
-        offsets = [first + step for (first, row), (_, end) in zip(runs, ends, strict=True) for step in range(end - row)]
-        return pa.array(offsets, pa.int64())
 
     def _types(self, columns: Columns) -> pa.Array:
         runs = [*columns.type_runs, (0, columns.count)]
@@ -129,11 +120,24 @@ def _type_name(type_id: int) -> str:
     return f"timestampType {type_id}"
 
 
-def _timestamps(timestamps_ms: Sequence[object]) -> pa.Array:
+def _contents(column: FilledParts) -> pa.Array:
+    contents, ends, given = column
+    bitmap = None
+    if 0 in given:
+        entries = pa.Array.from_buffers(pa.uint8(), len(given), [None, pa.py_buffer(given)])
+        bitmap = entries.cast(pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(pa.binary(), len(given), [bitmap, pa.py_buffer(ends), pa.py_buffer(contents)])
+
+
+def _numbers(column: bytearray) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(column) // 8, [None, pa.py_buffer(column)])
+
+
+def _timestamps(timestamps_ms: pa.Array) -> pa.Array:
     try:
-        us = call_function("multiply_checked", [pa.array(timestamps_ms, pa.int64()), _US_PER_MS])
+        us = call_function("multiply_checked", [timestamps_ms, _US_PER_MS])
     except pa.ArrowInvalid:
-        furthest = max((ms for ms in timestamps_ms if isinstance(ms, int)), key=abs)
+        furthest = max(timestamps_ms.to_pylist(), key=abs)
         raise CorruptBatchError(
             f"a timestamp of {furthest} ms since the epoch does not fit into microseconds"
         ) from None

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kctl.client.errors import ConfigError
-from kctl.client.records import Header
+from kctl.client.records import Header, PackedColumn
+from kctl.pipeline.packed_arrays import packed_parts
 
 
 class RecordRows(NamedTuple):
-    """The columns of some records as lists with an entry a row; None where no row has one."""
+    """The columns of some records with an entry a row; None where no row has one."""
 
-    values: list[bytes | None]
-    keys: list[bytes | None] | None
+    values: Sequence[bytes | None]
+    keys: Sequence[bytes | None] | None
     headers: list[Sequence[Header]] | None
     timestamps_ms: list[int | None] | None
 
@@ -40,12 +41,15 @@ def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
     names = batch.schema.names
     if "value" not in names:
         raise ConfigError(f"the rows have no column value, only {', '.join(names) or 'none'}", key="value")
+    headers = _headers(batch) if "headers" in names else None
+    timestamps_ms = _timestamps(batch) if with_timestamps and "timestamp" in names else None
     values = _bytes(batch, "value")
+    keys = _bytes(batch, "key") if "key" in names else None
     return RecordRows(
-        [None] * batch.num_rows if values is None else values,
-        _bytes(batch, "key") if "key" in names else None,
-        _headers(batch) if "headers" in names else None,
-        _timestamps(batch) if with_timestamps and "timestamp" in names else None,
+        [None] * batch.num_rows if values is None else _packed(values),
+        None if keys is None else _packed(keys),
+        headers,
+        timestamps_ms,
     )
 
 
@@ -122,16 +126,21 @@ def _partitions(batch: pa.RecordBatch) -> pa.Array | None:
     return column
 
 
-def _bytes(batch: pa.RecordBatch, name: str) -> list[bytes | None] | None:
+def _bytes(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     column, types = batch.column(name), pa.types
     if not (types.is_null(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type)):
         is_text = types.is_string(column.type) or types.is_large_string(column.type)
         _expect(column.type, name, "binary or string", is_text)
         column = column.cast(pa.large_binary() if types.is_large_string(column.type) else pa.binary())
-    if column.null_count == len(column):
-        return None
-    values: list[bytes | None] = column.to_pylist()
-    return values
+    return None if column.null_count == len(column) else column
+
+
+def _packed(column: pa.Array) -> Sequence[bytes | None]:
+    """Return the entries where they lie, which most records are encoded from."""
+    if not pa.types.is_binary(column.type):
+        found: list[bytes | None] = column.to_pylist()
+        return found
+    return PackedColumn(packed_parts(column))
 
 
 def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:

@@ -18,13 +18,13 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kctl.client.records import partitions_of_keys
+from kctl.client.records import raise_registers
+from kctl.pipeline.packed_arrays import packed_parts
 
 COLUMNS: Final = ("key", "value", "offset", "timestamp")
 """What a batch needs to have."""
 REGISTER_BITS: Final = 12
 _REGISTERS: Final = 1 << REGISTER_BITS
-_HASH_BITS: Final = 31
 MOST_KEYS: Final = 10
 """Keys that are reported as the most frequent."""
 _KEPT_KEYS: Final = 1000
@@ -188,26 +188,9 @@ def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
     frequent: dict[bytes, int] = {}
     for key, count in zip(unique.take(top).to_pylist(), counts.take(top).to_pylist(), strict=True):
         frequent[key[:LONGEST_KEY]] = frequent.get(key[:LONGEST_KEY], 0) + count
-    return DistinctKeys(_registers(unique)), frequent
-
-
-def _registers(unique: pa.Array) -> bytes:
-    """Return the highest rank of the keys by register."""
-    hashes = pa.array(partitions_of_keys(unique.to_pylist(), 0, len(unique), 1 << _HASH_BITS, 0), pa.int64())
-    places = pc.bit_wise_and(hashes, _REGISTERS - 1)
-    rest = pc.shift_right(hashes, REGISTER_BITS)
-    highest = pc.floor(pc.log2(pc.cast(pc.max_element_wise(rest, 1), pa.float64())))
-    # The rank is one more than the zeros before the first one of the bits that choose no register.
-    rank_bits = _HASH_BITS - REGISTER_BITS
-    ranks = pc.if_else(pc.equal(rest, 0), float(rank_bits + 1), pc.subtract(float(rank_bits), highest))
-    grouped = pa.table({"place": places, "rank": ranks}).group_by("place", use_threads=False)
-    highest_ranks = grouped.aggregate([("rank", "max")])
     registers = bytearray(_REGISTERS)
-    for place, rank in zip(
-        highest_ranks.column("place").to_pylist(), highest_ranks.column("rank_max").to_pylist(), strict=True
-    ):
-        registers[place] = int(rank)
-    return bytes(registers)
+    raise_registers(registers, packed_parts(unique), REGISTER_BITS)
+    return DistinctKeys(bytes(registers)), frequent
 
 
 def _schema_ids(values: pa.Array, sizes: pa.Array) -> dict[int, int]:

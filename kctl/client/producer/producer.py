@@ -200,7 +200,7 @@ class Producer:
         row has delivery.timeout.ms. The columns are copied.
 
         Args:
-            values, keys, headers: an entry a row; None: no row has one. Values as Lines are encoded as they lie there.
+            values, keys, headers: an entry a row; None: no row has one. Lines and packed columns are encoded in place.
             partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
             timestamps_ms: an entry a row, or one number for all; None is now.
             callback: called on the network loop with some of the rows at a time, as their fate becomes known.

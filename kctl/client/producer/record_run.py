@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Self, TypeVar, final
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, RowsCallback, SendFuture, SettledRows
+from kctl.client.producer.future import (
+    NO_PARTITION,
+    ColumnsFuture,
+    FlushGroup,
+    Outcome,
+    RowsCallback,
+    SendFuture,
+    SettledRows,
+)
 from kctl.client.producer.record import (
     ENCODED_OVERHEAD_BYTES,
     MEMORY_OVERHEAD_BYTES,
@@ -25,6 +33,9 @@ from kctl.client.records import (
     BATCH_OVERHEAD_BYTES,
     BatchReader,
     Lines,
+    PackedColumn,
+    PackedPart,
+    PackedRows,
     RecordBatchBuilder,
     Rows,
     check_contents,
@@ -54,13 +65,14 @@ class RecordRun:
     """Rows `first` to before `end` of columns, for one topic and, once it is chosen, one partition.
 
     Args:
-        rows: as columns, or encoded as the records of a batch of their own.
+        rows: as columns, packed, or encoded as the records of a batch of their own.
         result: the future of each row, or the one of all rows of a call.
         created_at_ms: when the rows were accepted: their delivery.timeout.ms begins.
         size_bytes: what the rows take of buffer.memory.
     """
 
     __slots__ = (
+        "_packed",
         "_rows",
         "created_at_ms",
         "divided",
@@ -82,7 +94,7 @@ class RecordRun:
         self,
         topic: str,
         partition: int,
-        rows: Rows | RecordBatchBuilder,
+        rows: Rows | RecordBatchBuilder | PackedPart,
         result: list[SendFuture] | ColumnsFuture,
         created_at_ms: int,
         size_bytes: int,
@@ -90,17 +102,18 @@ class RecordRun:
         self.topic = topic
         self.partition = partition
         self._rows: Rows | None = rows if isinstance(rows, Rows) else None
+        self._packed: PackedPart | None = rows if isinstance(rows, PackedPart) else None
         self.result = result
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
         self.holds_memory = False
         self.first = 0
-        self.end = len(rows.values) if isinstance(rows, Rows) else rows.record_count
+        self.end = _count(rows)
         self.offset_in_batch = 0
         """Of the first row."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
-        self.encoded: RecordBatchBuilder | None = None if isinstance(rows, Rows) else rows
+        self.encoded: RecordBatchBuilder | None = rows if isinstance(rows, RecordBatchBuilder) else None
         """The rows as the records of a batch of their own, where the caller has encoded them; see `drop_rows`."""
         self.is_compressing = False
         """A helper thread compresses `encoded` (batch_compressor.py): the batch is not due before that is done."""
@@ -129,6 +142,8 @@ class RecordRun:
         return self._rows
 
     def _decoded(self) -> Rows:
+        if self._packed is not None:
+            return self._packed.rows()
         if self.encoded is not None:
             records = BatchReader(self.encoded.build(), check_crcs=False).records(self.encoded.record_count)
             found = [([record.value for record in records], [record.key for record in records])]
@@ -144,7 +159,37 @@ class RecordRun:
 
     def drop_rows(self) -> None:
         """Drop the columns of a run that is encoded or divided; `rows` makes them again where they are asked for."""
-        self._rows = None
+        self._rows = self._packed = None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the rows lie in the caller's buffers still."""
+        return self._packed is not None
+
+    def unpack(self) -> None:
+        """Make objects of packed rows that were not encoded: their buffers are the caller's."""
+        if self._packed is not None:
+            self._rows, self._packed = self.rows, None
+
+    def divide_packed(
+        self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
+    ) -> list[Self] | None:
+        """Return packed rows as runs of the partitions that their keys choose; None where there are no such rows.
+
+        Args: least_bytes: runs that are smaller are rows, and the others encoded.
+        """
+        found = None if self._packed is None else self._packed.divided(partition_count)
+        if self._packed is None or found is None:
+            return None
+        pieces = []
+        for partition, records, count, content_bytes in found:
+            builder = new_builder()
+            builder.set_records(records, count, self._packed.timestamp_ms)
+            piece = self._with(builder, partition, content_bytes + MEMORY_OVERHEAD_BYTES * count)
+            if len(records) < least_bytes:
+                piece._rows, piece.encoded = piece.rows, None
+            pieces.append(piece)
+        return pieces
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -173,7 +218,7 @@ class RecordRun:
         found = self.rows.by_key(self.first, self.end, partition_count, MEMORY_OVERHEAD_BYTES)
         return None if found is None else [self._with(rows, partition, size) for partition, rows, size in found]
 
-    def _with(self, rows: Rows, partition: int, size_bytes: int) -> Self:
+    def _with(self, rows: Rows | RecordBatchBuilder, partition: int, size_bytes: int) -> Self:
         run = type(self)(self.topic, partition, rows, self.result, self.created_at_ms, size_bytes)
         run.group, run.outcome = self.group, self.outcome
         return run
@@ -223,6 +268,12 @@ class RecordRun:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"
 
 
+def _count(rows: Rows | RecordBatchBuilder | PackedPart) -> int:
+    if isinstance(rows, RecordBatchBuilder):
+        return rows.record_count
+    return len(rows.values) if isinstance(rows, Rows) else rows.end - rows.first
+
+
 # --- send_columns -----------------------------------------------------------------------------------------------------
 
 
@@ -246,24 +297,39 @@ def given_rows(
     timestamps_ms: Sequence[int | None] | int | None,
     limits: RowLimits,
     now_ms: int,
-) -> "GivenColumns | GivenLines":
+) -> "GivenColumns | GivenPacked":
     """Return what a call of send_columns was given; raises as GivenColumns."""
-    is_plain = keys is None and headers is None and timestamps_ms is None
-    if is_plain and isinstance(values, Lines) and limits.new_builder is not None:
-        return GivenLines(topic, values, partition, limits.new_builder, limits, now_ms)
+    if headers is None and timestamps_ms is None and limits.new_builder is not None:
+        packed = _packed(values, keys)
+        if packed is not None:
+            return GivenPacked(topic, packed, partition, limits.new_builder, limits, now_ms)
     return GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, now_ms)
 
 
-class GivenLines:
-    """Lines as the values of one call of send_columns, in the place of GivenColumns.
+def _packed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None) -> Lines | PackedRows | None:
+    """Return rows that can be encoded where they lie; None where they are objects."""
+    if isinstance(values, Lines):
+        return values if keys is None else None
+    if not isinstance(values, PackedColumn):
+        return None
+    if keys is None:
+        return PackedRows(values)
+    if not isinstance(keys, PackedColumn):
+        return None
+    _column(keys, "keys", len(values))
+    return PackedRows(values, keys)
 
-    A run that fills at least half a batch is encoded when it is its turn, without an object for each line.
+
+class GivenPacked:
+    """Lines or packed rows of one call of send_columns, in the place of GivenColumns.
+
+    A run that fills at least half a batch is encoded when it is its turn, without an object for each row.
     """
 
     def __init__(
         self,
         topic: str,
-        lines: Lines,
+        packed: Lines | PackedRows,
         partition: int | None,
         new_builder: Callable[[], RecordBatchBuilder],
         limits: RowLimits,
@@ -272,18 +338,20 @@ class GivenLines:
         check_topic(topic)
         if partition is not None:
             check_partition(partition)
-        self.count = len(lines)
-        self.largest_bytes = lines.longest_bytes + MEMORY_OVERHEAD_BYTES if lines else -1
-        self._lines = lines
+        self.count = len(packed)
+        self.largest_bytes = packed.longest_bytes + MEMORY_OVERHEAD_BYTES if packed else -1
+        self._packed = packed
         self._new_builder = new_builder
         self._now_ms = now_ms
         quarter_bytes = limits.buffer_memory_bytes // 4
-        self._room_bytes = min(limits.batch_size_bytes - BATCH_OVERHEAD_BYTES, quarter_bytes)
+        self._quarter_bytes = quarter_bytes
+        self._batch_room_bytes = limits.batch_size_bytes - BATCH_OVERHEAD_BYTES
+        self._room_bytes = min(self._batch_room_bytes, quarter_bytes)
         self._most_rows = max(1, quarter_bytes // MEMORY_OVERHEAD_BYTES)
 
     def memory_bytes(self, row: int) -> int:
         """Return what a row takes of buffer.memory."""
-        return len(self._lines[row]) + MEMORY_OVERHEAD_BYTES
+        return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
 
     def first_larger_than(self, limit_bytes: int) -> int:
         """Return the first row that takes more memory, where there is one."""
@@ -291,17 +359,37 @@ class GivenLines:
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
         """Return the runs, as GivenColumns.runs does."""
-        lines, at = self._lines, 0
-        while at < lines.behind:
-            records, count, end = lines.encoded_from(at, self._room_bytes, self._most_rows)
-            size_bytes = lines.content_bytes(at, end, count) + MEMORY_OVERHEAD_BYTES * count
+        packed = self._packed
+        if partition == NO_PARTITION and isinstance(packed, PackedRows) and packed.has_keys:
+            yield from self._undivided_runs(packed, future)
+            return
+        room_bytes, at = self._even_room_bytes(), 0
+        while at < packed.behind:
+            records, count, end = packed.encoded_from(at, room_bytes, self._most_rows)
+            size_bytes = packed.content_bytes(at, end, count) + MEMORY_OVERHEAD_BYTES * count
             rows: Rows | RecordBatchBuilder
             if 2 * len(records) < self._room_bytes:
-                rows = Rows([*lines.between(at, end)], timestamp_ms=self._now_ms)
+                rows = packed.rows(at, end, self._now_ms)
             else:
                 rows = self._new_builder()
                 rows.set_records(records, count, self._now_ms)
             yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)
+            at = end
+
+    def _even_room_bytes(self) -> int:
+        """Return the room of a batch where all of them are about as full: the last one should fill half of it, too."""
+        packed, count = self._packed, self.count
+        total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
+        batches = -(-total_bytes // self._room_bytes)
+        return min(self._room_bytes, total_bytes // max(batches, 1) + packed.longest_bytes + _ROW_BYTES)
+
+    def _undivided_runs(self, packed: PackedRows, future: ColumnsFuture) -> Iterator[RecordRun]:
+        """Return runs of rows whose keys choose partitions."""
+        at, room_bytes = 0, min(_KEYED_RUN_BATCHES * self._batch_room_bytes, self._quarter_bytes)
+        while at < packed.behind:
+            end = packed.end_within(at, _ROW_BYTES, room_bytes, self._most_rows)
+            size_bytes = packed.content_bytes(at, end, end - at) + MEMORY_OVERHEAD_BYTES * (end - at)
+            yield RecordRun(future.topic, NO_PARTITION, packed.part(at, end, self._now_ms), future, 0, size_bytes)
             at = end
 
 

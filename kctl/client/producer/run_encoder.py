@@ -73,6 +73,8 @@ class RunEncoder:
             self._encode(run, self.batch_bytes(run.topic) // 2)
         elif self._takes_turns:
             return  # each row by itself
+        elif run.is_packed and not self._ignores_keys:
+            self._divide(run, topic)
         elif run.rows.keys is None or self._ignores_keys:
             self._encode(run, self.batch_bytes(run.topic) // 2)
         elif topic is not None and topic.partitions:
@@ -82,6 +84,20 @@ class RunEncoder:
             if pieces is not None:
                 run.divided = len(topic.partitions), pieces
                 run.drop_rows()
+
+    def _divide(self, run: RecordRun, topic: TopicInfo | None) -> None:
+        """Divide packed rows by their keys; make objects of them where that cannot be done here."""
+        least_bytes = min(_PIECE_BYTES, self.batch_bytes(run.topic) // 2)
+        count = 0 if topic is None else len(topic.partitions)
+        pieces = run.divide_packed(count, self._new_builder, least_bytes) if count else None
+        if pieces is None:
+            run.unpack()
+            return
+        for piece in pieces:
+            if piece.encoded is not None:
+                self._compress(piece, piece.encoded)
+        run.divided = count, pieces
+        run.drop_rows()
 
     def _encode(self, run: RecordRun, least_bytes: int) -> None:
         if run.size_bytes - UNENCODED_BYTES * run.count < least_bytes or not run.rows.is_plain:

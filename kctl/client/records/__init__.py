@@ -33,7 +33,9 @@ from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan, QuotedText
+from kctl.client.records._hot.filled import FilledParts, PackedParts
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
+from kctl.client.records._hot.packed import raise_registers
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
     TIMESTAMP_END_MS,
@@ -55,6 +57,7 @@ from kctl.client.records._hot.send_future import (
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.compression import CODEC_IDS
 from kctl.client.records.lines import Lines
+from kctl.client.records.packed_rows import PackedColumn, PackedPart, PackedRows
 from kctl.client.records.reader import BatchReader, split_batches
 from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
 
@@ -71,11 +74,16 @@ __all__ = [
     "Columns",
     "Condition",
     "ControlMarker",
+    "FilledParts",
     "Header",
     "Lines",
     "Outcome",
     "OutputField",
     "OutputPlan",
+    "PackedColumn",
+    "PackedPart",
+    "PackedParts",
+    "PackedRows",
     "QuotedText",
     "Record",
     "RecordBatchBuilder",
@@ -90,6 +98,7 @@ __all__ = [
     "is_neighbour",
     "partition_of_key",
     "partitions_of_keys",
+    "raise_registers",
     "renumber_batch",
     "rows_of",
     "split_all",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from kctl.client.records._hot.bulk import encode_lines, measure_lines
-from kctl.client.records._hot.rows import split_all
+from kctl.client.records._hot.rows import Rows, split_all
 
 
 class Lines(Sequence[bytes]):
@@ -59,6 +59,14 @@ class Lines(Sequence[bytes]):
         if self._begun and at == 0 and lines:
             lines[0] = self._begun + lines[0]
         return lines
+
+    def row_bytes(self, row: int) -> int:
+        """Return the bytes of a line."""
+        return len(self[row])
+
+    def rows(self, at: int, end: int, timestamp_ms: int) -> Rows:
+        """Return the lines of `data[at:end]`, as `between` does, as rows."""
+        return Rows([*self.between(at, end)], timestamp_ms=timestamp_ms)
 
     def rest(self) -> bytes:
         """Return what follows the last delimiter."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
 from kctl.client.records import AbortedTransaction, BatchReader, Columns, OutputField, OutputPlan, RecordBatchBuilder
 from kctl.client.records.compression import CODEC_IDS, compress
+from tests.unit.records.column_contents import entries, longs
 from tests.unit.records.handmade import batch, message, record, with_right_crc
 
 LIMIT = 1 << 20
@@ -79,9 +80,10 @@ def survive(data: bytes, *, check_crcs: bool = True) -> None:
     with suppress(CorruptBatchError):
         while not reader.exhausted:
             reader.columns(columns, 2)
-    lists = (columns.keys, columns.values, columns.timestamps_ms, columns.headers)
-    assert [len(each) for each in lists] == [columns.count] * 4
-    assert columns.values[: len(found)] == [each[3] for each in found][: columns.count]
+    keys, values = entries(columns.keys), entries(columns.values)
+    lists = (keys, values, longs(columns.offsets), longs(columns.timestamps_ms), columns.headers)
+    assert [len(each) for each in lists] == [columns.count] * 5
+    assert values[: len(found)] == [each[3] for each in found][: columns.count]
     for plan in (EVERYTHING, VALUES):
         error = through_plan(data, plan, check_crcs=check_crcs)
         assert error is None or str(error)

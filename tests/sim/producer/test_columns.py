@@ -17,10 +17,11 @@ from kctl.client.errors import (
     UndeliveredError,
 )
 from kctl.client.producer import Producer, SendFuture, SettledRows
-from kctl.client.records import Lines, partition_of_key
+from kctl.client.records import Lines, PackedColumn, partition_of_key
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run
 from tests.sim.kit.transactions import VERSIONS, run_version, seen, transactional
+from tests.unit.records.column_contents import packed_column
 
 FAULTS = [Fault.FREEZE, Fault.RESET_ON_REQUEST, Fault.SILENCE]
 
@@ -34,11 +35,16 @@ def lines(first: int, end: int) -> Lines:
     return Lines(b"".join(b"%d\n" % number for number in range(first, end)), b"\n")
 
 
+def packed(first: int, end: int) -> PackedColumn:
+    """The same as an Arrow array has them, encoded where they lie, too."""
+    return packed_column(numbers(first, end))
+
+
 Column = Callable[[int, int], Sequence[bytes | None]]
-in_both_forms = pytest.mark.parametrize("column", [numbers, lines])
+in_every_form = pytest.mark.parametrize("column", [numbers, lines, packed])
 
 
-@in_both_forms
+@in_every_form
 def test_rows_and_single_records_of_a_partition_stay_in_order(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer({"batch.size": 300}) as producer:
@@ -80,12 +86,19 @@ def test_every_column_arrives(compression: str) -> None:
     run(app)
 
 
-def test_keys_choose_as_they_do_for_single_records() -> None:
+@pytest.mark.parametrize("form", [list, packed_column])
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("batch_bytes", [16384, 1000, 100])
+def test_keys_choose_as_they_do_for_single_records(
+    form: Callable[[Sequence[bytes | None]], Sequence[bytes | None]], batch_bytes: int, *, is_known: bool
+) -> None:
     keys: list[bytes | None] = [b"k%d" % number for number in range(200)]
 
     def app(cluster: SimCluster) -> None:
-        with cluster.producer({"batch.size": 500}) as producer:
-            producer.send_columns("t", numbers(0, 200), keys).result()
+        with cluster.producer({"batch.size": batch_bytes}) as producer:
+            if is_known:
+                producer.partitions_for("t")
+            producer.send_columns("t", form(numbers(0, 200)), form(keys)).result()
 
     cluster = run(app, topics={"t": 7})
     for partition in range(7):
@@ -133,7 +146,12 @@ def test_a_partition_that_is_not_there_fails_its_rows_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[b"", bytes(1000), bytes(2000)], Lines(b"\n" + bytes(1000) + b"\n" + bytes(2000) + b"\n", b"\n")]
+    "values",
+    [
+        [b"", bytes(1000), bytes(2000)],
+        Lines(b"\n" + bytes(1000) + b"\n" + bytes(2000) + b"\n", b"\n"),
+        packed_column([b"", bytes(1000), bytes(2000)]),
+    ],
 )
 def test_a_row_that_is_too_large_is_named_and_none_is_sent(values: Sequence[bytes]) -> None:
     def app(cluster: SimCluster) -> None:
@@ -147,7 +165,9 @@ def test_a_row_that_is_too_large_is_named_and_none_is_sent(values: Sequence[byte
     assert run(app).values(0) == []
 
 
-@pytest.mark.parametrize("values", [[bytes(100)] * 500, Lines((bytes(100) + b"\n") * 500, b"\n")])
+@pytest.mark.parametrize(
+    "values", [[bytes(100)] * 500, Lines((bytes(100) + b"\n") * 500, b"\n"), packed_column([bytes(100)] * 500)]
+)
 def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split(values: Sequence[bytes]) -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer({"batch.size": 100_000}) as producer:
@@ -188,7 +208,7 @@ def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_to
     run(app)
 
 
-@in_both_forms
+@in_every_form
 @pytest.mark.parametrize("fault", FAULTS)
 def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault, column: Column) -> None:
     def app(cluster: SimCluster) -> None:
@@ -208,7 +228,7 @@ def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault, column: Col
     run(app)
 
 
-@in_both_forms
+@in_every_form
 def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer()
@@ -229,7 +249,7 @@ def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on(column: Colum
     assert run(app).values(0) == [b"first", *numbers(0, 40)]
 
 
-@in_both_forms
+@in_every_form
 def test_close_accounts_for_every_row(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"batch.size": 500})
@@ -248,7 +268,7 @@ def test_close_accounts_for_every_row(column: Column) -> None:
     run(app)
 
 
-@in_both_forms
+@in_every_form
 def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back(column: Column) -> None:
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"batch.size": 300})
@@ -264,7 +284,7 @@ def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back(column: C
     assert run(app).values(0) == numbers(0, 2000)
 
 
-@in_both_forms
+@in_every_form
 def test_a_callback_may_send_columns_but_not_wait_for_them(column: Column) -> None:
     found: list[object] = []
 

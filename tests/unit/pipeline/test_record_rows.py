@@ -19,6 +19,10 @@ def batch(**columns: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
+def as_lists(rows: RecordRows) -> RecordRows:
+    return rows._replace(values=list(rows.values), keys=None if rows.keys is None else list(rows.keys))
+
+
 def test_every_column_of_a_record_is_taken() -> None:
     rows = batch(
         value=pa.array([b"a", None]),
@@ -28,7 +32,7 @@ def test_every_column_of_a_record_is_taken() -> None:
         other=pa.array([1, 2]),
     )
     found = record_rows(rows, with_timestamps=True)
-    assert found == RecordRows(
+    assert as_lists(found) == RecordRows(
         [b"a", None], ["é".encode(), None], [(("h", None),), ()], [int(TIME.timestamp()) * 1000, None]
     )
     assert record_rows(rows, with_timestamps=False).timestamps_ms is None
@@ -47,7 +51,7 @@ def test_a_column_of_nulls_alone_is_as_if_it_were_not_there(kind: pa.DataType) -
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()])
 def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
-    assert record_rows(batch(value=pa.array(["a", "b"], kind)), with_timestamps=True).values == [b"a", b"b"]
+    assert list(record_rows(batch(value=pa.array(["a", "b"], kind)), with_timestamps=True).values) == [b"a", b"b"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Rows that their caller encodes: the bytes that the loop would write, and the same rows where these are asked for."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +12,9 @@ from kctl.client.producer.future import NO_PARTITION, ColumnsFuture
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.run_encoder import RunEncoder
-from kctl.client.records import CODEC_IDS, RecordBatchBuilder, Rows, partition_of_key
+from kctl.client.records import CODEC_IDS, PackedRows, RecordBatchBuilder, Rows, partition_of_key
 from tests.unit.producer.records import config, mailbox
+from tests.unit.records.column_contents import packed_column
 
 Column = list[bytes | None]
 TOPIC = TopicInfo("t", NO_TOPIC_ID, False, None, {number: PartitionInfo("t", number, 1) for number in range(3)})
@@ -22,6 +25,15 @@ def run_of(values: Column, keys: Column | None = None, partition: int = NO_PARTI
     size_bytes += sum(len(key or b"") for key in keys or ())
     future = ColumnsFuture(mailbox(ManualClock()), "t", len(values))
     return RecordRun("t", partition, Rows(list(values), keys, timestamp_ms=7), future, 0, size_bytes)
+
+
+def packed_run_of(values: Column, keys: Column) -> RecordRun:
+    run = run_of(values, keys)
+    rows = PackedRows(packed_column(values), packed_column(keys))
+    return RecordRun("t", NO_PARTITION, rows.part(0, len(values), 7), run.result, 0, run.size_bytes)
+
+
+in_both_forms = pytest.mark.parametrize("made_of", [run_of, packed_run_of])
 
 
 def encoder(batch_size: int = 0, **properties: object) -> RunEncoder:
@@ -58,9 +70,12 @@ def test_encoded_rows_are_the_batch_of_the_loop_and_can_be_read_back(
     assert run.rows.is_plain
 
 
-@given(st.lists(st.tuples(st.binary(max_size=6), CONTENTS | st.none()), min_size=3, max_size=40))
-def test_rows_are_divided_by_their_keys_and_each_part_is_encoded(rows: list[tuple[bytes, bytes | None]]) -> None:
-    run = run_of([value for _, value in rows], [key for key, _ in rows])
+@in_both_forms
+@given(rows=st.lists(st.tuples(st.binary(max_size=6), CONTENTS | st.none()), min_size=3, max_size=40))
+def test_rows_are_divided_by_their_keys_and_each_part_is_encoded(
+    made_of: Callable[[Column, Column], RecordRun], rows: list[tuple[bytes, bytes | None]]
+) -> None:
+    run = made_of([value for _, value in rows], [key for key, _ in rows])
     run.created_at_ms = 5
     encoder().encode(run, TOPIC)
     parts = run.by_key(3)
@@ -77,9 +92,12 @@ def test_rows_are_divided_by_their_keys_and_each_part_is_encoded(rows: list[tupl
     )
 
 
-def test_rows_are_divided_again_where_the_topic_has_got_more_partitions() -> None:
+@in_both_forms
+def test_rows_are_divided_again_where_the_topic_has_got_more_partitions(
+    made_of: Callable[[Column, Column], RecordRun],
+) -> None:
     keys: Column = [b"%d" % number for number in range(50)]
-    run = run_of(list(keys), keys)
+    run = made_of(list(keys), keys)
     encoder().encode(run, TOPIC)
     parts = run.by_key(7)
     assert parts is not None
@@ -87,6 +105,24 @@ def test_rows_are_divided_again_where_the_topic_has_got_more_partitions() -> Non
         number: sorted(str(key) for key in keys if key is not None and partition_of_key(key, 7) == number)
         for number in {partition_of_key(key, 7) for key in keys if key is not None}
     }
+
+
+@pytest.mark.parametrize(("keys", "topic"), [([b"k", None] * 9, TOPIC), ([b"k", b"l"], TOPIC), ([b"k"] * 9, None)])
+def test_packed_rows_that_are_not_divided_are_made_objects_of(keys: Column, topic: TopicInfo | None) -> None:
+    values: Column = [b"%d" % number for number in range(len(keys))]
+    run = packed_run_of(values, keys)
+    encoder().encode(run, topic)
+    assert (run.is_packed, run.divided, run.encoded) == (False, None, None)
+    assert (run.rows.values, run.rows.keys, run.rows.timestamp_ms) == (values, keys, 7)
+
+
+def test_small_parts_of_packed_rows_are_left_to_the_loop() -> None:
+    keys: Column = [b"%d" % number for number in range(50)]
+    run = packed_run_of(keys, keys)
+    encoder(1 << 20).encode(run, TOPIC)
+    assert run.divided is not None
+    assert all(part.encoded is None and part.count for part in run.divided[1])
+    assert sorted(map(str, run.rows.keys or ())) == sorted(map(str, keys))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -110,6 +111,60 @@ def test_c_and_python_take_the_same(
     data = damaged(b"".join(written(content)), changes)
     arguments = (data, 0, len(data), first_delta, end_delta, most, separator, null or b"")
     assert bulk.take_values(*arguments) == source.take_values(*arguments)
+
+
+Taken = tuple[object, ...]
+
+
+def columns_of(
+    module: ModuleType, wanted: tuple[bool, bool, bool, bool], arguments: tuple[Any, ...]
+) -> tuple[Taken, Taken]:
+    """What take_columns returns, and what it adds to columns that have a row already."""
+    keys, values = ((bytearray(b"a"), bytearray(8), bytearray(b"\1")) if want else None for want in wanted[:2])
+    offsets, times = (bytearray(8) if want else None for want in wanted[2:])
+    return module.take_columns(*arguments, keys, values, offsets, times), (keys, values, offsets, times)
+
+
+@given(
+    records,
+    damage,
+    st.tuples(st.integers(-2, 60), st.integers(0, 100)),
+    st.integers(-1, 60),
+    st.integers(-1, 100),
+    st.tuples(st.booleans(), st.booleans()),
+    st.sampled_from([0, 77, (1 << 63) - 1]),
+    st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+)
+@example([(1, b"k", b"z", [], 5)] * 1_500, [], (0, 2_000), 2_000, 1 << 20, (True, False), 77, (True,) * 4)
+def test_c_and_python_take_the_same_columns(
+    content: list[tuple[int, bytes | None, bytes | None, list[tuple[bytes, bytes | None]], int]],
+    changes: list[tuple[int, int]],
+    deltas: tuple[int, int],
+    most: int,
+    room: int,
+    flags: tuple[bool, bool],
+    base: int,
+    wanted: tuple[bool, bool, bool, bool],
+) -> None:
+    data = damaged(b"".join(written(content)), changes)
+    arguments = (data, 0, len(data), *deltas, most, room, flags[0], min(base, 1 << 62), base, flags[1])
+    found = columns_of(bulk, wanted, arguments)
+    assert found == columns_of(source, wanted, arguments)
+    taken, pos = found[0][0], found[0][1]
+    if not any(flags[:1]) and most >= 0 and room > 0 and not any(wanted[:2]):
+        same = bulk.take_values(data, 0, len(data), *deltas, most, b"", b"")
+        assert same[1:3] == (taken, pos)
+
+
+@pytest.mark.parametrize("module", [bulk, source])
+def test_columns_end_with_the_record_that_uses_the_room_up(module: ModuleType) -> None:
+    data = record(0, b"kk", b"vv") + record(1, None, b"w") + record(2, None, b"x")
+    (taken, _, last, room), (keys, values, *_) = columns_of(
+        module, (True, True, False, False), (data, 0, len(data), 0, 9, 9, 5, False, 0, 0, False)
+    )
+    assert (taken, last, room) == (2, 1, 0)
+    assert keys[0] == b"akk"  # type: ignore[index]
+    assert values[0] == b"avvw"  # type: ignore[index]
 
 
 def output(data: bytes, plan: OutputPlan, chunk: int, start: int, stop: int) -> tuple[bytes, int, str]:

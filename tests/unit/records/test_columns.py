@@ -1,4 +1,4 @@
-"""The exit as columns: the same records as objects give, in lists; full columns, gaps, timestamp types and damage."""
+"""The exit as columns: the same records as objects give, in buffers; full columns, gaps, timestamp types and damage."""
 
 from itertools import pairwise
 
@@ -6,6 +6,7 @@ import pytest
 
 from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, Columns, Record
+from tests.unit.records.column_contents import entries, longs
 from tests.unit.records.handmade import batch, message, record
 
 LOG = (
@@ -26,13 +27,12 @@ def everything(room_bytes: int = 1 << 20) -> Columns:
 
 def rows(columns: Columns) -> list[tuple[object, ...]]:
     """The columns as rows, runs written out."""
-    offsets: list[int] = []
     types: list[int] = []
-    for runs, out, step in ((columns.offset_runs, offsets, 1), (columns.type_runs, types, 0)):
-        for (first, row), (_, end) in pairwise([*runs, (0, columns.count)]):
-            out.extend(first + step * index for index in range(end - row))
-    named = zip(offsets, types, columns.timestamps_ms, columns.keys, columns.values, columns.headers, strict=True)
-    return list(named)
+    for (type_id, row), (_, end) in pairwise([*columns.type_runs, (0, columns.count)]):
+        types.extend([type_id] * (end - row))
+    offsets, times = longs(columns.offsets), longs(columns.timestamps_ms)
+    keys, values = entries(columns.keys), entries(columns.values)
+    return list(zip(offsets, types, times, keys, values, columns.headers, strict=True))
 
 
 def as_row(found: Record) -> tuple[object, ...]:
@@ -68,9 +68,9 @@ def test_columns_that_are_not_wanted_stay_empty() -> None:
     reader = BatchReader(LOG)
     columns = Columns(keys=False, values=True, timestamps=False, headers=False, room_bytes=1 << 20)
     reader.columns(columns, 100)
-    assert columns.values == [b"value", None, b"", b"v", b"v", b"x" * 100]
-    assert (columns.keys, columns.timestamps_ms, columns.headers) == ([], [], [])
-    assert columns.offset_runs == [(0, 0), (4, 2), (9, 3)]
+    assert entries(columns.values) == [b"value", None, b"", b"v", b"v", b"x" * 100]
+    assert (columns.keys, columns.timestamps_ms, columns.headers) == (None, None, [])
+    assert longs(columns.offsets) == [0, 1, 4, 9, 10, 11]
     assert columns.type_runs == [(0, 0), (1, 3), (0, 5)]
 
 
@@ -89,6 +89,6 @@ def test_damage_comes_after_the_records_before_it() -> None:
     data = batch(record(0), record(1, tail=b"\x04\x02"))
     reader, columns = BatchReader(data), everything()
     reader.columns(columns, 100)
-    assert (columns.count, len(columns.keys), len(columns.headers), reader.next_offset) == (1, 1, 1, 1)
+    assert (columns.count, len(rows(columns)), reader.next_offset) == (1, 1, 1)
     with pytest.raises(CorruptBatchError, match="headers"):
         reader.columns(columns, 100)

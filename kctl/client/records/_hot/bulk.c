@@ -1,71 +1,13 @@
 /* bulk.py in C; what each function promises is written there, and tests/unit/records/test_bulk.py compares the two. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <string.h>
-
-#define NONE (-2) /* no short varint is there */
-
-/* The number of a varint of at most 4 bytes before `end`; *pos is behind it afterwards. */
-static inline int32_t
-short_number(const unsigned char *buf, Py_ssize_t *pos, Py_ssize_t end)
-{
-    Py_ssize_t at = *pos;
-    uint32_t number = 0;
-    for (int shift = 0; shift < 28 && at < end; shift += 7) {
-        unsigned char byte = buf[at++];
-        number |= (uint32_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) {
-            *pos = at;
-            return (int32_t)(number >> 1) ^ -(int32_t)(number & 1);
-        }
-    }
-    return NONE;
-}
-
-typedef struct {
-    Py_ssize_t value_at;
-    Py_ssize_t value_size; /* -1: null */
-    Py_ssize_t end;
-    int32_t delta;
-} PlainRecord;
-
-static inline int
-plain_record(const unsigned char *buf, Py_ssize_t pos, Py_ssize_t limit, PlainRecord *found)
-{
-    int32_t size = short_number(buf, &pos, limit);
-    if (size < 0 || size > limit - pos)
-        return 0;
-    Py_ssize_t end = pos + size;
-    pos += 1; /* attributes */
-    Py_ssize_t timestamp_end = pos + 9;
-    while (pos < end && pos < timestamp_end && buf[pos] >= 0x80)
-        pos++;
-    if (pos >= end || pos == timestamp_end)
-        return 0;
-    pos++;
-    int32_t delta = short_number(buf, &pos, end);
-    if (delta < 0)
-        return 0;
-    int32_t key_size = short_number(buf, &pos, end);
-    if (key_size < -1 || key_size > end - pos)
-        return 0;
-    if (key_size > 0)
-        pos += key_size;
-    int32_t value_size = short_number(buf, &pos, end);
-    if (value_size < -1 || value_size > end - pos)
-        return 0;
-    Py_ssize_t headers_at = value_size > 0 ? pos + value_size : pos;
-    if (headers_at >= end || (buf[headers_at] == 0 && headers_at + 1 != end))
-        return 0;
-    found->delta = delta;
-    found->value_at = pos;
-    found->value_size = value_size;
-    found->end = end;
-    return 1;
-}
+#include "numbers.h"
 
 #define BLOCK 512 /* records whose places are kept at once */
+
+typedef struct {
+    Py_ssize_t at;
+    Py_ssize_t size; /* -1: null */
+} Value;
 
 static PyObject *
 take_values(PyObject *self, PyObject *args)
@@ -91,16 +33,18 @@ take_values(PyObject *self, PyObject *args)
     long long last = first_delta - 1;
     int is_plain = 1;
     while (is_plain && taken < most) {
-        PlainRecord block[BLOCK];
+        Value block[BLOCK];
         Py_ssize_t count = 0, more = 0, next = pos;
         while (count < BLOCK && taken + count < most) {
-            PlainRecord *found = &block[count];
-            is_plain = plain_record(buf, next, limit, found) && last < found->delta && found->delta < end_delta;
+            PlainRecord found;
+            is_plain = plain_record(buf, next, limit, &found) && last < found.delta && found.delta < end_delta;
             if (!is_plain)
                 break;
-            last = found->delta;
-            next = found->end;
-            more += (found->value_size < 0 ? null_size : found->value_size) + separator_size;
+            last = found.delta;
+            next = found.end;
+            block[count].at = found.value_at;
+            block[count].size = found.value_size;
+            more += (found.value_size < 0 ? null_size : found.value_size) + separator_size;
             count++;
         }
         if (used + more > room || out == NULL) {
@@ -119,12 +63,12 @@ take_values(PyObject *self, PyObject *args)
         }
         char *to = PyBytes_AS_STRING(out) + used;
         for (Py_ssize_t at = 0; at < count; at++) {
-            Py_ssize_t size = block[at].value_size;
+            Py_ssize_t size = block[at].size;
             if (size < 0) {
                 memcpy(to, null, (size_t)null_size);
                 to += null_size;
             } else {
-                memcpy(to, buf + block[at].value_at, (size_t)size);
+                memcpy(to, buf + block[at].at, (size_t)size);
                 to += size;
             }
             if (separator_size == 1)
@@ -144,6 +88,141 @@ take_values(PyObject *self, PyObject *args)
         _PyBytes_Resize(&out, used);
     if (out != NULL)
         result = Py_BuildValue("Nnnn", out, taken, pos, (Py_ssize_t)last);
+done:
+    PyBuffer_Release(&data);
+    return result;
+}
+
+typedef struct {
+    PyObject *contents; /* NULL: the column is not wanted */
+    PyObject *ends;
+    PyObject *given;
+    Py_ssize_t used;
+} Filled;
+
+static int
+filled_from(PyObject *parts, Filled *column)
+{
+    memset(column, 0, sizeof(Filled));
+    if (parts == Py_None)
+        return 1;
+    if (!PyArg_ParseTuple(parts, "YYY", &column->contents, &column->ends, &column->given))
+        return 0;
+    column->used = PyByteArray_GET_SIZE(column->contents);
+    return 1;
+}
+
+/* The end of a bytearray that becomes larger by so many bytes; NULL where it cannot. */
+static char *
+grown(PyObject *bytes, Py_ssize_t more)
+{
+    Py_ssize_t size = PyByteArray_GET_SIZE(bytes);
+    if (PyByteArray_Resize(bytes, size + more) < 0)
+        return NULL;
+    return PyByteArray_AS_STRING(bytes) + size;
+}
+
+static int
+fill(Filled *column, const unsigned char *buf, const PlainRecord *block, Py_ssize_t count, Py_ssize_t more, int is_key)
+{
+    char *to = grown(column->contents, more);
+    char *ends = grown(column->ends, count * (Py_ssize_t)sizeof(int32_t));
+    char *given = grown(column->given, count);
+    if (to == NULL || ends == NULL || given == NULL)
+        return 0;
+    Py_ssize_t used = column->used;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Py_ssize_t size = is_key ? block[at].key_size : block[at].value_size;
+        given[at] = size >= 0;
+        if (size > 0) {
+            memcpy(to, buf + (is_key ? block[at].key_at : block[at].value_at), (size_t)size);
+            to += size;
+            used += size;
+        }
+        int32_t end = (int32_t)used;
+        memcpy(ends + at * (Py_ssize_t)sizeof end, &end, sizeof end);
+    }
+    column->used = used;
+    return 1;
+}
+
+static PyObject *
+take_columns(PyObject *self, PyObject *args)
+{
+    Py_buffer data;
+    Py_ssize_t pos, limit, most, room;
+    long long first_delta, end_delta, base_offset, base_ms;
+    int is_fixed, ends_at_headers;
+    PyObject *key_parts, *value_parts, *offsets, *times;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nnLLnnpLLpOOOO:take_columns", &data, &pos, &limit, &first_delta, &end_delta, &most,
+                          &room, &ends_at_headers, &base_offset, &base_ms, &is_fixed, &key_parts, &value_parts,
+                          &offsets, &times))
+        return NULL;
+    PyObject *result = NULL;
+    Filled keys, values;
+    if (!filled_from(key_parts, &keys) || !filled_from(value_parts, &values))
+        goto done;
+    if ((offsets != Py_None && !PyByteArray_Check(offsets)) || (times != Py_None && !PyByteArray_Check(times))) {
+        PyErr_SetString(PyExc_TypeError, "a column that is no bytearray");
+        goto done;
+    }
+    const unsigned char *buf = data.buf;
+    if (limit > data.len)
+        limit = data.len;
+    if (pos < 0 || pos > limit)
+        limit = pos = pos < 0 ? 0 : limit;
+    Py_ssize_t taken = 0;
+    long long last = first_delta - 1;
+    int is_plain = 1;
+    while (is_plain && taken < most && room > 0) {
+        PlainRecord block[BLOCK];
+        Py_ssize_t count = 0, key_bytes = 0, value_bytes = 0, next = pos;
+        while (count < BLOCK && taken + count < most && room > 0) {
+            PlainRecord *found = &block[count];
+            is_plain = plain_record(buf, next, limit, found) && last < found->delta && found->delta < end_delta &&
+                       !(ends_at_headers && found->has_headers);
+            if (!is_plain)
+                break;
+            Py_ssize_t key_size = keys.contents != NULL && found->key_size > 0 ? found->key_size : 0;
+            Py_ssize_t value_size = values.contents != NULL && found->value_size > 0 ? found->value_size : 0;
+            if (keys.used + key_bytes + key_size > INT32_MAX || values.used + value_bytes + value_size > INT32_MAX) {
+                is_plain = 0;
+                break;
+            }
+            key_bytes += key_size;
+            value_bytes += value_size;
+            room -= key_size + value_size;
+            last = found->delta;
+            next = found->end;
+            count++;
+        }
+        if ((keys.contents != NULL && !fill(&keys, buf, block, count, key_bytes, 1)) ||
+            (values.contents != NULL && !fill(&values, buf, block, count, value_bytes, 0)))
+            goto done;
+        if (offsets != Py_None) {
+            char *to = grown(offsets, count * (Py_ssize_t)sizeof(int64_t));
+            if (to == NULL)
+                goto done;
+            for (Py_ssize_t at = 0; at < count; at++) {
+                int64_t offset = (int64_t)base_offset + block[at].delta;
+                memcpy(to + at * (Py_ssize_t)sizeof offset, &offset, sizeof offset);
+            }
+        }
+        if (times != Py_None) {
+            char *to = grown(times, count * (Py_ssize_t)sizeof(int64_t));
+            if (to == NULL)
+                goto done;
+            for (Py_ssize_t at = 0; at < count; at++) {
+                uint64_t delta = is_fixed ? 0 : (uint64_t)block[at].timestamp_delta;
+                int64_t time = (int64_t)((uint64_t)base_ms + delta); /* wraps, as Java's does */
+                memcpy(to + at * (Py_ssize_t)sizeof time, &time, sizeof time);
+            }
+        }
+        taken += count;
+        pos = next;
+    }
+    result = Py_BuildValue("nnnn", taken, pos, (Py_ssize_t)last, room);
 done:
     PyBuffer_Release(&data);
     return result;
@@ -182,28 +261,6 @@ measure_lines(PyObject *self, PyObject *args)
         at = found + size;
     }
     return Py_BuildValue("nnn", count, longest, (Py_ssize_t)(at - data));
-}
-
-/* The varint of a number that is not negative; returns the place behind it. */
-static inline char *
-put_number(char *to, uint64_t number)
-{
-    number <<= 1;
-    while (number >= 0x80) {
-        *to++ = (char)(number | 0x80);
-        number >>= 7;
-    }
-    *to++ = (char)number;
-    return to;
-}
-
-static inline Py_ssize_t
-number_size(uint64_t number)
-{
-    Py_ssize_t size = 1;
-    for (number <<= 1; number >= 0x80; number >>= 7)
-        size++;
-    return size;
 }
 
 static PyObject *
@@ -336,6 +393,7 @@ static PyMethodDef methods[] = {
     {"part_of", part_of, METH_VARARGS, NULL},
     {"encode_lines", encode_lines, METH_VARARGS, NULL},
     {"measure_lines", measure_lines, METH_VARARGS, NULL},
+    {"take_columns", take_columns, METH_VARARGS, NULL},
     {"take_values", take_values, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,4 @@
-"""The loops in which a record costs a few nanoseconds: values of plain records joined, and lines encoded as records.
+"""The loops in which a record costs a few nanoseconds: plain records to joined values or columns, lines to records.
 
 The same is written in C in bulk.c, because they copy from the middle of one bytes object into another, which mypyc
 has no way to do without an object for each value. They know the record format as far as it is plain, and raise nothing:
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from kctl.client.records._hot.varint import varint
+from kctl.client.records._hot.filled import FilledParts, append_entry, append_number
+from kctl.client.records._hot.varint import short_number, varint
 
-_SHORT_BYTES: Final = 4
-"""The longest varint of a size or an offset delta that is plain."""
 _TIMESTAMP_BYTES: Final = 9
-"""The same of a timestamp delta: what is shorter cannot exceed 64 bits."""
+"""The longest varint of a timestamp delta that is plain: what is shorter cannot exceed 64 bits."""
+_LARGEST_END: Final = (1 << 31) - 1
+"""Of an entry in a column."""
 
 
 def take_values(
@@ -37,49 +38,103 @@ def take_values(
         found = _plain_record(buf, pos, limit)
         if found is None or not last < found[0] < end_delta:
             break
-        last, value_at, value_size, pos = found
+        last, _, _, _, value_at, value_size, pos = found
         out.append(null if value_size < 0 else buf[value_at : value_at + value_size])
         taken += 1
     out.append(b"")
     return separator.join(out), taken, pos, last
 
 
-def _plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int] | None:
-    """Return (offset delta, where the value is, its size, end of the record); None where the record is not plain."""
-    size, pos = _short(buf, pos, limit)
+def take_columns(
+    buf: bytes,
+    pos: int,
+    limit: int,
+    first_delta: int,
+    end_delta: int,
+    most: int,
+    room: int,
+    ends_at_headers: bool,
+    base_offset: int,
+    base_ms: int,
+    is_fixed: bool,
+    keys: FilledParts | None,
+    values: FilledParts | None,
+    offsets: bytearray | None,
+    times: bytearray | None,
+) -> tuple[int, int, int, int]:
+    """Add plain records from `pos` on to columns.
+
+    Args:
+        pos, limit: where the next record starts, and the last one of the batch ends.
+        first_delta, end_delta: a record whose offset delta is not in between is not taken, nor any behind it.
+        most: records to take.
+        room: bytes of contents; the record that uses it up is the last one.
+        ends_at_headers: a record that has headers is not taken.
+        base_ms, is_fixed: what timestamp deltas are added to, or, fixed, the timestamp of all.
+        keys, values, offsets, times: the columns; None: not wanted. The latter two have signed numbers of 64 bits.
+
+    Returns: (records taken, position behind them, offset delta of the last or `first_delta - 1` of none, room left).
+    """
+    limit = min(limit, len(buf))
+    taken, last = 0, first_delta - 1
+    while taken < most and room > 0:
+        found = _plain_record(buf, pos, limit)
+        if found is None or not last < found[0] < end_delta:
+            break
+        delta, time_delta, key_at, key_size, value_at, value_size, end = found
+        if ends_at_headers and buf[value_at + max(value_size, 0)] != 0:
+            break
+        key = None if key_size < 0 else buf[key_at : key_at + key_size]
+        value = None if value_size < 0 else buf[value_at : value_at + value_size]
+        wanted = [(column, entry) for column, entry in ((keys, key), (values, value)) if column is not None]
+        if any(len(column[0]) + len(entry or b"") > _LARGEST_END for column, entry in wanted):
+            break
+        for column, entry in wanted:
+            append_entry(column, entry)
+            room -= len(entry or b"")
+        if offsets is not None:
+            append_number(offsets, _wrapped(base_offset + delta))
+        if times is not None:
+            append_number(times, base_ms if is_fixed else _wrapped(base_ms + time_delta))
+        last, pos = delta, end
+        taken += 1
+    return taken, pos, last, room
+
+
+def _wrapped(number: int) -> int:
+    """Return the number modulo 2^64 as a signed one, as Java adds."""
+    return ((number + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+
+def _plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
+    """Return (offset delta, timestamp delta, where key is, its size, where value is, its size, end of the record).
+
+    None where the record is not plain.
+    """
+    size, pos = short_number(buf, pos, limit)
     if size < 0 or size > limit - pos:
         return None
     end = pos + size
     pos += 1
-    timestamp_end = pos + _TIMESTAMP_BYTES
+    time_at, timestamp_end = pos, pos + _TIMESTAMP_BYTES
     while pos < min(end, timestamp_end) and buf[pos] >= 0x80:
         pos += 1
     if pos >= end or pos == timestamp_end:
         return None
-    delta, pos = _short(buf, pos + 1, end)
+    time = sum((buf[at] & 0x7F) << 7 * (at - time_at) for at in range(time_at, pos + 1))
+    delta, pos = short_number(buf, pos + 1, end)
     if delta < 0:
         return None
-    key_size, pos = _short(buf, pos, end)
-    if key_size < -1 or key_size > end - pos:
+    key_size, key_at = short_number(buf, pos, end)
+    if key_size < -1 or key_size > end - key_at:
         return None
-    value_size, value_at = _short(buf, pos + max(key_size, 0), end)
+    value_size, value_at = short_number(buf, key_at + max(key_size, 0), end)
     if value_size < -1 or value_size > end - value_at:
         return None
     headers_at = value_at + max(value_size, 0)
     if headers_at >= end or (buf[headers_at] == 0 and headers_at + 1 != end):
         return None
-    return delta, value_at, value_size, end
-
-
-def _short(buf: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Return the number of a short varint and the position behind it; a number below -1 where there is none."""
-    number = 0
-    for at in range(pos, min(end, pos + _SHORT_BYTES)):
-        byte = buf[at]
-        number |= (byte & 0x7F) << 7 * (at - pos)
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1), at + 1
-    return -2, pos
+    return delta, (time >> 1) ^ -(time & 1), key_at, key_size, value_at, value_size, end
 
 
 def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:

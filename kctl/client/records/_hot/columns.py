@@ -1,7 +1,7 @@
-"""The way out of a batch as columns: lists of keys, values, timestamps and headers, and runs of offsets.
+"""The way out of a batch as columns: keys, values, offsets and timestamps in buffers, headers in a list.
 
-Owns the loop that runs once per record of a table. Must not know Arrow, which makes arrays of these lists
-(kctl/pipeline), nor why a column is wanted. Shown by tests/unit/records/test_columns.py.
+Owns the loop that runs once per record of a table where records are not plain. Must not know Arrow, which makes arrays
+of these buffers (kctl/pipeline), nor why a column is wanted. Shown by tests/unit/records/test_columns.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from kctl.client.records._hot.cursor import RecordCursor
+from kctl.client.records._hot.filled import FilledParts, append_entry, append_number, empty_column
 from kctl.client.records._hot.native_types import i64
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, Header, parse_headers
 from kctl.client.records._hot.varint import FieldError
@@ -16,10 +17,13 @@ from kctl.client.records._hot.varint import FieldError
 TIMESTAMP_TYPE_IDS: Final[dict[str, int]] = {CREATE_TIME: 0, LOG_APPEND_TIME: 1}
 """As Kafka numbers them; -1 for messages older than timestamps."""
 
+_SINGLY: Final = 16
+"""Records that are taken one by one where the first of them is not plain: the next ones probably are not, either."""
+
 
 @final
 class Columns:
-    """The columns of some records, each a list with an entry a record; one that is not wanted stays empty.
+    """The columns of some records, each with an entry a record; one that is not wanted is None, headers an empty list.
 
     Args:
         keys, values, timestamps, headers: whether that column is wanted.
@@ -27,30 +31,22 @@ class Columns:
 
     Attributes:
         count: records in the columns.
-        keys, values: bytes, None for null.
-        timestamps_ms: numbers since the epoch.
+        keys, values: as `filled.FilledParts`.
+        offsets, timestamps_ms: signed numbers of 64 bits.
         headers: as in a record; None where it has none.
-        offset_runs: (offset, row): from that row on the offsets rise by one a row.
         type_runs: (timestamp type as Kafka numbers it, row): so it is from that row on.
     """
 
     def __init__(self, *, keys: bool, values: bool, timestamps: bool, headers: bool, room_bytes: i64) -> None:
-        self.wants_keys = keys
-        self.wants_values = values
-        self.wants_timestamps = timestamps
         self.wants_headers = headers
         self.room_bytes: i64 = room_bytes
         self.count: i64 = 0
-        self.keys: list[bytes | None] = []
-        self.values: list[bytes | None] = []
-        self.timestamps_ms: list[object] = []
-        self.last_ms: i64 = -1
-        self.last_object: object = -1
-        """The last timestamp as an object: neighbours mostly have the same, and making one costs more than all else."""
+        self.keys: FilledParts | None = empty_column() if keys else None
+        self.values: FilledParts | None = empty_column() if values else None
+        self.timestamps_ms: bytearray | None = bytearray() if timestamps else None
+        self.offsets = bytearray()
         self.headers: list[tuple[Header, ...] | None] = []
-        self.offset_runs: list[tuple[int, int]] = []
         self.type_runs: list[tuple[int, int]] = []
-        self.next_offset: i64 = -1
 
     def is_full(self) -> bool:
         """Whether no byte more should be added."""
@@ -66,26 +62,44 @@ class Columns:
 def read_columns(cursor: RecordCursor, columns: Columns, limit: i64) -> None:
     """Add up to `limit` records to the columns; stops earlier when they are full."""
     columns.begin_type(cursor.batch.timestamp_type)
-    keys, values, timestamps_ms = columns.keys, columns.values, columns.timestamps_ms
-    while limit > 0 and columns.room_bytes > 0 and cursor.advance():
+    while limit > 0 and columns.room_bytes > 0:
+        taken, room_bytes = cursor.take_columns(
+            limit,
+            columns.room_bytes,
+            columns.wants_headers,
+            columns.keys,
+            columns.values,
+            columns.offsets,
+            columns.timestamps_ms,
+        )
+        columns.room_bytes = room_bytes
+        columns.count += taken
         if columns.wants_headers:
-            _take_headers(cursor, columns)
-        if columns.wants_keys:
-            keys.append(cursor.key())
-            columns.room_bytes -= max(cursor.key_size, 0)
-        if columns.wants_values:
-            values.append(cursor.value())
-            columns.room_bytes -= max(cursor.value_size, 0)
-        if columns.wants_timestamps:
-            if cursor.timestamp_ms != columns.last_ms:
-                columns.last_ms = cursor.timestamp_ms
-                columns.last_object = cursor.timestamp_ms
-            timestamps_ms.append(columns.last_object)
-        if cursor.offset != columns.next_offset:
-            columns.offset_runs.append((cursor.offset, columns.count))
-        columns.next_offset = cursor.offset + 1
-        columns.count += 1
-        limit -= 1
+            columns.headers.extend([None] * taken)
+        limit -= taken
+        singly: i64 = 1 if taken > 0 else _SINGLY
+        while singly > 0 and limit > 0 and columns.room_bytes > 0:
+            if not cursor.advance():
+                return
+            _take(cursor, columns)
+            limit -= 1
+            singly -= 1
+
+
+def _take(cursor: RecordCursor, columns: Columns) -> None:
+    """Add the record that the cursor is at."""
+    if columns.wants_headers:
+        _take_headers(cursor, columns)
+    if columns.keys is not None:
+        append_entry(columns.keys, cursor.key())
+        columns.room_bytes -= max(cursor.key_size, 0)
+    if columns.values is not None:
+        append_entry(columns.values, cursor.value())
+        columns.room_bytes -= max(cursor.value_size, 0)
+    if columns.timestamps_ms is not None:
+        append_number(columns.timestamps_ms, cursor.timestamp_ms)
+    append_number(columns.offsets, cursor.offset)
+    columns.count += 1
 
 
 def _take_headers(cursor: RecordCursor, columns: Columns) -> None:

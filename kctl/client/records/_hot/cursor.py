@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final, final
 
 from kctl.client.errors import CorruptBatchError
-from kctl.client.records._hot.bulk import take_values
+from kctl.client.records._hot.bulk import take_columns, take_values
+from kctl.client.records._hot.filled import FilledParts
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
@@ -120,17 +121,62 @@ class RecordCursor:
         The last record of the batch, and whatever is not plain, is left to advance(). Of the last record that was taken
         only the offset is there.
         """
-        first = max(self._delta + 1, self._start_delta, 0)
-        end = min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
+        first, end = self._plain_deltas()
         most = min(most, self._left - 1)
         values, taken, pos, delta = take_values(self.buf, self._pos, self._limit, first, end, most, separator, null)
+        self._took(taken, pos, delta)
+        return values, taken
+
+    def take_columns(
+        self,
+        most: i64,
+        room: i64,
+        ends_at_headers: bool,
+        keys: FilledParts | None,
+        values: FilledParts | None,
+        offsets: bytearray,
+        times: bytearray | None,
+    ) -> tuple[int, int]:
+        """Go past plain records as take_values() does and add them to columns; return their number and the room left.
+
+        Args: as of `bulk.take_columns`.
+        """
+        first, end = self._plain_deltas()
+        batch = self.batch
+        base_ms = batch.max_timestamp_ms if self._fixed_time else batch.base_timestamp_ms
+        taken, pos, delta, room_left = take_columns(
+            self.buf,
+            self._pos,
+            self._limit,
+            first,
+            end,
+            min(most, self._left - 1),
+            room,
+            ends_at_headers,
+            batch.base_offset,
+            base_ms,
+            self._fixed_time,
+            keys,
+            values,
+            offsets,
+            times,
+        )
+        self._took(taken, pos, delta)
+        return taken, room_left
+
+    def _plain_deltas(self) -> tuple[i64, i64]:
+        """Return the offset deltas of the first record that may be taken and of the first one that may not."""
+        first = max(self._delta + 1, self._start_delta, 0)
+        return first, min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
+
+    def _took(self, taken: i64, pos: i64, delta: i64) -> None:
+        """Go past records that were taken."""
         if taken > 0:
             self._pos = pos
             self._left -= taken
             self._delta = delta
             self.offset = self.batch.base_offset + delta
             self.given += taken
-        return values, taken
 
     def give_back(self) -> None:
         """The record at hand was not given out after all."""

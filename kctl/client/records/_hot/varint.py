@@ -103,3 +103,22 @@ def varint(number: i64) -> bytes:
     if 0 <= number < 2048:
         return SMALL[number]
     return encode_varint(number)
+
+
+_SHORT_BYTES: Final = 4
+"""The longest varint of a size or an offset delta of a plain record."""
+
+
+def short_number(buf: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
+    """Return the number of a short varint and the position behind it; a number below -1 where there is none."""
+    number: i64 = 0
+    shift: i64 = 0
+    at: i64 = pos
+    while at < end and at < pos + _SHORT_BYTES:
+        byte: i64 = buf[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at
+        shift += 7
+    return -2, pos
