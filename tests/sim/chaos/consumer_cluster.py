@@ -16,7 +16,6 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.call import Call
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
-from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
@@ -157,9 +156,9 @@ class ConsumerCluster(ChaosCluster):
             topic_id = self.topic_id_of(proc, tp)
             owner = self.owners.get((group, tp, topic_id))
             if what == "assigned":
-                is_robbed = owner is not None and owner != proc and self._is_known(owner, tp, topic_id)
+                is_robbed = owner is not None and owner != proc and self._is_known(owner)
                 if owner is not None and is_robbed:
-                    if self._was_given_up(proc, tp, topic_id):
+                    if self._was_given_up(proc):
                         continue
                     robbed[str(tp)] = owner
                 self.owners[group, tp, topic_id] = proc
@@ -185,19 +184,19 @@ class ConsumerCluster(ChaosCluster):
         ids = (b"", b"" if topic is None else topic.topic_id)
         return any((group, tp, topic_id) in self.owners for topic_id in ids)
 
-    def _was_given_up(self, proc: str, tp: TopicPartition, topic_id: bytes) -> bool:
+    def _was_given_up(self, proc: str) -> bool:
         """Whether the group has removed a member that stood still or was cut off, which takes what it was told before.
 
         It cannot know better while nobody answers it; what it reads until then it cannot commit.
         """
         heard_ms = self._heard_ms.get(proc, 0)
-        return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc, tp, topic_id)
+        return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc)
 
     def is_session_over(self, proc: str) -> bool:
         """Whether a member knows by its own clock that its session is over: nothing confirmed it for too long."""
         return self.hub.now_ms - self._confirmed_ms.get(proc, 0) > SESSION_MS
 
-    def _is_known(self, proc: str, tp: TopicPartition, topic_id: bytes) -> bool:
+    def _is_known(self, proc: str) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
         consumer = self.consumers.get(proc)
         group = self.sandbox.cluster.groups.get(self.groups[proc])
@@ -207,11 +206,11 @@ class ConsumerCluster(ChaosCluster):
         assert side.group is not None
         side.mailbox.drain()
         member_id = side.group.metadata.member_id
-        if isinstance(group, ConsumerGroup):  # the id stays when it leaves and comes back; what it has does not
+        if isinstance(group, ConsumerGroup):
+            # Not what the group believes that it has: a member that reports too little would be robbed unnoticed. One
+            # that comes back under its id has released before what it had.
             member = group.members.get(member_id)
-            if member is None or member.progress.epoch < 0:  # -2: static, away for a while
-                return False
-            return Slot(topic_id, tp.partition) in member.epochs
+            return member is not None and member.progress.epoch >= 0  # -2: static, away for a while
         assert isinstance(group, ClassicGroup)
         # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
         return member_id in group.members and group.members[member_id].generation == group.roster.generation
