@@ -99,7 +99,7 @@ complete -c kctl -n '__kctl_at " consume"' -l avsc -r -F -d 'Avro schema of data
 complete -c kctl -n '__kctl_at " consume"' -l protoset -r -F -d 'Protobuf FileDescriptorSet of --decode protobuf'
 complete -c kctl -n '__kctl_at " consume"' -l message -x -d 'Full name of the message in --protoset'
 complete -c kctl -n '__kctl_at " consume"' -l strict -d 'Exit with 24 at the first key or value that cannot be decoded, instead of printing it raw'
-complete -c kctl -n '__kctl_at " consume"' -l jq -x -d 'Print what a jq program makes of each record, as in jsonl'
+complete -c kctl -n '__kctl_at " consume"' -l jq -x -d 'Print the output of a jq program, whose input is each record as in jsonl'
 complete -c kctl -n '__kctl_at " consume"' -l bootstrap -s b -x -d 'Bootstrap servers, separated by commas or repeated'
 complete -c kctl -n '__kctl_at " consume"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " consume"' -l connect-timeout -x -d 'Timeout of each attempt to connect'

@@ -78,7 +78,7 @@ $kctlPlaces = @{
             ,@('--protoset', 'Protobuf FileDescriptorSet of --decode protobuf')
             ,@('--message', 'Full name of the message in --protoset')
             ,@('--strict', 'Exit with 24 at the first key or value that cannot be decoded, instead of printing it raw')
-            ,@('--jq', 'Print what a jq program makes of each record, as in jsonl')
+            ,@('--jq', 'Print the output of a jq program, whose input is each record as in jsonl')
             ,@('--bootstrap', 'Bootstrap servers, separated by commas or repeated')
             ,@('-b', 'Bootstrap servers, separated by commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')

@@ -42,7 +42,7 @@ _DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a
 
 class _Attempt(NamedTuple):
     target: Target
-    phase: Phase
+    where: str
     since_ms: int
 
 
@@ -78,7 +78,7 @@ class Waits:
     def _on_event(self, event: Event) -> None:
         match event:
             case Started() | PhaseDone():
-                self._attempts[event.target.attempt] = _Attempt(event.target, event.phase, event.at_ms)
+                self._on_phase(event)
             case Ready():
                 self._attempts.pop(event.target.attempt, None)
                 self._unused.add(event.target.attempt)
@@ -106,6 +106,14 @@ class Waits:
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
             case _:
                 pass
+
+    def _on_phase(self, event: Started | PhaseDone) -> None:
+        if isinstance(event, PhaseDone) and event.phase in (Phase.DNS, Phase.METADATA):
+            # a probe's addresses are attempts of their own, and it asks for Metadata when it is connected
+            self._attempts.pop(event.target.attempt, None)
+            return
+        where = f"{'in' if isinstance(event, Started) else 'after'} phase {event.phase.value}"
+        self._attempts[event.target.attempt] = _Attempt(event.target, where, event.at_ms)
 
     def _on_progress(self, event: Ready | ResponseReceived) -> None:
         self._errors.pop(_place(event.target), None)
@@ -150,7 +158,7 @@ class Waits:
             found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
             if now_ms - attempt.since_ms >= REPORT_AFTER_MS:
-                found.setdefault(_place(attempt.target), f"no progress in phase {attempt.phase.value} of connecting")
+                found.setdefault(_place(attempt.target), f"no progress {attempt.where} of connecting")
         return [f"{place}: {cause}" for place, cause in found.items()]
 
 

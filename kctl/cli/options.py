@@ -181,7 +181,8 @@ class Common(NamedTuple):
 
     def note_ignored(self, config: ClientConfig) -> None:
         """Tell which of the properties do nothing here: those of -X always, those of files and variables with -v."""
-        for name, reason in config.ignored.items():
+        without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} has no SASL"}
+        for name, reason in {**config.ignored, **({} if config.uses_sasl else without_sasl)}.items():
             setting = self.settings.by_name.get(name)
             if setting is not None and (
                 setting.origin == "-X" or (self.verbose and not setting.origin.startswith("--"))

@@ -108,7 +108,7 @@ def up(
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Accept commands of `kctl sandbox tell` on this socket [default: where it looks for one].",
+            help="Accept commands of `kctl sandbox tell` on this socket [default: the one that it looks for].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,

@@ -138,6 +138,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
         "--password": "$KCTL_SASL_PASSWORD", "--sasl-mechanism": "-X sasl.mechanism=NAME",
         "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL", "--debug": "--trace",
+        "--ca": "-X ssl.truststore.location=FILE", "--cacert": "-X ssl.truststore.location=FILE",
+        "--cafile": "-X ssl.truststore.location=FILE",
     },
 }  # fmt: skip
 """Options of other tools by command and by command with subcommand, those of every command under ''."""

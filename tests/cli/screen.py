@@ -10,12 +10,12 @@ class Screen:
 
     def __init__(self, *before: str) -> None:
         self.lines = list(before)
-        self._row = len(before)
+        self._row, self._column = len(before), 0
 
     def show(self, written: str) -> list[str]:
         """Take what was written and return the lines."""
         for match in _PIECE.finditer(written):
-            number, letter, _, feed, text = match.groups()
+            number, letter, carriage_return, feed, text = match.groups()
             if letter == "A":
                 self._row -= int(number or 1)
                 assert self._row >= 0, "the cursor left the screen"
@@ -23,12 +23,17 @@ class Screen:
                 self._reach()
                 self.lines[self._row] = ""
             elif letter == "J":
-                del self.lines[self._row :]
+                kept = [line[: self._column] for line in self.lines[self._row : self._row + 1] if self._column]
+                self.lines[self._row :] = kept
+            elif carriage_return:
+                self._column = 0
             elif feed:
-                self._row += 1
+                self._row, self._column = self._row + 1, 0  # as the terminal's driver writes it
             elif text:
                 self._reach()
-                self.lines[self._row] += text
+                line = self.lines[self._row].ljust(self._column)
+                self.lines[self._row] = line[: self._column] + text + line[self._column + len(text) :]
+                self._column += len(text)
         return self.lines
 
     def _reach(self) -> None:

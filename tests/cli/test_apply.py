@@ -172,8 +172,8 @@ def test_interrupt_says_what_was_done_and_the_command_that_makes_the_rest(
     [
         ((), "Missing FILE"),
         (("a", "-f", "b"), "FILE and --file"),
-        (("--export", "-f", "x"), "--export with --file"),
-        (("-f", "x", "--diff", "--dry-run"), "exclude each other"),
+        (("--export", "-f", "x"), "--export cannot be combined with --file"),
+        (("-f", "x", "--diff", "--dry-run"), "cannot be combined"),
         (("-f", "/no/such/file"), "cannot read /no/such/file"),
         (("--export", "--output", "csv"), "--output csv"),
     ],

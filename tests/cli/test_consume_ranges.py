@@ -63,7 +63,7 @@ def test_an_end_in_the_future_is_waited_for(bootstrap: str, days: str) -> None:
 def test_an_offset_for_a_partition_that_is_not_there(bootstrap: str, days: str) -> None:
     ended = consume(days, "-b", bootstrap, "-e", "-o", "7=5")
     assert ended.code == ExitCode.UNKNOWN_RESOURCE
-    assert "-o 7=5: no partition that is read has such a number" in ended.stderr
+    assert "-o 7=5: none of the partitions that are read has that number" in ended.stderr
 
 
 def test_stored_offsets_are_read_without_joining(cluster: ServedSandbox, bootstrap: str, days: str) -> None:
@@ -189,7 +189,9 @@ def test_partition_without_an_end_beside_one_with_an_end_is_noted(bootstrap: str
     send(bootstrap, topic, 0, ["x", "y"])
     options = ("-p", "0-2", "-o", "0=0:1", "-o", "1=0:1", "--idle-timeout", "300ms")
     code, stdout, stderr = consume(topic, "-b", bootstrap, *options)
-    note = f"kctl consume: note: -o gives no end for {topic}-2: followed until Ctrl-C (-p or -e)"
+    note = (
+        f"kctl consume: note: -o sets no end for {topic}-2: it is followed until Ctrl-C (-p leaves it out, -e ends it)"
+    )
     assert (code, stdout) == (0, b"x\n")
     assert stderr.splitlines().count(note) == 1
     assert note not in consume(topic, "-b", bootstrap, "-q", *options).stderr

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,7 +99,32 @@ def test_view_is_suspended_continued_and_resized_in_tmux(
     tmux.press("C-c")
     screen = tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$"))
     assert "Traceback" not in screen
+    assert re.search(r"(?m)^(?!\^C)[^k\n]{1,3}kctl [a-z]+: ", screen) is None, "a rest of the view before a message"
     assert tmux.is_cursor_shown
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "is_narrow"),
+    [
+        (("groups", "lag", "--all", "--watch"), "UTC  lag 15", lambda screen: screen.count("orders") == 6),
+        (("probe", "--watch"), "round 1: ", lambda screen: "P99" not in screen and screen.count("ADDRESS") == 1),
+    ],
+    ids=["groups lag", "probe"],
+)
+def test_view_follows_the_terminal_while_it_waits_for_the_next_round(
+    command: tuple[str, ...], shown: str, is_narrow: Callable[[str], bool], tmux: Tmux, scene: ServedSandbox
+) -> None:
+    tmux.kctl(*command, "--interval", "1h", "-b", scene.bootstrap)
+    tmux.wait_for(lambda screen: shown in screen)
+    tmux.resize(40)
+    screen = tmux.wait_for(lambda screen: shown in screen and is_narrow(screen))
+    assert max(map(columns_of, screen.splitlines())) <= 40
+    tmux.press("C-z")
+    tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$"))
+    tmux.type("clear; fg")
+    tmux.wait_for(lambda screen: shown in screen and "Stopped" not in screen)
+    tmux.press("C-c")
+    tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$"))
 
 
 def test_frames_leave_nothing_behind_when_the_window_becomes_narrower(tmux: Tmux, scene: ServedSandbox) -> None:

@@ -16,6 +16,7 @@ from kctl.client.clock import SystemClock
 from kctl.sandbox import ClusterSettings, Sandbox
 from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import kctl
+from tests.cli.terminal import Terminal
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "why.v1.json").read_text())
 
@@ -102,6 +103,14 @@ def test_second_look_checks_what_one_cannot(bootstrap: str, group: str) -> None:
     document = json.loads(ended.stdout)
     assert document["needs_watch"] == []
     assert "group-stuck" in document["checked"]
+
+
+def test_terminal_hears_that_the_group_is_checked_twice_and_a_pipe_does_not(bootstrap: str, group: str) -> None:
+    command = ("why", "group", group, "-b", bootstrap, "--watch", "1s")
+    with Terminal(*command, columns=40, with_stderr=True) as terminal:
+        assert terminal.read_until(b"\n") == b"kctl why: checking twice, 1s apart\r\n"
+        assert b"group-no-members" in terminal.read_all()
+    assert b"checking twice" not in kctl(*command).stderr.encode()
 
 
 def test_doctor_looks_at_brokers_topics_and_groups(bootstrap: str, group: str) -> None:

@@ -106,4 +106,6 @@ def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -
     ]
     if hosts:
         names = one_line(", ".join(sorted(set(hosts))))
-        common.say(f"{common.environment.program}: note: other rules hold for {names}: --host checks one of them")
+        common.say(
+            f"{common.environment.program}: note: clients at {names} have rules of their own: --host checks one of them"
+        )

@@ -76,12 +76,12 @@ def resource_options(
             raise click.BadParameter(f"the name of a {kind} is empty", param_hint=f"'--{kind}'")
         if len(name) > 1 and name.endswith(EVERY) and kind == "topic":
             raise click.BadParameter(
-                f"{name!r}: no topic has a '*' in its name; all that begin with {name[:-1]!r} are "
-                f"--topic {shlex.quote(name[:-1])} --prefixed",
+                f"{name!r}: no topic has a '*' in its name; --topic {shlex.quote(name[:-1])} --prefixed means "
+                "all that begin with it",
                 param_hint="'--topic'",
             )
         if prefixed and name == EVERY:
-            raise click.BadParameter("'*' stands for all names already", param_hint="'--prefixed'")
+            raise click.BadParameter("'*' means all names already", param_hint="'--prefixed'")
     return Resources(tuple(dict.fromkeys(named)), prefixed)
 
 

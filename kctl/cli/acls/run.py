@@ -82,8 +82,8 @@ def _note_stars(common: Common, rules: Sequence[AclRule]) -> None:
     for rule in rules:
         if rule.resource_name.endswith(EVERY) and rule.resource_name != EVERY:
             common.say(
-                f"{common.environment.program}: note: {rule.resource_name!r} is the name itself; --prefixed stands "
-                "for all names that begin with it"
+                f"{common.environment.program}: note: {rule.resource_name!r} is taken as one name; with --prefixed it "
+                "means all names that begin with it"
             )
 
 

@@ -53,7 +53,9 @@ def apply(
     file = file or positional
     if export:
         if file is not None or diff or prune:
-            raise click.UsageError("--export with --file, --diff or --prune: it reads the cluster alone.")
+            raise click.UsageError(
+                "--export cannot be combined with --file, --diff or --prune: it only reads the cluster."
+            )
         from kctl.cli.apply.state import export_topics
 
         output = common.choose_output(Output.YAML, Output.JSON)
@@ -63,7 +65,7 @@ def apply(
     if file is None:
         raise click.UsageError("Missing FILE, the file to apply; --export prints the present topics.")
     if diff + dry_run + (execute or yes) > 1:
-        raise click.UsageError("--diff, --dry-run and --execute exclude each other.")
+        raise click.UsageError("--diff, --dry-run and --execute cannot be combined.")
     from kctl.cli.apply.run import Wish, run_apply
 
     wish = Wish(file, diff=diff, dry_run=dry_run, prune=prune, execute=execute or yes)

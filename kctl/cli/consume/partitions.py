@@ -50,7 +50,9 @@ def choose_partitions(
         chosen.extend(TopicPartition(topic, number) for number in wanted or existing)
     for spec in specs:
         if chosen and not any(spec.is_about(tp.partition) for tp in chosen):
-            raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"-o {spec}: no partition that is read has such a number")
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE, f"-o {spec}: none of the partitions that are read has that number"
+            )
     return chosen
 
 

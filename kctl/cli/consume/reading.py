@@ -280,7 +280,10 @@ class Reading:
         """Note which partitions have no end while others of those `of` have one."""
         if 0 < len(endless) < of:
             followed = ", ".join(map(str, endless[:MOST_NAMES])) + (", ..." if len(endless) > MOST_NAMES else "")
-            self.note(f"-o gives no end for {followed}: followed until Ctrl-C (-p or -e)")
+            it_is, it = ("it is", "it") if len(endless) == 1 else ("they are", "them")
+            self.note(
+                f"-o sets no end for {followed}: {it_is} followed until Ctrl-C (-p leaves {it} out, -e ends {it})"
+            )
 
     def report_end(self) -> None:
         """Note why -e printed nothing, or what it does not show."""

@@ -21,7 +21,7 @@ class ReadingReport:
         self._common = common
         self._clock = common.environment.clock
         self._status = StatusLine(common.environment, wanted=not common.quiet and common.tracer is None)
-        self._rate = Rate()
+        self._rate = Rate(self._clock.now_ms())
         self._reported = ""
         self.is_fault_reported = False
         """Whether the last report was about a fault."""

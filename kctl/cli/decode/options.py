@@ -79,7 +79,9 @@ def decode_options(
     ] = False,
     jq: Annotated[
         str | None,
-        typer.Option("--jq", metavar="PROGRAM", help="Print what a jq program makes of each record, as in jsonl."),
+        typer.Option(
+            "--jq", metavar="PROGRAM", help="Print the output of a jq program, whose input is each record as in jsonl."
+        ),
     ] = None,
 ) -> DecodeRequest:
     """Return what to decode.

@@ -27,7 +27,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "UNKNOWN_TOPIC_OR_PARTITION": BrokerCause(
         "A typing mistake, another cluster than was meant, auto.create.topics.enable=false, a topic that is new or "
         "just deleted, or one that this principal may not see.",
-        ("kctl topics list shows what may be seen.", "kctl topics create makes one."),
+        ("kctl topics list shows the topics that this principal may see.", "kctl topics create makes one."),
     ),
     "LEADER_NOT_AVAILABLE": BrokerCause(
         "All replicas in sync are down, or the topic was made a moment ago and its leaders are not elected yet.",

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+SHOW_AGAIN_MS = 200
+"""How often it is looked between rounds whether the terminal has changed."""
+
+
 class Rounds(NamedTuple):
     """How often to look.
 
@@ -103,8 +107,17 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     number = code = 0
-    last: list[Text] = []
-    """The frame of the last look that succeeded."""
+    last: LagLook | None = None
+    """The last look that succeeded."""
+    summary = ""
+    late: KafkaError | None = None
+    """Why there was none since."""
+
+    def frame() -> "list[Text]":
+        columns, height = environment.size()
+        drawn = [] if last is None else draw(last, summary, columns, height)
+        return drawn if late is None else late_frame(drawn, late, height)
+
     with Painter.on_stdout(DataOut(environment.stdout), environment) as painter:
         while True:
             number += 1
@@ -113,18 +126,21 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
                 with admin.within():
                     look = look_at(common, admin, query, samples)
                 summary = plain_summary(look, runtime.clock.wall_ms())
-                frame = last = draw(look, summary, *environment.size())
+                last, late = look, None
                 code = code_of(look, _code(look))
             except KafkaError as error:
                 if number == 1 and not isinstance(error, ApiTimeout):
                     raise
-                frame = late_frame(last, error, environment.size()[1])
+                late = error
                 code = explain(error).code
             common.end_notices()  # they would be written across the frame, which has the errors
-            painter.paint(frame)
+            painter.paint(frame())
             if number == rounds.looks:
                 return code
-            runtime.driver.wait(waiter, next_at_ms)
+            while (now_ms := runtime.clock.now_ms()) < next_at_ms:
+                runtime.driver.wait(waiter, min(next_at_ms, now_ms + SHOW_AGAIN_MS))
+                if painter.is_stale:
+                    painter.paint(frame())
 
 
 def plain_summary(look: LagLook, wall_ms: int) -> str:

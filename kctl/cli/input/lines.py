@@ -75,8 +75,15 @@ def read_lines(
     progress: BytesRead | None = None,
 ) -> Iterator[InputRecord]:
     """Yield the records of one stream as they come, as `read_line_blocks` does."""
-    for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, progress):
-        yield from block.records()
+    progress, ahead = progress or BytesRead(), BytesRead()
+    before_bytes = progress.read_bytes
+    for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, ahead):
+        for row, record in enumerate(block.records()):
+            yield record
+            key = None if block.keys is None else block.keys[row]
+            key_bytes = 0 if key is None else len(key) + block.separator_bytes
+            progress.read_bytes += key_bytes + len(record.value or b"") + len(delimiter)  # not what is read ahead
+    progress.read_bytes = before_bytes + ahead.read_bytes  # the last may have no delimiter
 
 
 def read_line_blocks(

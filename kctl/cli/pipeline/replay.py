@@ -153,7 +153,7 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
         "misplaced": found.misplaced,
     }
     write_listing(common.environment, output, Listing("replayed", COLUMNS, rows, facts))
-    what = "dry run, nothing was sent: it would replay" if is_dry_run else "replayed"
+    what = "dry run, nothing was sent: would replay" if is_dry_run else "replayed"
     common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} of {found.read} read")
     _report_skipped(common, found)
     return ExitCode.DEGRADED if found.misplaced else ExitCode.OK

@@ -133,9 +133,8 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     for proof in lost:
         common.say(f"  {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
     if result.groups:
-        common.say(
-            f"kctl pipeline: {len(result.groups) - len(lost)} of {len(result.groups)} offsets of groups continue"
-        )
+        same = len(result.groups) - len(lost)
+        common.say(f"kctl pipeline: {same} of {len(result.groups)} offsets of groups continue at the same record")
     return ExitCode.DEGRADED if wrong or lost else ExitCode.OK
 
 

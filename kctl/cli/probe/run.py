@@ -19,6 +19,8 @@ from kctl.client.runtime import Runtime
 
 LOOK_MS = 50
 """How often the report may move on while nothing happens."""
+SHOW_AGAIN_MS = 200
+"""The same between rounds: only where the terminal has changed."""
 
 
 class ProbePlan(NamedTuple):
@@ -61,7 +63,9 @@ def run_rounds(
         report.ended(result)
         if number == plan.rounds:
             return result
-        runtime.driver.wait(waiter, next_at_ms)
+        while (now_ms := runtime.clock.now_ms()) < next_at_ms:
+            runtime.driver.wait(waiter, min(next_at_ms, now_ms + SHOW_AGAIN_MS))
+            report.show_again()
 
 
 def _round(plan: ProbePlan, runtime: Runtime, report: Report, take: EventSink, number: int) -> ProbeResult:

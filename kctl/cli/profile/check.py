@@ -37,7 +37,10 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
             levels.append(Level.ERROR)
             rows.append(
                 _row(
-                    current, ProfileFinding(Level.ERROR, None, f"current of {file.path}, and there is no such profile")
+                    current,
+                    ProfileFinding(
+                        Level.ERROR, None, f"{file.path} makes it the current profile, but there is no such profile"
+                    ),
                 )
             )
         for name in file.content.profiles:

@@ -271,7 +271,7 @@ def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
             yield ProfileFinding(
-                Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call before"
+                Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call first"
             )
 
 

@@ -137,14 +137,14 @@ def _closing(text: str, start: int) -> int:
             depth -= 1
             if depth == 0:
                 return at
-    raise ValueError(f"the ${{ at character {start + 1} is not closed; $${{ is the text itself")
+    raise ValueError(f"the ${{ at character {start + 1} is not closed; $${{ writes a plain ${{")
 
 
 def _reference(inside: str) -> Reference:
     match = _KIND.match(inside)
     if match is None or match[0] not in KINDS or len(inside) == match.end() + 1:
         known = ", ".join(f"${{{kind}:...}}" for kind in KINDS)
-        raise ValueError(f"a reference is one of {known}; $${{ is the text itself")
+        raise ValueError(f"a reference is one of {known}; $${{ writes a plain ${{")
     return Reference(match[0], inside[match.end() + 1 :])
 
 

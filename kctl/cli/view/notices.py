@@ -7,8 +7,7 @@ import re
 
 from kctl.cli.view.painter import coloured, wrapped_line
 
-_NOTE = re.compile(r"(?:kctl(?: [a-z]+)?: )?note:|(?:kctl(?: [a-z]+)?: )?warning:")
-_NAME = re.compile(r"kctl(?: [a-z]+)?:")
+_HINT, _NOTE, _NAME = map(re.compile, ("hint:", r"(kctl( [a-z]+)?: )?(note|warning):", r"kctl( [a-z]+)?:"))
 
 
 def terminal_notice(text: str, *, is_error: bool, width: int, colour: bool = True) -> str:
@@ -18,7 +17,7 @@ def terminal_notice(text: str, *, is_error: bool, width: int, colour: bool = Tru
 
 
 def _line(line: str, *, is_error: bool) -> str:
-    for start, style in ((re.compile("hint:"), "cyan"), (_NOTE, "yellow"), (_NAME, "bold red" if is_error else "")):
+    for start, style in ((_HINT, "cyan"), (_NOTE, "yellow"), (_NAME, "bold red" if is_error else "")):
         found = start.match(line)
         if found is not None and style:
             return coloured(found[0], style) + line[found.end() :]

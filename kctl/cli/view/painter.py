@@ -122,6 +122,11 @@ class Painter:
         if threading.current_thread() is threading.main_thread() and os.isatty(terminal):
             signal.signal(signal.SIGTSTP, suspend)
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether the last frame was drawn for another width, or is above what the shell has written since Ctrl-Z."""
+        return not self._painted or self._columns_now() != self._columns
+
     def paint(self, lines: "Sequence[Text]") -> None:
         """Replace the last frame; lines that are too long are cut."""
         columns = self._columns_now()
@@ -153,7 +158,7 @@ class Painter:
         """
         wraps = columns < self._columns
         lines = sum(max(1, -(-length // columns)) if wraps else 1 for length in self._painted)
-        return f"\x1b[{lines}A" if lines else ""
+        return f"\r\x1b[{lines}A" if lines else ""
 
     def __enter__(self) -> Self:
         self._hides_cursor = True

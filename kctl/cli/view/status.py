@@ -150,10 +150,11 @@ class ProgressStatus:
     def __init__(self, environment: Environment, *, wanted: bool, plain_after_ms: int | None = 0) -> None:
         self._environment = environment
         self._line = StatusLine(environment, wanted=wanted)
-        self._records, self._bytes = Rate(), Rate()
+        now_ms = environment.clock.now_ms()
+        self._records, self._bytes = Rate(now_ms), Rate(now_ms)
         self._standing: Standing | None = None
         self._has_plain = wanted and plain_after_ms is not None
-        self._plain_at_ms = environment.clock.now_ms() + (plain_after_ms or 0)
+        self._plain_at_ms = now_ms + (plain_after_ms or 0)
         self._lock = threading.Lock()
 
     def say(self, line: str) -> None:

@@ -17,10 +17,10 @@ RATE_OVER_MS = 5000
 
 
 class Rate:
-    """How much a count has grown in the last seconds."""
+    """How much a count has grown in the last seconds; it was 0 at `started_at_ms`."""
 
-    def __init__(self) -> None:
-        self._seen: deque[tuple[int, int]] = deque()
+    def __init__(self, started_at_ms: int) -> None:
+        self._seen = deque([(started_at_ms, 0)])
 
     def per_second(self, now_ms: int, count: int) -> float:
         """Take the count of this instant and return its growth."""

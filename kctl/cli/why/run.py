@@ -61,6 +61,8 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
                 f"--interval {duration_text(options.watch_ms)} must be shorter than --api-timeout "
                 f"({duration_text(timeout_ms)}), which covers both checks."
             )
+        if options.watch_ms and common.environment.stderr_is_tty:
+            common.say(f"{common.environment.program}: checking twice, {duration_text(options.watch_ms)} apart")
         timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
             try:

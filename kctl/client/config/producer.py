@@ -49,7 +49,9 @@ class ProducerConfig(ClientConfig):
     )
 
     allow_auto_create_topics = flag(
-        "allow.auto.create.topics", True, "Sending to a topic may create it; false: send() refuses (kctl's own here)."
+        "allow.auto.create.topics",
+        True,
+        "Sending to a topic may create it; false: send() refuses (kctl's own for producers).",
     )
 
     # --- batches ----------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class BatchExpiry:
         first = next(iter(queue.batches), None)
         if not attempts and first is not None and first.attempts:
             where, cause = self._doing(queue, first)
-            return f"waiting to be sent, which it never was, behind a batch: {where}", cause
+            return f"waiting, never sent, behind another batch: {where}", cause
         times = f" (sent {counted(attempts, 'time')})" if attempts else ""
         if batch is not None and batch.is_in_flight:
             return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error

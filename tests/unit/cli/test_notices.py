@@ -5,7 +5,18 @@ import pytest
 from kctl.cli.notices import WaitNotices, limit_text
 from kctl.client.clock import ManualClock
 from kctl.client.errors import ConnectionLost, ConnectionRefused
-from kctl.client.events import Event, Failed, Lost, Phase, Ready, RequestSent, ResponseReceived, Started, Target
+from kctl.client.events import (
+    Event,
+    Failed,
+    Lost,
+    Phase,
+    PhaseDone,
+    Ready,
+    RequestSent,
+    ResponseReceived,
+    Started,
+    Target,
+)
 
 PLACE = "127.0.0.1:9092"
 
@@ -146,6 +157,23 @@ def test_silent_connection_is_reported_with_its_phase() -> None:
     run.on_event(Started(0, _target(), Phase.TCP, 10_000))
     [line] = run.passes(1000)
     assert f"{PLACE}: no progress in phase tcp of connecting" in line
+
+
+def test_connection_that_stops_after_a_phase_is_reported_with_that_phase() -> None:
+    run = Run()
+    run.on_event(Started(0, _target(), Phase.TCP, 10_000), PhaseDone(0, _target(), Phase.TCP, 0, ""))
+    [line] = run.passes(1000)
+    assert f"{PLACE}: no progress after phase tcp of connecting" in line
+
+
+def test_look_up_that_is_done_is_not_waited_for_whatever_becomes_of_the_addresses() -> None:
+    """A probe counts each address as an attempt of its own."""
+    run = Run()
+    look_up = _target(1)._replace(address="")
+    run.on_event(Started(0, look_up, Phase.DNS, 10_000), PhaseDone(0, look_up, Phase.DNS, 0, PLACE))
+    run.on_event(Started(0, _target(2), Phase.TCP, 10_000), Ready(0, _target(2), 1))
+    run.on_event(PhaseDone(0, _target(2), Phase.METADATA, 0, ""))
+    assert run.passes(60_000) == []
 
 
 @pytest.mark.parametrize("api", ["Fetch", "JoinGroup"])

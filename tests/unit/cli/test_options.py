@@ -112,6 +112,24 @@ def test_properties_that_do_nothing_here_are_told() -> None:
     assert "$KCTL_LINGER_MS linger.ms is ignored" in stderr.getvalue()
 
 
+def test_sasl_mechanism_without_sasl_in_the_security_protocol_is_noted() -> None:
+    common, _, stderr = _parse("-b", "a:1", "-X", "sasl.mechanism=PLAIN")
+    common.note_ignored(common.settings.parse(ConsumerConfig))
+    assert stderr.getvalue() == "kctl: note: -X sasl.mechanism is ignored: security.protocol=PLAINTEXT has no SASL\n"
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+    common, _, stderr = _parse(
+        "-b",
+        "a:1",
+        "-X",
+        "sasl.mechanism=PLAIN",
+        "--security-protocol",
+        "SASL_SSL",
+        environ={"KCTL_SASL_JAAS_CONFIG": jaas},
+    )
+    common.note_ignored(common.settings.parse(ConsumerConfig))
+    assert stderr.getvalue() == ""
+
+
 def test_options_that_some_commands_share_come_as_what_they_mean() -> None:
     taken: list[tuple[str, int, str]] = []
     app = typer.Typer(add_completion=False, rich_markup_mode=None)

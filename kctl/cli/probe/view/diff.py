@@ -56,7 +56,7 @@ def read_summary(text: str) -> Summary:
 
 def _checked(one: dict[str, Any], number: int) -> Summary:
     if one.get("v") != SCHEMA_VERSION:
-        raise ValueError(f"line {number} is of version {one.get('v')!r}, and version {SCHEMA_VERSION} is understood")
+        raise ValueError(f"line {number} has schema version {one.get('v')!r}, this kctl reads {SCHEMA_VERSION}")
     for name in _LISTED:
         if not isinstance(one.get(name), list):
             raise ValueError(f"line {number} has no list of {name}")

@@ -57,7 +57,8 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
         return _BADNESS[outcome(report)], elapsed_ms(report, scene.now_ms)
 
     shown, hidden = fitting(scene.reports, room, badness, _lines_a_row(columns))
-    name_width = _name_width(shown, columns)
+    longest = max((text_of(name(report)).cell_len for report in shown), default=0)
+    name_width = min(longest, columns * 3 // 10)
     lines = [*head, *(line for report in shown for line in _row(report, scene.now_ms, scale, columns, name_width))]
     if hidden:
         lines.append(text_of((_rest(hidden), "dim")))
@@ -107,14 +108,9 @@ def _rest(hidden: Sequence[AddressReport]) -> str:
     return f"and {len(hidden)} more: " + ", ".join(f"{number} {word}" for number, word in counts if number)
 
 
-def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
-    return min(max((text_of(name(report)).cell_len for report in shown), default=0), columns * 3 // 10)
-
-
 def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Text]:
-    stands = outcome(report)
     total = f"{elapsed_ms(report, now_ms)} ms"
-    words = (_words(report), style_of("outcome", stands.value))
+    words = (_words(report), style_of("outcome", outcome(report).value))
     height = _lines_a_row(columns)
     label = text_of((name(report), "bold"))
     if height == 1:

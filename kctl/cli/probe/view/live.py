@@ -84,7 +84,7 @@ class WatchReport(Painted):
     def __init__(self, out: DataOut, environment: Environment, since_ms: int, statistics: Statistics) -> None:
         super().__init__(out, environment, since_ms)
         self._statistics = statistics
-        self._round = 1
+        self._round, self._last_line = 1, ""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
@@ -95,7 +95,12 @@ class WatchReport(Painted):
         self._round = result.number + 1
         self._show(f"round {result.number}: {summary(result.reports)}")
 
+    def show_again(self) -> None:
+        if self._painter.is_stale:
+            self._show(self._last_line)
+
     def _show(self, last_line: str) -> None:
+        self._last_line = last_line
         columns, height = self._environment.size()
         room = height - 3 - len(self._events)  # the heading, the last line, and the cursor below
         shown, hidden = fitting(list(self._statistics.items()), room, badness)

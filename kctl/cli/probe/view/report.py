@@ -37,6 +37,9 @@ class Report:
     def ended(self, result: ProbeResult) -> None:
         """Show how a round ended."""
 
+    def show_again(self) -> None:
+        """Show the last round as it was, where the terminal has changed; between rounds."""
+
     def __enter__(self) -> Self:
         return self
 

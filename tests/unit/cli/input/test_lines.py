@@ -121,13 +121,12 @@ def test_a_file_that_is_not_there() -> None:
     assert e.value.code is ExitCode.USAGE
 
 
-def test_progress_counts_bytes_as_they_are_read() -> None:
+def test_progress_counts_a_line_when_the_next_is_asked_for_however_much_was_read_ahead() -> None:
     progress = BytesRead()
-    lines = read_lines(Pieces([b"a\nb", b"c\n"]), "x", 10, progress=progress)
-    next(lines)
-    assert progress.read_bytes == 3
-    assert [line.value for line in lines] == [b"bc"]
-    assert progress.read_bytes == 5
+    lines = read_lines(Pieces([b"a\nbb\nc", b"c"]), "x", 10, progress=progress)
+    assert [(next(lines).value, progress.read_bytes) for _ in range(3)] == [(b"a", 0), (b"bb", 2), (b"cc", 5)]
+    assert next(lines, None) is None
+    assert progress.read_bytes == 7
 
 
 def test_a_given_key_is_that_of_records_without_their_own() -> None:

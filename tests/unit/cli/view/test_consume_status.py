@@ -30,8 +30,8 @@ def test_words(figures: ReadFigures, text: str) -> None:
 
 
 def test_rate_is_that_of_the_last_seconds() -> None:
-    rate = Rate()
-    assert rate.per_second(0, 0) == 0
+    rate = Rate(0)
+    assert rate.per_second(500, 50) == 100, "the first that is shown is one already"
     assert rate.per_second(1000, 100) == 100
     assert rate.per_second(6000, 100) == 0
 

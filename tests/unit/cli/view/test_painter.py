@@ -32,6 +32,17 @@ def test_a_frame_replaces_the_one_before_and_nothing_else() -> None:
     assert written.endswith(SHOW_CURSOR)
 
 
+def test_keys_that_the_terminal_echoed_below_a_frame_leave_nothing_of_it() -> None:
+    """Ctrl-C: the cursor is behind ^C, not at the beginning of its line."""
+    stdout = io.BytesIO()
+    painter = painter_on(stdout, 80, 80)
+    painter.paint(spans("12 records, 3/s"))
+    stdout.write(b"^C")
+    assert painter.clear()
+    stdout.write(b"closed")
+    assert [line for line in Screen().show(stdout.getvalue().decode()) if line] == ["closed"]
+
+
 def test_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:
     stdout = io.BytesIO()
     painter = painter_on(stdout, 120, 40)
