@@ -202,6 +202,7 @@ MOST_NODES = 10
 
 BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows the topics; kctl topics create creates one",
+    "TOPIC_ALREADY_EXISTS": "kctl topics create --if-not-exists accepts it; kctl topics alter changes one",
     "INVALID_TOPIC_EXCEPTION": "a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'; internal topics are read-only",
     "GROUP_ID_NOT_FOUND": "kctl groups list shows the groups",
     "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
