@@ -86,8 +86,10 @@ def test_unknown_topic(command: tuple[str, ...], bootstrap: str) -> None:
 
 
 def test_one_dead_server_does_not_matter(refused: str, bootstrap: str) -> None:
-    ended = _run(("topics", "list"), f"{refused},{bootstrap}", "--api-timeout", "5s")
-    assert (ended.code, ended.stderr) == (0, "kctl topics: there are no topics\n")
+    ended = _run(
+        ("topics", "list"), f"{refused},{bootstrap}", "--api-timeout", "5s", "-q"
+    )  # there may be topics or none
+    assert (ended.code, ended.stderr) == (0, "")
 
 
 def test_a_broker_that_goes_away_while_we_follow_is_told() -> None:
