@@ -242,7 +242,7 @@ class Consumer:
 
     @for_one_user
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return how many offsets the position is behind the end that isolation.level lets us see; never blocks.
+        """Return how many offsets the position is behind the end that isolation.level makes visible; never blocks.
 
         None where position or end is not known yet: poll, or ask `end_offsets`. Gaps of compaction count as offsets.
         Raises: IllegalStateError: not assigned.
@@ -360,7 +360,7 @@ class Consumer:
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset after the last record of each partition that isolation.level lets us see."""
+        """Return the offset after the last record of each partition that isolation.level makes visible."""
         ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
         self._side.learn_ends(ends)
         return ends

@@ -24,8 +24,6 @@ from kctl.client.errors import KafkaError
 
 TEARDOWN_MS = 1
 """For failing what is left, closing sockets and ending the thread."""
-
-
 DELIVERING = "delivering records"
 """The step of a producer in which a close expires."""
 

@@ -21,6 +21,7 @@ from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
 
 _LOOKS_A_BATCH = 4
+"""How often within a batch it is looked at whether a turn that has had its bytes is over."""
 
 
 class QueueState(NamedTuple):

@@ -94,7 +94,7 @@ class Leaders:
         return self._client.metadata.version
 
     def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
-        """Say why a request to the node has to wait."""
+        """Return why a request to the node has to wait."""
         leader = f"leader {self.name_of(node_id)}"
         return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
