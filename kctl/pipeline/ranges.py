@@ -31,6 +31,14 @@ Properties = Mapping[str, object]
 Offsets = dict[TopicPartition, int]
 
 
+def read_committed_by_default(properties: Properties) -> dict[str, object]:
+    """Return properties that read committed records, unless they say otherwise.
+
+    What a job plans, copies, counts and compares is read by these, so that all of it sees the same records.
+    """
+    return {**READ_COMMITTED, **properties}
+
+
 class OffsetRange(NamedTuple):
     """Offsets of one partition that one task reads; holds no secret, so it may be shown anywhere.
 

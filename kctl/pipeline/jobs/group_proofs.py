@@ -15,7 +15,7 @@ from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, source_offsets, target_offsets
 from kctl.pipeline.jobs.offset_translation import Runs, read_side
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Planner
+from kctl.pipeline.ranges import OffsetRange, Planner, read_committed_by_default
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt, OnProgress, run_counted
 from kctl.pipeline.session import Session
@@ -130,7 +130,7 @@ def prove_exported_groups(
 
 def count_between(task: _CountTask, _attempt: Attempt) -> int:
     """Return how many records there are in a range of offsets, as far as they are left; runs on a worker."""
-    with Planner({**resolve(task.properties), **READ_COMMITTED}) as planner:
+    with Planner(read_committed_by_default(resolve(task.properties))) as planner:
         tp = task.offsets.topic_partition
         start, end = planner.ends([tp], EARLIEST)[tp], planner.ends([tp], LATEST)[tp]
     left = task.offsets._replace(
@@ -179,7 +179,7 @@ def _fingerprints(properties: dict[str, object], side: OffsetRange, compared: Co
 def _bounds(
     properties: Mapping[str, object], partitions: list[TopicPartition], mirrored: MirroredTopics
 ) -> dict[TopicPartition, tuple[int, int]]:
-    with Planner({**resolve(properties), **READ_COMMITTED}, events=mirrored.events) as planner:
+    with Planner(read_committed_by_default(resolve(properties)), events=mirrored.events) as planner:
         ends, starts = planner.ends(partitions, LATEST), planner.ends(partitions, EARLIEST)
     return {tp: (starts[tp], ends[tp]) for tp in partitions}
 

@@ -31,7 +31,7 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
 )
 from kctl.pipeline.jobs.mirror_task import MirrorTask, choose_positions, mirror_range
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Offsets, Planner, RangeBound, Selection
+from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection, read_committed_by_default
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
@@ -170,7 +170,7 @@ def _round(
 def plan_mirror(request: MirrorRequest) -> MirrorPlan:
     """Return what `mirror` would do, without Spark and without writing anything. Raises as `mirror`."""
     _check(request)
-    properties = {**READ_COMMITTED, **resolve(request.properties)}
+    properties = read_committed_by_default(resolve(request.properties))
     with Planner(properties, events=request.events) as planner:
         partitions = planner.partitions(Selection(topics=request.topics))
         topic_ids = planner.topic_ids

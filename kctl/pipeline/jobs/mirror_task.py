@@ -11,7 +11,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import GroupMetadata
 from kctl.client.runtime import Runtime
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
+from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
 
@@ -61,7 +61,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
         if start >= task.range.end_offset:
             return Mirrored(0, 0)
         reader = RangeReader(
-            {**READ_COMMITTED, **resolve(task.properties)},
+            read_committed_by_default(resolve(task.properties)),
             task.range._replace(start_offset=start),
             COLUMNS,
             fail_on_data_loss=not task.allow_loss,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
+from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
 
@@ -147,7 +147,7 @@ def exported_from(
 def read_side(properties: dict[str, object], side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
     from kctl.pipeline.range_reader import read_range
 
-    yield from read_range({**READ_COMMITTED, **resolve(properties)}, side, columns)
+    yield from read_range(read_committed_by_default(resolve(properties)), side, columns)
 
 
 class Runs:

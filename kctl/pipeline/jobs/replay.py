@@ -24,7 +24,7 @@ from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, c
 from kctl.pipeline.jobs.mirror_task import wait_for_markers
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
 from kctl.pipeline.locations import Location
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges, read_committed_by_default
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, ignore_progress, open_session, run_counted
@@ -153,7 +153,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
     source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
-        properties = {**READ_COMMITTED, **resolve(request.properties)}
+        properties = read_committed_by_default(resolve(request.properties))
         whole = plan_ranges(properties, Selection(topics=(request.topic,)))
         source, origin = _source(request, properties)
     else:

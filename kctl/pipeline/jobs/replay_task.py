@@ -30,7 +30,7 @@ from kctl.pipeline.jobs.mirror_positions import (
 from kctl.pipeline.jobs.mirror_task import transactional_properties, wait_for_markers
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
-from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
+from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
 from kctl.pipeline.record_columns import HEADERS
 from kctl.pipeline.record_filter import COLUMNS, RecordFilter
 from kctl.pipeline.references import resolve
@@ -266,7 +266,7 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
     if not task.exported:
         from kctl.pipeline.range_reader import read_range
 
-        yield from read_range({**READ_COMMITTED, **resolve(task.properties)}, offsets, COLUMNS)
+        yield from read_range(read_committed_by_default(resolve(task.properties)), offsets, COLUMNS)
         return
     for batch in _exported(task, offsets):
         at = batch.column("offset")

@@ -22,7 +22,7 @@ from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_expor
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, offsets_of
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
 from kctl.pipeline.locations import Location, StoreUrl
-from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
+from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges, read_committed_by_default
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
@@ -157,26 +157,22 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
+    reading = read_committed_by_default(resolve(request.properties))
+    target_reading = read_committed_by_default(resolve(request.target_properties))
     if request.folder is not None:
         target, first = _exported(request.folder, request.topic, request.properties)
     else:
-        properties = _with_defaults(resolve(request.target_properties))
-        target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
-    source = _offsets(_with_defaults(resolve(request.properties)), request.topic, request.events, is_target=False)
+        target, first = _offsets(target_reading, request.target_topic, request.events, is_target=True), {}
+    source = _offsets(reading, request.topic, request.events, is_target=False)
     if request.folder is not None:
         source, target = _same_beginning(source, target, first)
     partitions = sorted({piece.partition for piece in [*source, *target]})
-    source, source_bytes = _cut(request.range_bytes, _with_defaults(resolve(request.properties)), source)
+    source, source_bytes = _cut(request.range_bytes, reading, source)
     if request.folder is None:
-        target, target_bytes = _cut(request.range_bytes, _with_defaults(resolve(request.target_properties)), target)
+        target, target_bytes = _cut(request.range_bytes, target_reading, target)
     else:
         target_bytes = sum(file.size_bytes for piece in target if piece.exported for file in piece.exported.files)
     return VerifyPlan((*source, *target), tuple(partitions), source_bytes + target_bytes)
-
-
-def _with_defaults(properties: Mapping[str, object]) -> dict[str, object]:
-    """Return properties that read committed records, unless they say otherwise: what was aborted is in no copy."""
-    return {**READ_COMMITTED, **properties}
 
 
 def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is_target: bool) -> list[Piece]:
@@ -350,7 +346,7 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
     if piece.offsets is not None:
         from kctl.pipeline.range_reader import read_range
 
-        properties = _with_defaults(resolve(sides.properties[piece.is_target]))
+        properties = read_committed_by_default(resolve(sides.properties[piece.is_target]))
         yield from read_range(properties, piece.offsets, COLUMNS)
         return
     from kctl.pipeline.export_files.exported_records import read_exported
