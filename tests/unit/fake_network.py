@@ -108,7 +108,7 @@ class FakeNetwork(NetworkClient):
         node_id, request, timeout_ms, on_done, max_version, *_ = outgoing
         self.sent.append(SentRequest(node_id, request, timeout_ms, on_done, self.clock.now_ms(), max_version))
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         return FOREVER_MS
 
     def poll(self, until_ms: int) -> None:

@@ -170,7 +170,7 @@ class ApplicationSide:
 
     def _wait(self, timer: Timer) -> bool:
         self._report_changes()  # an offset out of range has asked for a new position
-        return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
+        return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_at_ms)
 
     def _report_changes(self) -> None:
         if self.subscription.has_changes:

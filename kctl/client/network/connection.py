@@ -125,10 +125,10 @@ class Connection:
         arrived, self._arrived = self._arrived, []
         return arrived
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned, or the session has to be renewed."""
         renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
-        return min(renew_at_ms, self.in_flight.next_deadline_ms())
+        return min(renew_at_ms, self.in_flight.next_deadline_at_ms())
 
     # --- what happens to it -------------------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class Connection:
         That of a renewal is answered behind the requests of callers.
         """
         request, version = self._handshake.next_request(state)
-        answered_by_ms = max(now_ms, self.in_flight.last_deadline_ms())
+        answered_by_ms = max(now_ms, self.in_flight.last_deadline_at_ms())
         deadline_at_ms = min(FOREVER_MS, answered_by_ms + self._request_timeout_ms)
         self.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=None)
 

@@ -102,9 +102,9 @@ class ConnectionFactory:
         if self._fetched is not None:
             self._fetched.advance(now_ms, on_done)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return when the next token or ticket is due."""
-        return FOREVER_MS if self._fetched is None else self._fetched.next_deadline_ms()
+        return FOREVER_MS if self._fetched is None else self._fetched.next_deadline_at_ms()
 
     def connection(
         self,

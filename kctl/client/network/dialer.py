@@ -117,11 +117,11 @@ class Dialer:
             if entry.attempt is not None:
                 self._advance(entry, entry.attempt, now_ms)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         attempts = [entry.attempt for entry in self._attempting.values() if entry.attempt is not None]
-        connecting = [each.next_deadline_ms() for attempt in attempts for each in attempt.connecting.values()]
+        connecting = [each.next_deadline_at_ms() for attempt in attempts for each in attempt.connecting.values()]
         return min(
-            [self._factory.next_deadline_ms(), *(attempt.next_deadline_ms() for attempt in attempts), *connecting]
+            [self._factory.next_deadline_at_ms(), *(attempt.next_deadline_at_ms() for attempt in attempts), *connecting]
         )
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:

@@ -62,7 +62,7 @@ class IdleExpiryManager:
             del self.lru_connected[channel]
         return expired
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first channel of either map expires."""
         nearest = min(self.lru_connecting.values(), default=FOREVER_MS)
         for used_at_ms in self.lru_connected.values():

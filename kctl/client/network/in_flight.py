@@ -174,11 +174,11 @@ class InFlightRequests:
         """Return whether these are the first bytes of the response that is due."""
         return bool(self._sent) and may_be_answer(first_bytes, self._sent[0].correlation_id)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned."""
         return min((min(each.deadline_at_ms, each.wanted_until_ms) for each in self._all()), default=FOREVER_MS)
 
-    def last_deadline_ms(self) -> int:
+    def last_deadline_at_ms(self) -> int:
         """Return the instant by which all requests on the wire are answered or expired; 0 for none."""
         return max((each.deadline_at_ms for each in self._sent), default=0)
 

@@ -56,9 +56,9 @@ class KerberosTickets:
                 ticket.refresh_with(self._resolver)
             ticket.advance(now_ms, on_done)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return when the next ticket is due."""
-        return min((each.next_deadline_ms() for each in self._all()), default=FOREVER_MS)
+        return min((each.next_deadline_at_ms() for each in self._all()), default=FOREVER_MS)
 
     def _all(self) -> list[Renewed[Ticket]]:
         with self._lock:

@@ -170,27 +170,27 @@ class NetworkClient:
 
     # --- the poll -----------------------------------------------------------------------------------------------------
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the nearest instant at which a poll has something to do that is no I/O."""
         if self.requests.has_ended:
             return 0
         now_ms = self.clock.now_ms()
-        nearest = min(self._idle_expiry.next_deadline_ms(), self._dialer.next_deadline_ms())
+        nearest = min(self._idle_expiry.next_deadline_at_ms(), self._dialer.next_deadline_at_ms())
         for entry in self._entries.values():
             if entry.connection is not None:
-                nearest = min(nearest, entry.connection.next_deadline_ms())
+                nearest = min(nearest, entry.connection.next_deadline_at_ms())
             if entry.throttled_until_ms > now_ms:
                 nearest = min(nearest, entry.throttled_until_ms)
         waits = [self.states.may_connect_at_ms(node_id) for node_id in self._awaiting_backoff]
-        return min([nearest, self._choice.next_deadline_ms(now_ms), *waits])
+        return min([nearest, self._choice.next_deadline_at_ms(now_ms), *waits])
 
     def poll(self, until_ms: int) -> None:
         """Do the I/O that is ready and call back for the requests that ended.
 
-        Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_ms`, whichever is first.
+        Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_at_ms`, whichever is first.
         """
         self._dialer.advance(self.clock.now_ms())
-        until_ms = min(until_ms, self.next_deadline_ms())
+        until_ms = min(until_ms, self.next_deadline_at_ms())
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
         happened = self.selector.poll(until_ms)

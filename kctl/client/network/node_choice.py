@@ -56,14 +56,14 @@ class NodeChoice:
         members = self._members()
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
 
-    def next_deadline_ms(self, now_ms: int) -> int:
+    def next_deadline_at_ms(self, now_ms: int) -> int:
         """Return when a further candidate may be started, while a caller waits for any node."""
         if not self._race.is_running:
             return FOREVER_MS
         idle = [node_id for entry in self._members() if self._states.is_idle(node_id := entry.node.node_id)]
         may_start = any(self._states.can_connect(node_id, now_ms) for node_id in idle)
         backed_off = [at for node_id in idle if (at := self._states.may_connect_at_ms(node_id)) > now_ms]
-        return min([self._race.next_deadline_ms(may_start=may_start), *backed_off])
+        return min([self._race.next_deadline_at_ms(may_start=may_start), *backed_off])
 
     def wait_ended(self) -> None:
         """Forget that a caller waits for any node; it says so again before the next wait."""

@@ -74,11 +74,11 @@ class NodeAttempt:
         self._race.all_failed(now_ms)
         return self._race.is_exhausted
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the instant at which something is due that is no I/O: an address to dial, or the end of DNS."""
         if self._race is None:
             return self.deadline_at_ms
-        return min(self._race.next_deadline_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
+        return min(self._race.next_deadline_at_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
 
 
 class NodeEntry:

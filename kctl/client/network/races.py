@@ -27,7 +27,7 @@ class CandidateRace:
         """Note that a candidate was started."""
         self._next_at_ms = now_ms + self._delay_ms
 
-    def next_deadline_ms(self, *, may_start: bool) -> int:
+    def next_deadline_at_ms(self, *, may_start: bool) -> int:
         """Return when to look again; `may_start`: some candidate is neither under way nor backing off."""
         return self._next_at_ms if self.is_running and may_start else FOREVER_MS
 
@@ -69,5 +69,5 @@ class AddressRace:
         """Note that no attempt is under way any more: the next address need not wait."""
         self._next_at_ms = now_ms
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         return self._next_at_ms if self._waiting else FOREVER_MS

@@ -107,7 +107,7 @@ class Renewed(Generic[T]):
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
         """Start to get the next one where it is due."""
-        if now_ms < self.next_deadline_ms() or self._resolver is None:
+        if now_ms < self.next_deadline_at_ms() or self._resolver is None:
             return
 
         def done() -> None:
@@ -117,7 +117,7 @@ class Renewed(Generic[T]):
         self._is_refreshing = True
         self._resolver.run(self.refresh, done)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return when the next one is due."""
         return FOREVER_MS if self._found is None or self._is_refreshing else self._refresh_at_ms
 

@@ -76,10 +76,10 @@ class ProbeAttempt:
         self.idle: IdleHold | None = None
 
     @property
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """When something is due on a connection that is ready: an answer, or the end of its silence."""
         if self.idle is not None and not self.idle.is_asked:
             return self.idle.until_at_ms
         if self.conversation is not None and self.conversation.again_at_ms is not None:
             return self.conversation.again_at_ms
-        return self.connection.next_deadline_ms()
+        return self.connection.next_deadline_at_ms()

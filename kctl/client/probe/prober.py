@@ -134,11 +134,11 @@ class Prober:
         """How many advertised brokers have not been tried yet."""
         return len(self._next_nodes)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return the instant at which the next limit passes."""
         names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
-        asking = min((attempt.next_deadline_ms for attempt in self._ready.values()), default=FOREVER_MS)
-        return min(self._idle_expiry.next_deadline_ms(), names, asking, self._redials.next_at_ms())
+        asking = min((attempt.next_deadline_at_ms for attempt in self._ready.values()), default=FOREVER_MS)
+        return min(self._idle_expiry.next_deadline_at_ms(), names, asking, self._redials.next_at_ms())
 
     def next_limit(self) -> NextLimit | None:
         """Return which limit passes first, by the name of its option; None when nothing is under way."""
@@ -148,10 +148,10 @@ class Prober:
             if channel not in self._ready:
                 limits.append(NextLimit(attempt.deadline_at_ms, CONNECT_LIMIT, target))
             elif attempt.idle is not None and not attempt.idle.is_asked:
-                limits.append(NextLimit(attempt.next_deadline_ms, IDLE_WAIT, target))
+                limits.append(NextLimit(attempt.next_deadline_at_ms, IDLE_WAIT, target))
             else:
                 is_pausing = attempt.conversation is not None and attempt.conversation.again_at_ms is not None
-                limits.append(NextLimit(attempt.next_deadline_ms, PAUSE if is_pausing else REQUEST_LIMIT, target))
+                limits.append(NextLimit(attempt.next_deadline_at_ms, PAUSE if is_pausing else REQUEST_LIMIT, target))
         return min(limits, key=lambda limit: limit.at_ms, default=None)
 
     def poll(self, until_ms: int) -> None:
@@ -160,7 +160,7 @@ class Prober:
             self._look_up(self._next_nodes.popleft(), advertised=True)
         self._advance_names(self.clock.now_ms())
         may_wait = not self.is_done and not self._next_nodes
-        happened = self._selector.poll(min(until_ms, self.next_deadline_ms()) if may_wait else 0)
+        happened = self._selector.poll(min(until_ms, self.next_deadline_at_ms()) if may_wait else 0)
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)
@@ -443,7 +443,7 @@ class Prober:
             )
             self._ended_with(attempt, error, now_ms)
         for attempt in list(self._ready.values()):
-            if now_ms >= attempt.next_deadline_ms:
+            if now_ms >= attempt.next_deadline_at_ms:
                 self._expire_ready(attempt, now_ms)
 
     def _expire_ready(self, attempt: ProbeAttempt, now_ms: int) -> None:

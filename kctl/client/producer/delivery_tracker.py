@@ -167,7 +167,7 @@ class DeliveryTracker:
             error.undelivered = outstanding + failed
             mark.finish(error)
 
-    def next_flush_deadline_ms(self) -> int:
+    def next_flush_deadline_at_ms(self) -> int:
         return min((flush.mark.timer.deadline_at_ms for flush in self._flushes), default=FOREVER_MS)
 
     def _finish_flushes(self) -> None:

@@ -223,7 +223,7 @@ class RecordRouter:
         self._asked.remove(asked)
         asked.wait.finish(error)
 
-    def next_deadline_ms(self, delivery_timeout_ms: int) -> int:
+    def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
         """Return the nearest deadline of a wait, a record that awaits metadata or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
         heads = [runs[0].created_at_ms + delivery_timeout_ms for runs in self._awaiting_metadata.values()]

@@ -123,8 +123,8 @@ class Sender(ClientLoop[Posted]):
         self._client.send_due_requests(now_ms)
         until_ms = min(
             self._batches.run(now_ms),
-            self._router.next_deadline_ms(self._delivery_timeout_ms),
-            self._deliveries.next_flush_deadline_ms(),
+            self._router.next_deadline_at_ms(self._delivery_timeout_ms),
+            self._deliveries.next_flush_deadline_at_ms(),
         )
         if self.transactions is not None:
             until_ms = min(until_ms, self.transactions.run(now_ms))
@@ -164,7 +164,7 @@ class Sender(ClientLoop[Posted]):
             self._deliveries.finish([run], Outcome(error))
         self._expiry.run(now_ms)
         self._router.expire(now_ms)
-        if now_ms >= self._deliveries.next_flush_deadline_ms():
+        if now_ms >= self._deliveries.next_flush_deadline_at_ms():
             self._deliveries.expire_flushes(now_ms, self._client.last_error(), self._account_of)
 
     def _account_of(self, flush: FlushMark) -> Account:

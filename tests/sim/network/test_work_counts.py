@@ -59,7 +59,7 @@ class WorkingClock:
     [
         lambda producer: (producer._sender._batches, "run"),
         lambda producer: (producer._client._updater, "run"),
-        lambda producer: (producer._client.network, "next_deadline_ms"),
+        lambda producer: (producer._client.network, "next_deadline_at_ms"),
     ],
     ids=["batches", "metadata", "network"],
 )

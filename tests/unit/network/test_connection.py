@@ -206,7 +206,7 @@ def test_the_first_request_to_expire_is_the_next_deadline() -> None:
     wired.make_ready()
     send(wired, deadline_at_ms=900)
     send(wired, deadline_at_ms=500)
-    assert wired.connection.next_deadline_ms() == 500
+    assert wired.connection.next_deadline_at_ms() == 500
     assert wired.connection.in_flight.expired(499) is None
     expired = wired.connection.in_flight.expired(500)
     assert expired is not None

@@ -75,7 +75,7 @@ def test_next_token_is_fetched_when_it_is_due_beside_the_one_at_hand() -> None:
     tokens.refresh_with(threads)
     done: list[int] = []
     tokens.refresh()
-    due_ms = tokens.next_deadline_ms()
+    due_ms = tokens.next_deadline_at_ms()
     tokens.advance(due_ms - 1, lambda: done.append(1))
     assert (due_ms - clock.now_ms(), threads.started) == (80_000, [])
     clock.advance(80_000)
@@ -83,7 +83,7 @@ def test_next_token_is_fetched_when_it_is_due_beside_the_one_at_hand() -> None:
         tokens.advance(due_ms, lambda: done.append(1))
     assert (tokens.current().value, len(threads.started), done) == ("t1", 1, [])
     threads.finish()
-    assert (tokens.current().value, done, tokens.next_deadline_ms()) == ("t2", [1], due_ms + 80_000)
+    assert (tokens.current().value, done, tokens.next_deadline_at_ms()) == ("t2", [1], due_ms + 80_000)
 
 
 def test_failure_is_reported_until_a_token_is_there() -> None:
@@ -153,9 +153,9 @@ def test_failed_refresh_is_repeated_before_the_token_expires(lifetime_ms: int, p
     tokens = FetchedTokens(endpoint, clock, {})
     tokens.get()
     endpoint.error = ConnectionRefused("refused")
-    clock.advance(tokens.next_deadline_ms() - clock.now_ms())
+    clock.advance(tokens.next_deadline_at_ms() - clock.now_ms())
     tokens.refresh()
-    assert tokens.next_deadline_ms() - clock.now_ms() == pause_ms
+    assert tokens.next_deadline_at_ms() - clock.now_ms() == pause_ms
 
 
 def config(**properties: object) -> ClientConfig:
@@ -218,7 +218,7 @@ def test_tokens_of_short_lifetimes_are_not_fetched_without_a_pause(lifetime_ms: 
     tokens = FetchedTokens(endpoint, clock, {})
     tokens.refresh_with(threads)
     tokens.get()
-    assert tokens.next_deadline_ms() == clock.now_ms() + LEAST_REFRESH_MS
+    assert tokens.next_deadline_at_ms() == clock.now_ms() + LEAST_REFRESH_MS
     tokens.advance(clock.now_ms(), lambda: None)
     assert threads.started == []
     clock.advance(lifetime_ms)

@@ -8,11 +8,11 @@ def test_connecting_channels_expire_each_at_its_own_deadline_all_in_one_call() -
     manager = IdleExpiryManager(1000)
     for channel, deadline in ((1, 300), (2, 100), (3, 100), (4, 200)):
         manager.connecting(channel, deadline)
-    assert manager.next_deadline_ms() == 100
+    assert manager.next_deadline_at_ms() == 100
     assert manager.evict_connecting(99) == []
     assert manager.evict_connecting(100) == [2, 3]
     assert manager.evict_connecting(1000) == [1, 4]
-    assert manager.next_deadline_ms() == FOREVER_MS
+    assert manager.next_deadline_at_ms() == FOREVER_MS
 
 
 def test_a_channel_moves_when_it_is_ready() -> None:
@@ -21,7 +21,7 @@ def test_a_channel_moves_when_it_is_ready() -> None:
     manager.connected(1, 200)
     assert (dict(manager.lru_connecting), dict(manager.lru_connected)) == ({}, {1: 200})
     assert manager.evict_connecting(10_000) == []
-    assert manager.next_deadline_ms() == 1200
+    assert manager.next_deadline_at_ms() == 1200
 
 
 def test_idle_channels_go_least_recently_used_first_and_all_at_once() -> None:
@@ -32,7 +32,7 @@ def test_idle_channels_go_least_recently_used_first_and_all_at_once() -> None:
     manager.used(1, 500)
     assert manager.evict_idle(999) == []
     assert manager.evict_idle(1000) == [2, 3]
-    assert manager.next_deadline_ms() == 1500
+    assert manager.next_deadline_at_ms() == 1500
     manager.forget(1)
     assert manager.evict_idle(10_000) == []
 
@@ -42,7 +42,7 @@ def test_traffic_before_a_channel_is_ready_does_not_count_as_use() -> None:
     manager.connecting(1, 300)
     manager.used(1, 100)
     assert not manager.lru_connected
-    assert manager.next_deadline_ms() == 300
+    assert manager.next_deadline_at_ms() == 300
 
 
 def test_a_negative_limit_means_never() -> None:

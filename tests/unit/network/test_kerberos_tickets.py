@@ -62,14 +62,14 @@ def test_each_host_has_a_ticket_that_is_kept_until_it_expires() -> None:
 def test_ticket_is_renewed_in_a_helper_thread_into_the_other_cache() -> None:
     clock, kdc, threads = ManualClock(), Kdc(), Threads()
     tickets = Tickets(LOGIN, clock, kdc)
-    assert tickets.next_deadline_ms() == FOREVER_MS
+    assert tickets.next_deadline_at_ms() == FOREVER_MS
     tickets.refresh_with(threads)
     tickets.get_for("a")
     for number in (2, 3):
-        assert tickets.next_deadline_ms() == clock.now_ms() + 80_000
+        assert tickets.next_deadline_at_ms() == clock.now_ms() + 80_000
         clock.advance(80_000)
         tickets.advance(clock.now_ms(), lambda: None)
-        assert (tickets.number("a"), tickets.next_deadline_ms()) == (number - 1, FOREVER_MS)
+        assert (tickets.number("a"), tickets.next_deadline_at_ms()) == (number - 1, FOREVER_MS)
         threads.finish()
         assert tickets.number("a") == number
     caches = [cache for _, cache in kdc.asked]

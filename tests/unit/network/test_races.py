@@ -13,15 +13,15 @@ def test_candidates_are_staggered() -> None:
     assert not race.is_due(1099, connecting=1)
     assert race.is_due(1100, connecting=1)
     assert race.is_due(1001, connecting=0)  # the only one failed: no reason to wait
-    assert race.next_deadline_ms(may_start=True) == 1100
+    assert race.next_deadline_at_ms(may_start=True) == 1100
 
 
 def test_race_without_candidates_or_waiters_has_no_deadline() -> None:
     race = CandidateRace(100)
     race.started(1000)
-    assert race.next_deadline_ms(may_start=True) == FOREVER_MS
+    assert race.next_deadline_at_ms(may_start=True) == FOREVER_MS
     race.is_running = True
-    assert race.next_deadline_ms(may_start=False) == FOREVER_MS
+    assert race.next_deadline_at_ms(may_start=False) == FOREVER_MS
 
 
 V4 = [Address(f"10.0.0.{n}", 9092) for n in (1, 2, 3)]
@@ -39,10 +39,10 @@ def test_each_further_address_waits_for_its_head_start() -> None:
     race = AddressRace(V4, 100, 1000)
     assert race.pop_due(1000) == V4[0]
     assert race.pop_due(1000) is None
-    assert race.next_deadline_ms() == 1100
+    assert race.next_deadline_at_ms() == 1100
     assert race.pop_due(1099) is None
     assert race.pop_due(1100) == V4[1]
     race.all_failed(1105)
     assert race.pop_due(1105) == V4[2]
     assert race.is_exhausted
-    assert race.next_deadline_ms() == FOREVER_MS
+    assert race.next_deadline_at_ms() == FOREVER_MS

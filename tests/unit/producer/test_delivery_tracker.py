@@ -135,7 +135,7 @@ def test_flush_ends_at_its_deadline_with_the_count(scenario: Scenario) -> None:
     scenario.deliveries.finish(scenario.accept(1), BAD)
     mark = scenario.flush(1000)
     scenario.clock.advance(1000)
-    assert scenario.deliveries.next_flush_deadline_ms() == 1000
+    assert scenario.deliveries.next_flush_deadline_at_ms() == 1000
     scenario.deliveries.expire_flushes(1000, None, lambda _: Account(("connecting 1000 ms",)))
     assert isinstance(mark.error, FlushTimeout)
     assert (mark.error.undelivered, mark.error.elapsed_ms) == (6, 1000)

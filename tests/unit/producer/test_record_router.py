@@ -109,7 +109,7 @@ def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:
     scenario = Scenario()
     wait = scenario.ask(timeout_ms=1000)
     scenario.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    assert scenario.router.next_deadline_ms(120_000) == 1000
+    assert scenario.router.next_deadline_at_ms(120_000) == 1000
     scenario.clock.advance(1000)
     scenario.router.expire(1000)
     assert isinstance(wait.error, MaxBlockTimeout)
@@ -146,14 +146,14 @@ def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
     scenario = Scenario()
     run = scenario.maker.run([b"1", b"2"])
     scenario.take(run)
-    assert scenario.router.next_deadline_ms(500) == 500
+    assert scenario.router.next_deadline_at_ms(500) == 500
     assert scenario.router.pop_expired(500, 500) == [run]
 
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
     scenario = Scenario()
     taken = scenario.take(scenario.maker.record())
-    assert scenario.router.next_deadline_ms(500) == 500
+    assert scenario.router.next_deadline_at_ms(500) == 500
     assert scenario.router.pop_expired(499, 500) == []
     assert scenario.router.pop_expired(500, 500) == taken
 
@@ -197,11 +197,11 @@ def test_a_topic_that_is_not_used_is_forgotten_and_one_with_records_on_their_way
     scenario.clock.advance(MAX_IDLE_MS - 1)
     scenario.router.forget_idle(scenario.clock.now_ms())
     assert "t" in scenario.metadata.cluster.topics
-    assert scenario.router.next_deadline_ms(120_000) == scenario.clock.now_ms() + 1
+    assert scenario.router.next_deadline_at_ms(120_000) == scenario.clock.now_ms() + 1
     scenario.clock.advance(1)
     scenario.router.forget_idle(scenario.clock.now_ms())
     assert "t" not in scenario.metadata.cluster.topics
-    assert scenario.router.next_deadline_ms(120_000) >= FOREVER_MS
+    assert scenario.router.next_deadline_at_ms(120_000) >= FOREVER_MS
     scenario.take(scenario.maker.record(b"again"))
     scenario.learn(topic("t", leader(0, 1)))
     assert scenario.queued() == [b"again"]

@@ -197,7 +197,7 @@ class GroupSide:
                 self._auto_commit_id = self._commit_positions(self._subscription.assignment)
 
     @property
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """When `advance` has something to do that no event announces."""
         return self._auto_commit_at_ms
 

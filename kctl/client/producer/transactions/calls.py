@@ -142,7 +142,7 @@ class PendingCalls:
     def has_callers(self) -> bool:
         return bool(self._callers)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         return min((call.timer.deadline_at_ms for call, _ in self._callers), default=FOREVER_MS)
 
     def expire(

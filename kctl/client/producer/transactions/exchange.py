@@ -65,7 +65,7 @@ class Exchange:
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 
-    def next_deadline_ms(self) -> int:
+    def next_deadline_at_ms(self) -> int:
         """Return when the pause after a failed attempt ends."""
         return self._pause.until_ms if self._pause.until_ms > self._clock.now_ms() else FOREVER_MS
 

@@ -128,7 +128,7 @@ class OffsetsInTransaction:
         refusal = link.refusal
         if refusal is not None and self._member is not None:
             self._failed(refusal, TXN_FIND_COORDINATOR.decide(refusal))
-        return min(link.run(now_ms), self._exchange.next_deadline_ms())
+        return min(link.run(now_ms), self._exchange.next_deadline_at_ms())
 
     @property
     def waiting_for(self) -> str:

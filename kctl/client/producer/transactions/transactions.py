@@ -121,11 +121,11 @@ class Transactions:
 
     def run(self, now_ms: int) -> int:
         """Send what is due; return when to run again at the latest."""
-        if now_ms >= self._calls.next_deadline_ms():
+        if now_ms >= self._calls.next_deadline_at_ms():
             self._calls.expire(now_ms, lambda step: self._work.waiting_for(step, now_ms), self._work.cause_of_wait)
         if self.status.is_closing:
             self._abort_for_close()
-        return min(self._work.run(now_ms), self._calls.next_deadline_ms())
+        return min(self._work.run(now_ms), self._calls.next_deadline_at_ms())
 
     def _on_failed(self, error: KafkaError, decision: Decision) -> None:
         error = as_reported(error)

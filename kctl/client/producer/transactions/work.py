@@ -107,7 +107,7 @@ class TransactionWork:
             self._failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
         self._settle_records()
         self._advance()
-        return min(self._link.run(now_ms), self.offsets.run(now_ms), self._exchange.next_deadline_ms())
+        return min(self._link.run(now_ms), self.offsets.run(now_ms), self._exchange.next_deadline_at_ms())
 
     # --- what a call waits for ----------------------------------------------------------------------------------------
 
