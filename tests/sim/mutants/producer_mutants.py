@@ -138,8 +138,9 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a line is lost where a batch ends before it",
         f"{_PRODUCER}/record_run.py",
-        "            at = end\n",
-        "            at = end + (len(lines.between(end, lines.behind)[0]) + 1 if end < lines.behind else 0)\n",
+        "            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)\n            at = end\n",
+        "            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)\n"
+        "            at = packed.encoded_from(end, self._room_bytes, 1)[2] if end < packed.behind else end\n",
     ),
     Mutant(
         "rows that are put together by partition get the timestamps of others",
