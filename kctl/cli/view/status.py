@@ -87,7 +87,7 @@ class StatusLine:
         self.show(standing_line(standing, self._columns()), now_ms)
 
     def clear(self) -> bool:
-        """Take the line away, for something else is about to be written there; False: there is none."""
+        """Take the line away before something else is written there; return False where there is none."""
         return self._painter.clear()
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class _BelowData:
 class ProgressStatus:
     """The line about something long, until it is closed; elsewhere than on a terminal a plain line now and then.
 
-    JobProgress is reported by one thread, notices of waits by another.
+    One thread reports the progress, another notices of waits.
 
     Args: plain_after_ms: when the first plain line may come; None: none comes.
     """
