@@ -52,7 +52,7 @@ def partition_lags(
     """Return for each group the partitions that it has committed or that a member has.
 
     Args: wanted: partition numbers by topic; only these are reported, and also those without a commit.
-    Raises: KafkaError: the offsets of a group cannot be had at all.
+    Raises: KafkaError: the offsets of a group are unavailable.
     """
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
     owners: dict[str, dict[TopicPartition, MemberDescription]] = {}

@@ -67,7 +67,7 @@ def ago_ms(text: str, wall_ms: int) -> int:
 
 
 def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[PartitionOffsets]:
-    """Return what is known of the partitions. Raises: KafkaError: of the first for which it cannot be had."""
+    """Return the offsets of each partition. Raises: KafkaError: of the first whose offsets are unavailable."""
     ends = admin.list_offsets(dict.fromkeys(committed, LATEST))
     ends.raise_first()
     starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))

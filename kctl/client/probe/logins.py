@@ -18,7 +18,7 @@ MOST_HELD_BYTES = 65_536
 
 
 class Logins:
-    """Args: on_done: called, in another thread, when one is there or cannot be had."""
+    """Args: on_done: called, in another thread, when one is available or has failed."""
 
     def __init__(self, factory: ConnectionFactory, resolver: Resolver, on_done: Callable[[], None]) -> None:
         self._factory = factory
@@ -47,7 +47,7 @@ class Logins:
         return True
 
     def released(self, attempts: Iterable[ProbeAttempt]) -> list[Received]:
-        """Return the kept bytes of the connections whose login is there, or cannot be had."""
+        """Return the kept bytes of the connections whose login is available or has failed."""
         found = []
         for attempt in attempts:
             if attempt.held and not self._is_waiting(attempt):

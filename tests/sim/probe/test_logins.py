@@ -1,4 +1,4 @@
-"""A round of the prober whose login needs a token: it comes late, cannot be had, or does not come at all."""
+"""A round of the prober whose login needs a token: it comes late, fails, or does not come at all."""
 
 from collections.abc import Callable
 
