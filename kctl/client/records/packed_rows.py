@@ -5,11 +5,14 @@ Columns for `send_columns`; objects are made only of what is asked for. Shown by
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import Final, NamedTuple, overload
 
 from kctl.client.records._hot.filled import PackedParts
 from kctl.client.records._hot.packed import divide_packed, encode_packed, measure_packed, take_entries
 from kctl.client.records._hot.rows import Rows
+
+_LEAST_RECORD_BYTES: Final = 7
+"""Of the seven fields of a record, each of a byte where key and value are null."""
 
 
 class PackedColumn(Sequence[bytes | None]):
@@ -40,7 +43,12 @@ class PackedColumn(Sequence[bytes | None]):
 
     def between(self, first: int, end: int) -> list[bytes | None]:
         """Return the entries from row `first` to before `end`."""
-        return take_entries(self.parts, first, end)
+        return take_entries(self.part(first, end), 0, end - first)
+
+    def part(self, first: int, end: int) -> PackedParts:
+        """Return the column of these rows alone: every call of a loop in C checks all ends that it is given."""
+        contents, _, bitmap, bit = self.parts
+        return contents, self._ends[first : end + 1], bitmap, bit + first
 
     def content_bytes(self, first: int, end: int) -> int:
         """Return the bytes from row `first` to before `end`; what a null covers counts, which is mostly nothing."""
@@ -77,8 +85,9 @@ class PackedRows:
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
         """Return the rows from `at` on as records of a batch, as Lines.encoded_from does."""
-        keys = None if self._keys is None else self._keys.parts
-        records, count = encode_packed(self._values.parts, keys, at, self.behind, room_bytes, most)
+        end = min(self.behind, at + most, at + 1 + room_bytes // _LEAST_RECORD_BYTES)
+        keys = None if self._keys is None else self._keys.part(at, end)
+        records, count = encode_packed(self._values.part(at, end), keys, 0, end - at, room_bytes, most)
         return records, count, at + count
 
     def content_bytes(self, at: int, end: int, _count: int) -> int:
@@ -124,4 +133,5 @@ class PackedPart(NamedTuple):
         """
         if self.end - self.first < partition_count:
             return None
-        return divide_packed(self.values.parts, self.keys.parts, self.first, self.end, partition_count)
+        values, keys = (column.part(self.first, self.end) for column in (self.values, self.keys))
+        return divide_packed(values, keys, 0, self.end - self.first, partition_count)

@@ -185,3 +185,20 @@ def test_rows_end_where_the_room_does(content: list[tuple[bytes | None, bytes | 
     assert end == min(most, len(content)) or sum(sizes[: end + 1]) > room
     rows_found = found.rows(0, end, 5)
     assert list(zip(rows_found.keys or (), rows_found.values, strict=True)) == content[:end]
+
+
+def test_a_batch_of_packed_rows_looks_at_no_rows_behind_it() -> None:
+    rows = 100
+    ends = bytearray(struct.pack(f"={rows + 1}i", *range(rows + 1)))
+    column = PackedColumn((memoryview(b"v" * rows), memoryview(ends), None, 0))
+    packed_rows = PackedRows(column, column)
+    ends[-4:] = struct.pack("=i", -1)
+    records, count, end = packed_rows.encoded_from(0, 40, rows)
+    assert of_records(records, count) == built([(b"v", b"v")] * count)
+    assert count == end > 0
+    assert column[1] == b"v"
+    found = packed_rows.part(0, 10, 5).divided(1)
+    assert found is not None
+    assert [share[2] for share in found] == [10]
+    with pytest.raises(ValueError, match="not in its contents"):
+        packed_rows.encoded_from(rows - 1, 40, rows)
