@@ -30,15 +30,13 @@ from kctl.pipeline.jobs.mirror_positions import (
     create_positions_topic,
     find_positions,
 )
-from kctl.pipeline.jobs.mirror_task import MirrorTask, choose_positions, mirror_range
+from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_range
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection, read_committed_by_default
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
-COMMIT_ROWS = 65_536
-"""Records of a transaction, and a batch more: of more, more would be written again after a kill, fewer cost time."""
 INTERVAL_MS = 10_000
 LOOK_EVERY_MS = 1000
 LOOK_TIMEOUT_S = 1.0

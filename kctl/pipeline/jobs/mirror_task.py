@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kctl.pipeline.range_reader import RangeReader
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
+COMMIT_ROWS = 65_536
+"""Records of a transaction, and a batch more: of more, more would be written again after a kill, fewer cost time."""
 TRANSACTION_MS = 120_000
 """A transaction whose task is gone for good blocks readers of the target for this time; a next run ends it at once."""
 

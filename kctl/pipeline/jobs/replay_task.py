@@ -27,7 +27,7 @@ from kctl.pipeline.jobs.mirror_positions import (
     position_key,
     write_position,
 )
-from kctl.pipeline.jobs.mirror_task import transactional_properties, wait_for_markers
+from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, transactional_properties, wait_for_markers
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
@@ -44,8 +44,6 @@ ATTEMPTS_HEADER = "kctl-replay-attempts"
 """How often a record was replayed, in decimal digits; a record that has it was replayed before."""
 RESERVED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", POSITIONS_TOPIC})
 """Of Kafka and of kctl itself: a record that names one would fail each run, or be read as a position."""
-COMMIT_ROWS = 65_536
-"""Records of a transaction, and a batch more."""
 COMMIT_READ_ROWS = 1 << 20
 """Records that are read for a transaction where few of them are wanted."""
 COMMIT_MS = 5_000
