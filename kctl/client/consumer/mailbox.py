@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.consumer.events import NetworkFailed, Query, Question, ToApplication, ToNetwork, TryAgain
 from kctl.client.errors import KafkaError, WakeupError
-from kctl.client.loop.close import CloseRequest, teardown_ms
+from kctl.client.loop.close import CloseRequest, close_margin_ms
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted, Mailbox
 from kctl.client.runtime import Driver, Task
 
@@ -182,7 +182,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         if (
             self.close_report is not None
             and self.close_report.expired_in
-            and timer.remaining_ms <= teardown_ms(timer.timeout_ms)
+            and timer.remaining_ms <= close_margin_ms(timer.timeout_ms)
         ):
             while self.wait(timer):
                 self.drain()

@@ -5,7 +5,7 @@
 2. Network thread: takes the events that were posted before, then ends what is outstanding. Producer: the records, then
    the open transaction. Consumer: commits, then LeaveGroup and the fetch sessions; each step that needs a response has
    request.timeout.ms at most.
-3. `TEARDOWN_MS` before the deadline everything that is left fails with CloseTimeout.
+3. `CLOSE_MARGIN_MS` before the deadline everything that is left fails with CloseTimeout.
 4. The sockets close, every call that still waits is answered, the thread exits.
 5. Application: joins the thread. A result that reports a step as expired is returned at the deadline, not before.
 
@@ -22,7 +22,7 @@ from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 
-TEARDOWN_MS = 1
+CLOSE_MARGIN_MS = 1
 """For failing what is left, closing sockets and ending the thread."""
 DELIVERING = "delivering records"
 """The step of a producer in which a close expires."""
@@ -74,9 +74,9 @@ class CloseResult(NamedTuple):
         return self.failed + self.unknown
 
 
-def teardown_ms(timeout_ms: int) -> int:
+def close_margin_ms(timeout_ms: int) -> int:
     """Return how much before its deadline a close with this timeout fails what is left: 0 if it has no more."""
-    return TEARDOWN_MS if timeout_ms > TEARDOWN_MS else 0
+    return CLOSE_MARGIN_MS if timeout_ms > CLOSE_MARGIN_MS else 0
 
 
 class CloseRequest(NamedTuple):
@@ -96,5 +96,5 @@ class CloseRequest(NamedTuple):
     @classmethod
     def within(cls, timer: Timer, *, is_leaving: bool = False) -> "CloseRequest":
         """Return the request of a close on this timer; with 0 it has passed: not even a millisecond is waited."""
-        deadline_at_ms = timer.deadline_at_ms - teardown_ms(timer.timeout_ms) if timer.timeout_ms else 0
+        deadline_at_ms = timer.deadline_at_ms - close_margin_ms(timer.timeout_ms) if timer.timeout_ms else 0
         return cls(deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving)

@@ -17,7 +17,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
-from kctl.client.loop.close import TEARDOWN_MS, CloseRequest, CloseResult
+from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.batch_compressor import BatchCompressor
@@ -452,7 +452,7 @@ class Producer:
         timer.update()
         self._compressor.join(timer)
         timer.update()
-        if self._sender.was_forced and timer.remaining_ms <= TEARDOWN_MS:
+        if self._sender.was_forced and timer.remaining_ms <= CLOSE_MARGIN_MS:
             self._driver.wait(self._driver.waiter(), timer.deadline_at_ms)  # what failed, failed at the deadline
         return self._sender.result()
 

@@ -9,7 +9,7 @@ from kctl.client.clock import Clock
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import FlushTimeout
-from kctl.client.loop.close import TEARDOWN_MS
+from kctl.client.loop.close import CLOSE_MARGIN_MS
 from kctl.client.producer import Producer
 from kctl.client.runtime import Runtime, Selectable, SocketOptions
 from kctl.sandbox import Fault
@@ -97,4 +97,4 @@ def test_a_close_of_a_consumer_whose_coordinator_is_silent_gives_up_on_time(
         consumer.close(0.1)
 
     run(app)
-    assert f"timed out after {100 - TEARDOWN_MS}ms (--close-timeout 100ms) while committing offsets" in caplog.text
+    assert f"timed out after {100 - CLOSE_MARGIN_MS}ms (--close-timeout 100ms) while committing offsets" in caplog.text

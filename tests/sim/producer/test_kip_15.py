@@ -18,7 +18,7 @@ from kctl.client.errors import (
     MaxBlockTimeout,
 )
 from kctl.client.events import Event, RequestSent
-from kctl.client.loop.close import TEARDOWN_MS
+from kctl.client.loop.close import CLOSE_MARGIN_MS
 from kctl.client.producer import CloseResult, Producer, SendFuture
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster, run
@@ -229,7 +229,7 @@ def test_a_later_close_with_an_earlier_deadline_cuts_the_first_short() -> None:
         cluster.hub.sleep_ms(100)
         cluster.hub.spawn("short", lambda: close("short", 0.5))
         cluster.hub.sleep_ms(1000)
-        assert ended == {"long": before_ms + 600 - TEARDOWN_MS, "short": before_ms + 600}
+        assert ended == {"long": before_ms + 600 - CLOSE_MARGIN_MS, "short": before_ms + 600}
         assert results[0] == results[1]
 
     run(app)
@@ -260,11 +260,11 @@ def test_a_forced_close_wakes_who_waits_in_send_flush_result_and_partitions_for(
         producer.close(0.25)
         cluster.hub.sleep_ms(1)
         assert ended == {
-            "send, for memory": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
-            "send, for a topic": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
-            "partitions_for": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
-            "flush": (before_ms + 250 - TEARDOWN_MS, "UndeliveredError"),
-            "result": (before_ms + 250 - TEARDOWN_MS, "CloseTimeout"),
+            "send, for memory": (before_ms + 250 - CLOSE_MARGIN_MS, "IllegalStateError"),
+            "send, for a topic": (before_ms + 250 - CLOSE_MARGIN_MS, "IllegalStateError"),
+            "partitions_for": (before_ms + 250 - CLOSE_MARGIN_MS, "IllegalStateError"),
+            "flush": (before_ms + 250 - CLOSE_MARGIN_MS, "UndeliveredError"),
+            "result": (before_ms + 250 - CLOSE_MARGIN_MS, "CloseTimeout"),
         }
 
     run(app)

@@ -14,7 +14,7 @@ from kctl.client.errors import (
     ResultTimeout,
     UndeliveredError,
 )
-from kctl.client.loop.close import TEARDOWN_MS, CloseResult
+from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseResult
 from kctl.client.producer import SendFuture
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run
@@ -142,7 +142,10 @@ def test_of_several_closes_the_earliest_deadline_counts() -> None:
         cluster.hub.spawn("late", lambda: close("late", 10))
         cluster.hub.spawn("early", lambda: close("early", 2))
         cluster.hub.sleep_ms(3000)
-        assert [(name, at_ms - before_ms) for name, at_ms in ends] == [("late", 2000 - TEARDOWN_MS), ("early", 2000)]
+        assert [(name, at_ms - before_ms) for name, at_ms in ends] == [
+            ("late", 2000 - CLOSE_MARGIN_MS),
+            ("early", 2000),
+        ]
         assert isinstance(future.exception(0), CloseTimeout)
 
     run(app)

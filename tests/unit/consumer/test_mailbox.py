@@ -22,7 +22,7 @@ from kctl.client.errors import (
     KafkaError,
     WakeupError,
 )
-from kctl.client.loop.close import TEARDOWN_MS, CloseRequest
+from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, CallInterrupted
 from kctl.client.runtime import Task, Waiter
 from tests.unit.consumer.fakes import T0
@@ -215,7 +215,7 @@ def test_post_without_events_leaves_the_network_thread_asleep() -> None:
 def test_close_leaves_time_for_the_sockets_and_waits_for_the_last_steps() -> None:
     scenario = Scenario()
     assert scenario.mailbox.close(Loop(), Timer(scenario.clock, 300)) is False
-    assert scenario.mailbox.pop_close() == CloseRequest(1300 - TEARDOWN_MS, timeout_ms=300, at_ms=1000)
+    assert scenario.mailbox.pop_close() == CloseRequest(1300 - CLOSE_MARGIN_MS, timeout_ms=300, at_ms=1000)
     assert scenario.clock.now_ms() == 1300 + LOOP_GRACE_MS
 
 
