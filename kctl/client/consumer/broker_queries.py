@@ -13,7 +13,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone, ToApplication, TopicsAnswer
+from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone, Report, TopicsAnswer
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -56,7 +56,7 @@ class BrokerQueries:
     """Open calls that any broker can answer."""
 
     def __init__(
-        self, config: ConsumerConfig, client: ClusterClient, rng: Random, report: Callable[[ToApplication], None]
+        self, config: ConsumerConfig, client: ClusterClient, rng: Random, report: Callable[[Report], None]
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client

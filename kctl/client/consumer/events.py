@@ -257,7 +257,8 @@ ToApplication = (
     | GiveBack
     | PositionResolved
     | Waiting
-    | CallDone
     | NetworkFailed
     | GroupToApplication
 )
+Report = ToApplication | CallDone
+"""What managers report to the loop, which ends the query of a CallDone itself and passes the others on."""

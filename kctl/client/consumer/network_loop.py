@@ -26,9 +26,9 @@ from kctl.client.consumer.events import (
     Pause,
     PositionMoved,
     Query,
+    Report,
     ResolvePosition,
     StartFetch,
-    ToApplication,
     ToNetwork,
     TryAgain,
     Waiting,
@@ -288,7 +288,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     # --- to the application -------------------------------------------------------------------------------------------
 
-    def _report(self, event: ToApplication) -> None:
+    def _report(self, event: Report) -> None:
         if isinstance(event, CallDone):
             query = self._close_call(event.call_id)
             if query is not None:

@@ -18,8 +18,8 @@ from kctl.client.consumer.events import (
     LookupNews,
     PartitionFailed,
     PositionResolved,
+    Report,
     ResolvePosition,
-    ToApplication,
     Waiting,
 )
 from kctl.client.consumer.waiting import WaitKind, WaitReason
@@ -82,9 +82,7 @@ class OffsetCall:
 class OffsetQueries:
     """Open questions about offsets, grouped by leader."""
 
-    def __init__(
-        self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[ToApplication], None]
-    ) -> None:
+    def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self._config = config
         self._leaders = leaders
         self._report = report

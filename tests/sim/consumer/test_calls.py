@@ -11,7 +11,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.events import CallDone, NetworkFailed, ToApplication
+from kctl.client.consumer.events import NetworkFailed, ToApplication
 from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError
 from kctl.client.protocol.api.telemetry import (
     GetTelemetrySubscriptionsRequest,
@@ -264,6 +264,6 @@ def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_i
 def test_every_type_of_report_has_one_handler_on_the_application_thread(cluster: GroupCluster) -> None:
     def body() -> None:
         with cluster.consumer(group_id=GROUP) as consumer:
-            assert set(consumer._side._handlers) == set(get_args(ToApplication)) - {CallDone, NetworkFailed}
+            assert set(consumer._side._handlers) == set(get_args(ToApplication)) - {NetworkFailed}
 
     cluster.run(body)

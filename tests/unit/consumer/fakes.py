@@ -10,7 +10,7 @@ from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPa
 from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.events import ToApplication, ToNetwork
+from kctl.client.consumer.events import Report, ToNetwork
 from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import Account, BrokerError, KafkaError
@@ -173,10 +173,10 @@ class FakeClient:
         return cast(ClusterClient, self)
 
 
-class Reports(list[ToApplication]):
+class Reports(list[Report]):
     """What was reported to the application, taken by kind."""
 
-    def take(self) -> list[ToApplication]:
+    def take(self) -> list[Report]:
         taken = list(self)
         self.clear()
         return taken

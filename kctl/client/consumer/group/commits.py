@@ -12,7 +12,7 @@ from random import Random
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import CallDone, ToApplication
+from kctl.client.consumer.events import CallDone, Report
 from kctl.client.consumer.group.events import NO_IDS, CommitAsync, CommitDone, CommitSync, IdsByName
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
@@ -72,7 +72,7 @@ class CommitManager:
         coordinator: Coordinator,
         membership: Membership,
         rng: Random,
-        report: Callable[[ToApplication], None],
+        report: Callable[[Report], None],
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._group_instance_id = config.group_instance_id

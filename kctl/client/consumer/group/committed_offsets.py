@@ -15,8 +15,8 @@ from kctl.client.consumer.events import (
     CallDone,
     PartitionFailed,
     PositionResolved,
+    Report,
     ResolvePosition,
-    ToApplication,
     Waiting,
 )
 from kctl.client.consumer.group.events import AskCommitted, NoCommittedOffset
@@ -69,7 +69,7 @@ class CommittedManager:
         config: ConsumerConfig,
         coordinator: Coordinator,
         rng: Random,
-        report: Callable[[ToApplication], None],
+        report: Callable[[Report], None],
         reset: Callable[[ResolvePosition], None],
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms

@@ -12,7 +12,7 @@ from typing import Any
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import ResolvePosition, ToApplication
+from kctl.client.consumer.events import Report, ResolvePosition
 from kctl.client.consumer.group.classic_membership import ClassicMembership
 from kctl.client.consumer.group.commits import CommitManager
 from kctl.client.consumer.group.committed_offsets import CommittedManager
@@ -55,7 +55,7 @@ class GroupCoordinatorClient:
         client: ClusterClient,
         rng: Random,
         entropy: Entropy,
-        report: Callable[[ToApplication], None],
+        report: Callable[[Report], None],
         reset: Callable[[ResolvePosition], None],
     ) -> None:
         coordinator = Coordinator(
@@ -115,7 +115,7 @@ class GroupCoordinatorClient:
         self._term = event.term
         self.membership.subscribe(event)
 
-    def _report(self, event: ToApplication) -> None:
+    def _report(self, event: Report) -> None:
         """Pass on the report of a membership; the application must know which of its subscriptions that is about."""
         if isinstance(event, MemberChanged):
             self._member_id = event.metadata.member_id or self._member_id
@@ -128,7 +128,7 @@ class GroupCoordinatorClient:
             event = event._replace(term=self._term)
         self._report_further(event)
 
-    def _report_commit(self, event: ToApplication) -> None:
+    def _report_commit(self, event: Report) -> None:
         """Pass on how a commit ended; no caller waits for an automatic one, so a failure of that is published."""
         if isinstance(event, CommitDone):
             automatic = self._automatic.pop(event.commit_id, None)
