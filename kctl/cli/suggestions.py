@@ -47,11 +47,12 @@ COMMANDS = {
     "brokers list": "cluster describe", "brokers describe": "cluster describe", "brokers ls": "cluster describe",
     "cluster info": "cluster describe", "cluster list": "cluster describe", "cluster health": "doctor",
     "configs list": "configs show", "configs describe": "configs show", "configs get": "configs show",
-    "configs alter": "configs set", "topics consume": "consume", "topics produce": "produce",
+    "configs alter": "configs set", "topics consume": "kctl consume", "topics produce": "kctl produce",
     "topics config": "topics alter", "groups offsets": "groups lag", "config use-context": "profile use",
 }  # fmt: skip
 """Commands of other tools; with the command before them where they are subcommands."""
 
+_CONFIRMED = {"-y": "--yes", "--no-confirm": "--yes"}
 _LIMIT, _TOPIC, _JSONL = "-n N", "TOPIC without an option", "--output jsonl"
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
@@ -70,17 +71,20 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--transactional-id": "--txn-id ID",
     },
     "topics": {
+        **_CONFIRMED,
         "--topic": _TOPIC, "-t": _TOPIC, "--list": "topics list", "--describe": "topics describe TOPIC",
         "--create": "topics create TOPIC", "--delete": "topics delete TOPIC", "--replicas": "--replication-factor N",
         "--replication": "--replication-factor N", "-c": "--config KEY=VALUE",
         "--force": "--execute",
     },
     "groups": {
+        **_CONFIRMED,
         "--group": "GROUP without an option", "-g": "GROUP without an option", "--list": "groups list",
         "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
         "--delete": "groups delete GROUP",
     },
     "acls": {
+        **_CONFIRMED,
         "--add": "acls create", "--list": "acls list", "--remove": "acls delete", "--force": "--execute",
         "--allow-principal": "--allow PRINCIPAL", "--deny-principal": "--deny PRINCIPAL",
         "--allow-host": "--host ADDRESS", "--deny-host": "--host ADDRESS",
@@ -90,6 +94,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "acls check": {"--principal": "PRINCIPAL without an option"},
     "acls list": {"--allow-principal": "--principal PRINCIPAL", "--deny-principal": "--principal PRINCIPAL"},
     "configs": {
+        **_CONFIRMED,
         "--entity-type": "TYPE without an option", "--entity-name": "NAME without an option",
         "--entity-default": "broker-defaults", "--describe": "configs show TYPE NAME",
         "--alter": "configs set TYPE NAME KEY=VALUE", "--add-config": "configs set TYPE NAME KEY=VALUE",
@@ -97,16 +102,19 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--topic": "topic NAME without an option", "--broker": "broker ID without an option",
     },
     "quotas": {
+        **_CONFIRMED,
         "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--entity-default": "--user-default",
         "--describe": "quotas list", "--alter": "quotas set KEY=VALUE", "--add-config": "quotas set KEY=VALUE",
         "--add": "quotas set KEY=VALUE", "--delete-config": "quotas unset KEY", "--name": "--user NAME",
         "--principal": "--user NAME", "--client": "--client-id ID",
     },
     "users": {
+        **_CONFIRMED,
         "--entity-name": "NAME without an option", "--user": "NAME without an option",
         "--password": "--password-file FILE", "--new-password": "--password-file FILE",
     },
     "partitions": {
+        **_CONFIRMED,
         "--topic": "TOPIC[:P,P-P] without an option", "-t": "TOPIC[:P,P-P] without an option",
         "--topics-to-move-json-file": "TOPIC without an option", "--broker-list": "--to ID,...",
         "--brokers": "--to ID,...", "--reassignment-json-file": "PLAN without an option",
@@ -117,6 +125,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--timeout": "--wait DURATION",
     },
     "transactions": {
+        **_CONFIRMED,
         "--transactional-id": "ID without an option", "--broker-id": "--broker ID",
         "--partition": "TOPIC:P without an option", "--max-transaction-timeout": "transactions hanging",
         "--duration-filter": "--older-than DURATION",

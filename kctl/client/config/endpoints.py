@@ -80,7 +80,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     Raises: ValueError: saying what is wrong with the entry, which it names.
     """
     match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
-    if match is None:
+    if match is None or entry.startswith("-"):
         raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
     scheme, port = match["scheme"], int(match["port"])
     if scheme is not None and scheme.lower() == ANY_PROTOCOL:
@@ -105,6 +105,8 @@ def _is_entry(text: str) -> bool:
 
 
 def _why_not(entry: str) -> str:
+    if entry.startswith("-"):  # `-b $SERVERS -q` with an empty variable; no host name starts like this (RFC 1123)
+        return "looks like an option: the servers before it are missing"
     if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
         return "looks like IPv6: write the address in brackets, [::1]:9092"
     if entry.isdecimal():

@@ -48,6 +48,8 @@ def test_endpoint_is_parsed(text: str, endpoints: list[tuple[str, int]], protoco
         ("a:123456", "entry 'a:123456' is not host:port"),
         ("a:b", "entry 'a:b' is not host:port"),
         (":9092", "entry ':9092' is not host:port"),
+        ("--api-timeout", "entry '--api-timeout' looks like an option: the servers before it are missing"),
+        ("-q:9092", "entry '-q:9092' looks like an option: the servers before it are missing"),
         ("http://a:80", "entry 'http://a:80': 'http' is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ("u:p@a:1", "entry 'u:***@a:1' is not host:port"),
         ("SSL://u:p@ss@a:1", "entry 'SSL://u:***@a:1' is not host:port"),
