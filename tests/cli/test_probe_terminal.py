@@ -101,6 +101,26 @@ def test_failed_address_is_dialled_again_while_another_is_under_way(silent: str,
     assert re.search(r"connection refused .*\(attempt \d+\)", row)
 
 
+@pytest.mark.parametrize("options", [(), ("--count", "2")])
+def test_frame_is_not_written_across_by_a_report_of_waiting(silent: str, options: tuple[str, ...]) -> None:
+    with Terminal(
+        "probe",
+        "-b",
+        silent,
+        "--api-timeout",
+        "2500ms",
+        *options,
+        columns=120,
+        environ={"NO_COLOR": "1"},
+        with_stderr=True,
+    ) as terminal:
+        shown = terminal.read_all()
+        assert terminal.process.wait(BOUND_S) != 0
+    assert b"waiting:" not in shown
+    text = "\n".join(_screen(shown))
+    assert text.count("0 of 1 addresses ready") == 1, text
+
+
 def test_resizing_is_followed(silent: str) -> None:
     with Terminal("probe", "-b", silent, columns=120, rows=30, environ={"NO_COLOR": "1"}) as terminal:
         wide = terminal.read_until(FRAME_END)

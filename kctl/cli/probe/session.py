@@ -51,8 +51,10 @@ def run_probe(common: Common, request: ProbeRequest) -> int:
     )
     plan = ProbePlan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
     allow_descriptors(MOST_SOCKETS)
-    if is_live(common, request.template is not None) and request.rounds == 1:
-        plan = plan._replace(options=options._replace(redials=True))
+    if is_live(common, request.template is not None):
+        common.end_notices()  # they would be written across the frame, which has the errors
+        if request.rounds == 1:
+            plan = plan._replace(options=options._replace(redials=True))
     statistics: Statistics = {}
     with _choose_report(common, plan, statistics, request.template) as report:
         result = run_rounds(plan, system_runtime(), report, statistics, common.events)
