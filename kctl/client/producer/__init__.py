@@ -2,6 +2,7 @@
 
 producer.py        the public class: what happens on application threads
 record_run.py      runs: what is queued and sent; future.py: the results of their rows; record.py: checks of one record
+given_rows.py      what a call of send_columns was given, checked and divided into runs
 run_encoder.py     encodes the rows of send_columns on the caller's thread; batch_compressor.py: a helper thread for it
 mailbox.py         the hand-over to the network loop, and waiting for it
 buffer_memory.py   buffer.memory

@@ -23,11 +23,12 @@ from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.batch_compressor import BatchCompressor
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture
+from kctl.client.producer.given_rows import given_rows
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.record_router import is_usable
-from kctl.client.producer.record_run import RecordRun, given_rows
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.run_encoder import RunEncoder
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
@@ -86,8 +87,7 @@ class Producer:
         """The millisecond of the last record and the wall clock then, which is read once in each."""
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
-        self._task = runtime.driver.spawn(self._sender.run, "producer")
-        self._mailbox.task = self._task
+        self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
         self._warns_if_dropped = has_threads(runtime.driver)
         follow_forks(self)
 

@@ -14,8 +14,9 @@ from kctl.client.cluster import TopicInfo
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.batch_compressor import BatchCompressor
 from kctl.client.producer.future import NO_PARTITION
+from kctl.client.producer.given_rows import RowLimits
 from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.producer.record_run import RecordRun, RowLimits
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import RecordBatchBuilder
 
 _PIECE_BYTES = 32 * 1024

@@ -137,7 +137,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a line is lost where a batch ends before it",
-        f"{_PRODUCER}/record_run.py",
+        f"{_PRODUCER}/given_rows.py",
         "            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)\n            at = end\n",
         "            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)\n"
         "            at = packed.encoded_from(end, self._room_bytes, 1)[2] if end < packed.behind else end\n",

@@ -1,0 +1,237 @@
+"""Given rows: what one call of send_columns was given, checked as a whole and divided into runs of about a batch.
+
+Rows are copied, or encoded where they lie in the caller's buffers, when it is the turn of their run.
+Shown by tests/unit/producer/test_given_rows.py and tests/sim/producer/test_columns.py.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from kctl.client.producer.future import NO_PARTITION, ColumnsFuture
+from kctl.client.producer.record import (
+    ENCODED_OVERHEAD_BYTES,
+    MEMORY_OVERHEAD_BYTES,
+    Headers,
+    check_partition,
+    check_timestamp,
+    check_topic,
+    checked_headers_bytes,
+)
+from kctl.client.producer.record_run import RecordRun
+from kctl.client.records import (
+    BATCH_OVERHEAD_BYTES,
+    Lines,
+    PackedColumn,
+    PackedRows,
+    RecordBatchBuilder,
+    Rows,
+    check_contents,
+    checked_timestamps,
+)
+
+T = TypeVar("T")
+
+_ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
+"""What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
+
+_KEYED_RUN_BATCHES: Final = 4
+"""How many batches a run may fill whose rows have keys: it is divided among partitions before it joins their queues."""
+
+
+class RowLimits(NamedTuple):
+    """How large a run should be: a batch, but at most half of `buffer_memory_bytes`.
+
+    Attributes: new_builder: makes the batch of lines that are encoded here; None: they are rows as others.
+    """
+
+    batch_size_bytes: int
+    buffer_memory_bytes: int
+    new_builder: Callable[[], RecordBatchBuilder] | None = None
+
+
+def given_rows(
+    topic: str,
+    values: Sequence[bytes | None],
+    keys: Sequence[bytes | None] | None,
+    partition: int | None,
+    headers: Sequence[Headers | None] | None,
+    timestamps_ms: Sequence[int | None] | int | None,
+    limits: RowLimits,
+    now_ms: int,
+) -> "GivenColumns | GivenPacked":
+    """Return what a call of send_columns was given; raises as GivenColumns."""
+    if headers is None and timestamps_ms is None and limits.new_builder is not None:
+        packed = _packed(values, keys)
+        if packed is not None:
+            return GivenPacked(topic, packed, partition, limits.new_builder, limits, now_ms)
+    return GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, now_ms)
+
+
+def _packed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None) -> Lines | PackedRows | None:
+    """Return rows that can be encoded where they lie; None where they are objects."""
+    if isinstance(values, Lines):
+        return values if keys is None else None
+    if not isinstance(values, PackedColumn):
+        return None
+    if keys is None:
+        return PackedRows(values)
+    if not isinstance(keys, PackedColumn):
+        return None
+    _column(keys, "keys", len(values))
+    return PackedRows(values, keys)
+
+
+class GivenPacked:
+    """Lines or packed rows of one call of send_columns, in the place of GivenColumns.
+
+    A run that fills at least half a batch is encoded when it is its turn, without an object for each row.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        packed: Lines | PackedRows,
+        partition: int | None,
+        new_builder: Callable[[], RecordBatchBuilder],
+        limits: RowLimits,
+        now_ms: int,
+    ) -> None:
+        check_topic(topic)
+        if partition is not None:
+            check_partition(partition)
+        self.count = len(packed)
+        self.largest_bytes = packed.longest_bytes + MEMORY_OVERHEAD_BYTES if packed else -1
+        self._packed = packed
+        self._new_builder = new_builder
+        self._now_ms = now_ms
+        quarter_bytes = limits.buffer_memory_bytes // 4
+        self._quarter_bytes = quarter_bytes
+        self._batch_room_bytes = limits.batch_size_bytes - BATCH_OVERHEAD_BYTES
+        self._room_bytes = min(self._batch_room_bytes, quarter_bytes)
+        self._most_rows = max(1, quarter_bytes // MEMORY_OVERHEAD_BYTES)
+
+    def memory_bytes(self, row: int) -> int:
+        """Return what a row takes of buffer.memory."""
+        return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
+
+    def first_larger_than(self, limit_bytes: int) -> int:
+        """Return the first row that takes more memory, where there is one."""
+        return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
+
+    def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
+        """Return the runs, as GivenColumns.runs does."""
+        packed = self._packed
+        if partition == NO_PARTITION and isinstance(packed, PackedRows) and packed.has_keys:
+            yield from self._undivided_runs(packed, future)
+            return
+        room_bytes, at = self._even_room_bytes(), 0
+        while at < packed.behind:
+            records, count, end = packed.encoded_from(at, room_bytes, self._most_rows)
+            size_bytes = packed.content_bytes(at, end, count) + MEMORY_OVERHEAD_BYTES * count
+            rows: Rows | RecordBatchBuilder
+            if 2 * len(records) < self._room_bytes:
+                rows = packed.rows(at, end, self._now_ms)
+            else:
+                rows = self._new_builder()
+                rows.set_records(records, count, self._now_ms)
+            yield RecordRun(future.topic, partition, rows, future, 0, size_bytes)
+            at = end
+
+    def _even_room_bytes(self) -> int:
+        """Return the room of a batch where all of them are about as full: the last one should fill half of it, too."""
+        packed, count = self._packed, self.count
+        total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
+        batches = -(-total_bytes // self._room_bytes)
+        return min(self._room_bytes, total_bytes // max(batches, 1) + packed.longest_bytes + _ROW_BYTES)
+
+    def _undivided_runs(self, packed: PackedRows, future: ColumnsFuture) -> Iterator[RecordRun]:
+        """Return runs of rows whose keys choose partitions."""
+        at, room_bytes = 0, min(_KEYED_RUN_BATCHES * self._batch_room_bytes, self._quarter_bytes)
+        while at < packed.behind:
+            end = packed.end_within(at, _ROW_BYTES, room_bytes, self._most_rows)
+            size_bytes = packed.content_bytes(at, end, end - at) + MEMORY_OVERHEAD_BYTES * (end - at)
+            yield RecordRun(future.topic, NO_PARTITION, packed.part(at, end, self._now_ms), future, 0, size_bytes)
+            at = end
+
+
+class GivenColumns:
+    """The columns of one call of send_columns, checked as a whole before any row is accepted.
+
+    Attributes: `count` rows; `largest_bytes` of memory that one of them takes, -1 without rows.
+    Raises: TypeError, ValueError: naming the row and what no record can have.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        partition: int | None,
+        headers: Sequence[Headers | None] | None,
+        timestamps_ms: Sequence[int | None] | int | None,
+        limits: RowLimits,
+        now_ms: int,
+    ) -> None:
+        check_topic(topic)
+        if partition is not None:
+            check_partition(partition)
+        self.count = count = len(values)
+        copied_values = list(values)
+        check_contents(copied_values, "value")
+        copied_keys = None
+        if keys is not None:
+            copied_keys = list(_column(keys, "keys", count))
+            check_contents(copied_keys, "key")
+        copied_headers: list[Headers] | None = None
+        headers_bytes = None
+        if headers is not None:
+            copied_headers = [tuple(each or ()) for each in _column(headers, "headers", count)]
+            headers_bytes = list(_headers_bytes(copied_headers))
+        timestamps = None
+        if isinstance(timestamps_ms, int):
+            check_timestamp(timestamps_ms)
+            now_ms = timestamps_ms
+        elif timestamps_ms is not None:
+            timestamps = checked_timestamps(_column(timestamps_ms, "timestamps_ms", count), now_ms)
+        self._rows = Rows(copied_values, copied_keys, copied_headers, headers_bytes, timestamps, now_ms)
+        quarter_bytes = limits.buffer_memory_bytes // 4
+        self._beside_bytes = MEMORY_OVERHEAD_BYTES - _ROW_BYTES
+        is_divided = keys is not None and partition is None
+        batches = _KEYED_RUN_BATCHES if is_divided else 1
+        room_bytes = min(batches * (limits.batch_size_bytes - BATCH_OVERHEAD_BYTES), quarter_bytes)
+        most_rows = max(1, quarter_bytes // self._beside_bytes)
+        self._cuts, largest_bytes = self._rows.cut(_ROW_BYTES, room_bytes, most_rows)
+        self.largest_bytes = largest_bytes + self._beside_bytes if count else -1
+
+    def memory_bytes(self, row: int) -> int:
+        """Return what a row takes of buffer.memory."""
+        return self._rows.size_bytes(row, row + 1, MEMORY_OVERHEAD_BYTES)
+
+    def first_larger_than(self, limit_bytes: int) -> int:
+        """Return the first row that takes more memory, where there is one."""
+        return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
+
+    def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
+        """Return the runs, each with its own columns, so that its rows can be released before those behind them.
+
+        `created_at_ms` is set by the caller, when the run is accepted.
+        """
+        first = 0
+        for end, run_bytes in self._cuts:
+            size_bytes = run_bytes + self._beside_bytes * (end - first)
+            yield RecordRun(future.topic, partition, self._rows.copied(first, end), future, 0, size_bytes)
+            first = end
+
+
+def _column(column: Sequence[T], name: str, count: int) -> Sequence[T]:
+    if len(column) != count:
+        raise ValueError(f"{name} has {len(column)} entries, values {count}")
+    return column
+
+
+def _headers_bytes(headers: Sequence[Headers]) -> Iterator[int]:
+    for row, each in enumerate(headers):
+        try:
+            yield checked_headers_bytes(each) if each else 0
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"row {row}: {error}") from None
