@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 from pyarrow._compute import call_function  # pyarrow.compute takes 50 ms more to import, in each new worker
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError, CorruptBatchError
 from kctl.client.records import Columns, FilledParts
 
@@ -63,6 +64,7 @@ class RecordColumns:
     def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
         self.schema = schema_of(columns)
         self._names = tuple(columns)
+        self._partition = TopicPartition(topic, partition)
         self._same: dict[str, pa.Array] = {}
         for name, constant in (("topic", topic), ("partition", partition)):
             if name in columns:
@@ -102,13 +104,29 @@ class RecordColumns:
         if name == "offset":
             return _numbers(columns.offsets)
         if name == "timestamp":
-            assert columns.timestamps_ms is not None
-            return _timestamps(_numbers(columns.timestamps_ms))
+            return self._timestamps(columns)
         if name == "timestampType":
             return self._types(columns)
         if name == "headers" and any(columns.headers):
             return _headers(columns)
         return self._same[name].slice(0, columns.count)
+
+    def _timestamps(self, columns: Columns) -> pa.Array:
+        assert columns.timestamps_ms is not None
+        timestamps_ms = _numbers(columns.timestamps_ms)
+        try:
+            us = call_function("multiply_checked", [timestamps_ms, _US_PER_MS])
+        except pa.ArrowInvalid:
+            times_ms = timestamps_ms.to_pylist()
+            row = max(range(columns.count), key=lambda row: abs(times_ms[row]))
+            offset = _numbers(columns.offsets)[row].as_py()
+            raise CorruptBatchError(
+                f"{self._partition}, offset {offset}: "
+                f"a timestamp of {times_ms[row]} ms since the epoch does not fit into microseconds",
+                topic=self._partition.topic,
+                partition=self._partition.partition,
+            ) from None
+        return us.view(TYPES["timestamp"])
 
     def _types(self, columns: Columns) -> pa.Array:
         runs = [*columns.type_runs, (0, columns.count)]
@@ -131,17 +149,6 @@ def _contents(column: FilledParts) -> pa.Array:
 
 def _numbers(column: bytearray) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(column) // 8, [None, pa.py_buffer(column)])
-
-
-def _timestamps(timestamps_ms: pa.Array) -> pa.Array:
-    try:
-        us = call_function("multiply_checked", [timestamps_ms, _US_PER_MS])
-    except pa.ArrowInvalid:
-        furthest = max(timestamps_ms.to_pylist(), key=abs)
-        raise CorruptBatchError(
-            f"a timestamp of {furthest} ms since the epoch does not fit into microseconds"
-        ) from None
-    return us.view(TYPES["timestamp"])
 
 
 def _headers(columns: Columns) -> pa.Array:

@@ -7,7 +7,7 @@ pyarrow, so tasks import it late. Knows nothing of producers. Shown by tests/uni
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from kctl.client.errors import ConfigError
 from kctl.client.records import Header, PackedColumn
 from kctl.pipeline.packed_arrays import packed_parts
+
+_TO_MS: Final = pc.CastOptions(target_type=pa.timestamp("ms"), allow_time_truncate=True)
 
 
 class RecordRows(NamedTuple):
@@ -111,7 +113,7 @@ def _with_topics(batch: pa.RecordBatch) -> pa.RecordBatch:
     column = batch.column("topic")
     _expect(column.type, "topic", "string", pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
     if column.null_count:
-        raise ConfigError(f"{column.null_count} rows have no topic", key="topic")
+        raise ConfigError(f"rows without a topic: {column.null_count}", key="topic")
     return batch
 
 
@@ -148,7 +150,10 @@ def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
     _expect(column.type, "timestamp", "timestamp", pa.types.is_timestamp(column.type) or pa.types.is_null(column.type))
     if column.null_count == len(column):
         return None
-    times = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    try:
+        times = column.cast(options=_TO_MS).cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise ConfigError(f"column timestamp: {error}", key="timestamp") from None
     earliest_ms = pc.min(times).as_py()
     if earliest_ms < 0:
         raise ConfigError(f"a timestamp of {earliest_ms} ms: records have none before 1970", key="timestamp")

@@ -57,8 +57,10 @@ def test_without_headers_the_column_is_null() -> None:
 
 
 def test_a_time_that_no_table_can_hold() -> None:
-    with pytest.raises(CorruptBatchError, match="does not fit into microseconds"):
-        table(batch(record(0), base_timestamp=1 << 60), "timestamp")
+    said = rf"^t-3, offset 7: a timestamp of {1 << 60} ms .* does not fit into microseconds"
+    with pytest.raises(CorruptBatchError, match=said) as caught:
+        table(batch(record(0), base_offset=6) + batch(record(0), base_offset=7, base_timestamp=1 << 60), "timestamp")
+    assert (caught.value.topic, caught.value.partition) == ("t", 3)
 
 
 def test_unknown_columns_are_refused() -> None:

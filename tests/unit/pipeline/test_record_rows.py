@@ -63,6 +63,7 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
         ({"value": pa.array([b""]), "headers": pa.array([[{"key": None, "value": b""}]], HEADERS)}, "without a key"),
         ({"value": pa.array([b""]), "timestamp": pa.array([7])}, "column timestamp is int64"),
         ({"value": pa.array([b""]), "timestamp": pa.array([-1], pa.timestamp("ms"))}, "a timestamp of -1 ms"),
+        ({"value": pa.array([b""]), "timestamp": pa.array([1 << 62], pa.timestamp("s"))}, "timestamp: .*out of bounds"),
         ({"value": pa.array([b""]), "partition": pa.array(["0"])}, "column partition is string, not int"),
         ({"value": pa.array([b""]), "partition": pa.array([-3])}, "partition -3"),
     ],
@@ -74,7 +75,11 @@ def test_row_that_no_record_can_have_is_named(columns: dict[str, pa.Array], said
 
 @pytest.mark.parametrize(
     ("topic", "said"),
-    [(None, "no topic"), (pa.array(["t", None]), "1 rows have no topic"), (pa.array([1, 2]), "column topic is int64")],
+    [
+        (None, "no topic"),
+        (pa.array(["t", None]), "rows without a topic: 1"),
+        (pa.array([1, 2]), "column topic is int64"),
+    ],
 )
 def test_a_row_without_topic_is_refused(topic: pa.Array | None, said: str) -> None:
     rows = batch(value=pa.array([b"", b""]), **({} if topic is None else {"topic": topic}))
