@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from kctl.client.errors import ConfigError
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
 from kctl.pipeline.source.option_table import READ
-from kctl.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
+from kctl.pipeline.source.options import ReadOptions, WriteOptions, has_headers, read_options, write_options
 from kctl.pipeline.spark_archive import forget_spark_archive
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class KctlDataSource(DataSource):
     def schema(self) -> "str | StructType":
         """Return the columns; what is read can be pruned by a schema of the user's own."""
         forget_spark_archive()
-        has_headers = str(self.options.get("includeHeaders", "false")).strip().lower() == "true"
-        names = [name for name in SQL_TYPES if name != "headers" or has_headers]
+        with reported_in_one_line():
+            names = [name for name in SQL_TYPES if name != "headers" or has_headers(self.options)]
         if "decode" in self.options:
             with reported_in_one_line():
                 self._decoding = _decoding_of(self._read_options())

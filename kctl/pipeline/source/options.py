@@ -52,7 +52,6 @@ class ReadOptions(NamedTuple):
     min_offsets_per_trigger: int
     max_trigger_delay_ms: int
     fail_on_data_loss: bool
-    include_headers: bool
     decode: "DecodeRequest | None" = None
     commit_to_group: str | None = None
 
@@ -85,6 +84,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
             raise ConfigError(f"option {row.name} is for a {kind} read only", key=row.name)
     properties = options.properties()
     ConsumerConfig.parse(properties)
+    has_headers(given)  # a read with a schema of the user's own has not checked it yet
     return ReadOptions(
         tuple(properties.items()),
         _selection(options),
@@ -95,10 +95,18 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
         options.number("minOffsetsPerTrigger", 0),
         options.spark_time_ms("maxTriggerDelay", MAX_TRIGGER_DELAY_MS),
         options.flag("failOnDataLoss", True),
-        options.flag("includeHeaders", False),
         decode_request(options.given),
         _group(options),
     )
+
+
+def has_headers(given: Mapping[str, str]) -> bool:
+    """Whether a read has the column headers, which its options have to say before they are checked as a whole.
+
+    Raises: ConfigError: the option is neither true nor false.
+    """
+    named = {name.lower(): value for name, value in given.items()}
+    return _flag("includeHeaders", named.get("includeheaders"), False)
 
 
 def _group(options: "_Options") -> str | None:
@@ -152,7 +160,7 @@ class _Options:
         return self._given.get(name.lower())
 
     def flag(self, name: str, default: bool) -> bool:
-        return self._read(name, default, "true or false", lambda text: {"true": True, "false": False}[text.lower()])
+        return _flag(name, self.text(name), default)
 
     def number(self, name: str, default: int) -> int:
         return self._read(name, default, "a whole number of at least 1", _positive)
@@ -168,14 +176,7 @@ class _Options:
         return self._read(name, None, "milliseconds since the epoch", _not_negative)
 
     def _read(self, name: str, default: T, wanted: str, read: Callable[[str], T]) -> T:
-        text = self.text(name)
-        if text is None:
-            return default
-        try:
-            return read(text.strip())
-        except (KeyError, ValueError, RecursionError) as error:
-            why = f" ({error})" if str(error) and not isinstance(error, KeyError) else ""
-            raise ConfigError(f"option {name} takes {wanted}, not {shown(text)}{why}", key=name) from None
+        return _value(name, self.text(name), default, wanted, read)
 
     def properties(self) -> dict[str, str]:
         """Return the Kafka properties; what is secret has to be a reference."""
@@ -195,6 +196,20 @@ class _Options:
             found.setdefault("default.api.timeout.ms", str(poll_ms))
         refuse_plain_secrets(found)
         return found
+
+
+def _value(name: str, text: str | None, default: T, wanted: str, read: Callable[[str], T]) -> T:
+    if text is None:
+        return default
+    try:
+        return read(text.strip())
+    except (KeyError, ValueError, RecursionError) as error:
+        why = f" ({error})" if str(error) and not isinstance(error, KeyError) else ""
+        raise ConfigError(f"option {name} takes {wanted}, not {shown(text)}{why}", key=name) from None
+
+
+def _flag(name: str, text: str | None, default: bool) -> bool:
+    return _value(name, text, default, "true or false", lambda flag: {"true": True, "false": False}[flag.lower()])
 
 
 def _heed(row: OptionRow) -> None:

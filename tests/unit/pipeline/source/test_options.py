@@ -13,7 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.pipeline.ranges import Cut, RangeBound, Selection
 from kctl.pipeline.source.option_table import OPTIONS, READ, OptionRow, Verdict
-from kctl.pipeline.source.options import read_options, write_options
+from kctl.pipeline.source.options import has_headers, read_options, write_options
 
 BASE = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "t"}
 
@@ -25,7 +25,7 @@ def test_defaults_of_batch_and_stream() -> None:
     assert (batch.start.anywhere, stream.start.anywhere) == (EARLIEST, LATEST)
     assert batch.end == RangeBound(LATEST, option="endingOffsets")
     assert (batch.cut, batch.max_offsets_per_trigger) == (Cut(), 0)
-    assert (batch.fail_on_data_loss, batch.include_headers) == (True, False)
+    assert batch.fail_on_data_loss
 
 
 def test_commit_to_group_is_for_streams_and_not_empty() -> None:
@@ -54,7 +54,7 @@ def test_every_option_in_any_case() -> None:
         is_stream=True,
     )
     assert options.cut == Cut(4, 1000)
-    assert (options.max_offsets_per_trigger, options.fail_on_data_loss, options.include_headers) == (7, False, True)
+    assert (options.max_offsets_per_trigger, options.fail_on_data_loss) == (7, False)
     assert options.start.partitions == tuple((TopicPartition("t", n), at) for n, at in enumerate((-2, -1, 7)))
     assert dict(options.properties) == {
         "bootstrap.servers": "localhost:9092",
@@ -65,6 +65,13 @@ def test_every_option_in_any_case() -> None:
         "socket.connection.setup.timeout.ms": "300",
     }
     assert pickle.loads(pickle.dumps(options)) == options
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, False), ({"INCLUDEHEADERS": " True "}, True), ({"includeHeaders": "false"}, False)]
+)
+def test_headers_are_a_column_only_where_the_option_is_true(given: dict[str, str], expected: bool) -> None:
+    assert has_headers(given) is expected
 
 
 def test_times_go_before_offsets() -> None:
@@ -98,6 +105,7 @@ def test_the_three_ways_to_select() -> None:
         ({"minPartitions": "0"}, "option minPartitions takes a whole number of at least 1, not '0'"),
         ({"minPartitions": "9" * 5000}, "option minPartitions takes"),
         ({"failOnDataLoss": "yes"}, "option failOnDataLoss takes true or false, not 'yes'"),
+        ({"includeHeaders": "yes"}, "option includeHeaders takes true or false, not 'yes'"),
         ({"startingOffsets": "latest"}, "option startingOffsets takes earliest or JSON"),
         ({"startingOffsets": "{"}, "option startingOffsets takes JSON"),
         ({"startingOffsets": '{"t":5}'}, "option startingOffsets takes JSON"),
