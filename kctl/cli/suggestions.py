@@ -4,6 +4,7 @@ One function for all of them. It knows what kctl declares and what other tools c
 has the same table for people. Shown by tests/unit/cli/test_muscle_memory.py.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
@@ -124,6 +125,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--path-to-json-file": "TOPIC[:P,P-P] without an option", "--partition": "TOPIC:P without an option",
         "--timeout": "--wait DURATION",
     },
+    "partitions move": {"--execute": "partitions move PLAN, which moves at once"},
     "transactions": {
         **_CONFIRMED,
         "--transactional-id": "ID without an option", "--broker-id": "--broker ID",
@@ -161,6 +163,10 @@ PROPERTIES = {
 """Properties as other clients call them, beside those of librdkafka."""
 
 
+_SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
+"""Servers in the place of a command: `kctl probe localhost:9092`."""
+
+
 def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: str = "") -> str | None:
     """Return what an unknown name was probably meant to be, or None.
 
@@ -170,6 +176,8 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
         command: the command that it was written for, with the subcommand.
     """
     elsewhere = _elsewhere(kind, command)
+    if kind is Unknown.COMMAND and _SERVERS.fullmatch(name):
+        return f"-b {name}"
     meant = elsewhere.get(f"{command} {name}") if kind is Unknown.COMMAND else None
     if meant is not None:
         return meant
