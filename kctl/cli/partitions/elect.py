@@ -52,7 +52,9 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
 
 
 def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: bool, both: bool) -> None:
-    if everything == bool(topics):
+    if not everything and not topics:
+        raise click.UsageError("Name topics, or use --all.")
+    if everything and topics:
         raise click.UsageError("Name topics or use --all, not both.")
     if unclean and everything:
         raise click.UsageError("--unclean needs named topics or partitions, because it loses records.")
