@@ -9,6 +9,7 @@ Shown by tests/loopback/test_http.py.
 import errno
 import http.client
 import io
+import re
 import socket
 import ssl
 import threading
@@ -37,8 +38,10 @@ from kctl.client.wording import one_line
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _PIECE_BYTES = 64 * 1024
-_LEAST_SECRET_BYTES = 3
+LEAST_SECRET_CHARS = 3
 """Shorter ones are parts of many words."""
+_ESCAPED_SINGLY = '"\\/'
+"""Characters before which JSON may have a backslash."""
 _UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
 
 
@@ -335,7 +338,10 @@ def http_url(url: str) -> SplitResult:
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Return a response, whose text becomes an error, without the login of the request, which some servers repeat."""
+    """Return a response, whose text becomes an error, without the login of the request, which some servers repeat.
+
+    They may do so in JSON, where each character can be escaped.
+    """
     scheme, _, given = authorization.partition(" ")
     secrets = [given.encode()]
     if scheme == "Basic":
@@ -343,9 +349,18 @@ def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
         secrets += [user_info, user_info.partition(b":")[2]]
     body, reason = response.body, response.reason.encode()
     for secret in secrets:
-        if len(secret) >= _LEAST_SECRET_BYTES:
-            body, reason = body.replace(secret, b"***"), reason.replace(secret, b"***")
+        if len(secret) >= LEAST_SECRET_CHARS:
+            written = re.compile(b"".join(map(_as_written, secret.decode("utf-8", "surrogateescape"))))
+            body, reason = written.sub(b"***", body), written.sub(b"***", reason)
     return response._replace(body=body, reason=reason.decode(errors="replace"))
+
+
+def _as_written(char: str) -> bytes:
+    """Return the pattern of a character as it is, and as JSON may have it."""
+    plain = re.escape(char.encode("utf-8", "surrogateescape"))
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    escaped = "".join(rf"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()
+    return rb"(?:%s%s|(?i:%s))" % (rb"\\?" if char in _ESCAPED_SINGLY else b"", plain, escaped)
 
 
 def _seconds(timer: Timer) -> float:

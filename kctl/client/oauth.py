@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from kctl.client.clock import Timer
 from kctl.client.errors import AuthenticationError, ConnectionLost, WrongPeerError
-from kctl.client.http import HttpClient, http_url
+from kctl.client.http import LEAST_SECRET_CHARS, HttpClient, http_url
 from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
@@ -73,8 +73,10 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
         found = None
     answered = found if isinstance(found, dict) else {}
     if response.status != 200:
-        reason = answered.get("error_description") or answered.get("error") or response.reason
-        text = f"{place} gave no token: {one_line(str(reason))[:300]} (HTTP {response.status})"
+        reason = str(answered.get("error_description") or answered.get("error") or response.reason)
+        for secret in (wanted.client_secret, password):  # an id with a colon hides where it begins in the login
+            reason = reason.replace(secret, "***") if len(secret) >= LEAST_SECRET_CHARS else reason
+        text = f"{place} gave no token: {one_line(reason)[:300]} (HTTP {response.status})"
         raise ConnectionLost(text) if response.status in _UNAVAILABLE else AuthenticationError(text)
     value, lifetime_s = answered.get("access_token"), answered.get("expires_in")
     if not isinstance(value, str) or not 0 < len(value) <= MOST_TOKEN_CHARS:

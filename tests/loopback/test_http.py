@@ -122,6 +122,16 @@ def test_error_that_repeats_the_login_is_returned_without_it(authorization: str)
         assert refused.body == b"you are me:canary-1 as Bearer ***"
 
 
+@pytest.mark.parametrize("text", [r"a\"\u0026\/\\b", r"a\u0022&/\u005cb", r"a\"\u0026/\u005Cb"])
+def test_error_that_repeats_the_login_as_json_is_returned_without_it(text: str) -> None:
+    content = b'{"message":"wrong %s!"}' % text.encode()
+    login = "Basic " + b64encode(b'me:a"&/\\b').decode()
+    with server(b"HTTP/1.1 401 no\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)) as (port, _):
+        http, url = client(), f"http://127.0.0.1:{port}/"
+        refused = http.request("GET", url, Timer(CLOCK, 10_000), setting="a.url", headers={"Authorization": login})
+    assert refused.body == b'{"message":"wrong ***!"}'
+
+
 def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> None:
     def answer_and_close(connection: socket.socket) -> None:
         connection.sendall(OK)

@@ -1,10 +1,12 @@
 """Client credentials: the token endpoint's responses, good and bad."""
 
+import json
 import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import quote
 
 import pytest
 
@@ -46,9 +48,9 @@ def endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[str, by
         server.server_close()
 
 
-def token(url: str, *, scope: str | None = None, is_url_encoded: bool = False) -> AccessToken:
+def token(url: str, *, scope: str | None = None, is_url_encoded: bool = False, secret: str = "s&cret") -> AccessToken:
     http = HttpClient(CLOCK, ThreadResolver(), HttpLimits(5000, 5000), ssl.create_default_context)
-    wanted = ClientCredentials(url, "me:", "s&cret", scope, is_url_encoded)
+    wanted = ClientCredentials(url, "me:", secret, scope, is_url_encoded)
     try:
         return fetch_token(http, wanted, Timer(CLOCK, 10_000), setting="a.url")
     finally:
@@ -90,6 +92,16 @@ def test_refusal_or_wrong_response_is_an_error(status: int, body: bytes, kind: t
     with endpoint(status, body) as (url, _), pytest.raises(kind, match=text) as raised:
         token(url)
     assert "s&cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("is_url_encoded", [True, False])
+@pytest.mark.parametrize("secret", ["s&cret", 'can"ary', "can\\ary", "canäry"])
+def test_refusal_that_repeats_the_secret_is_an_error_without_it(secret: str, is_url_encoded: bool) -> None:
+    words = {"error_description": f"wrong {secret}, {quote(secret, safe='')}"}
+    with endpoint(401, json.dumps(words).encode()) as (url, _), pytest.raises(AuthenticationError) as raised:
+        token(url, is_url_encoded=is_url_encoded, secret=secret)
+    assert "gave no token: wrong ***, " in str(raised.value)
+    assert not is_url_encoded or "wrong ***, ***" in str(raised.value)
 
 
 def test_endpoint_that_cannot_be_reached_leads_to_its_property() -> None:
