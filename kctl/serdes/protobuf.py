@@ -60,9 +60,9 @@ class ProtobufCodec:
         added: set[str] = set()
         for name, content in files:
             self._file = self._add(descriptors, name, content, added)
-        self._message = None if message is None else self._named(message)
         if self._file is None:
             raise SchemaError("there is no Protobuf file")
+        self._message = None if message is None else self._named(message)
 
     @classmethod
     def of_set(cls, content: bytes, message: str) -> "ProtobufCodec":
@@ -111,8 +111,9 @@ class ProtobufCodec:
         try:
             return self._pool.FindMessageTypeByName(name)
         except KeyError:
-            known = ", ".join(sorted(self._file.message_types_by_name))[:200] if self._file is not None else ""
-            raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=f"it has {known}") from None
+            known = ", ".join(sorted(self._file.message_types_by_name))[:200]
+            hint = f"it has {known}" if known else ""
+            raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=hint) from None
 
     def descriptor(self, message: str | None) -> Any:
         """Return the descriptor of a message by its full name; None: of the first one of the file.

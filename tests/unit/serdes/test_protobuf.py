@@ -103,6 +103,15 @@ def test_descriptor_set_needs_no_frame() -> None:
         ProtobufCodec.of_set(both.SerializeToString(), "shop.Nothing")
 
 
+def test_descriptor_set_without_files_or_messages_has_no_empty_hint() -> None:
+    with pytest.raises(SchemaError, match="there is no Protobuf file"):
+        ProtobufCodec.of_set(b"", "shop.Order")
+    empty = descriptor_pb2.FileDescriptorSet(file=[descriptor_pb2.FileDescriptorProto(name="f")])
+    with pytest.raises(SchemaError, match=r"no message shop\.Order") as raised:
+        ProtobufCodec.of_set(empty.SerializeToString(), "shop.Order")
+    assert raised.value.hint == ""
+
+
 @pytest.mark.parametrize(
     "value", [{"id": "x"}, {"nothing": 1}, [], None, {"card": "a", "cash": True}, {"counts": {"a": ""}}]
 )
