@@ -342,6 +342,12 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         return error.hint
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
         return "-b HOST:PORT, or start a cluster to try with: kctl sandbox up"
+    if (
+        isinstance(error, errors.ConfigError)
+        and error.key == "sasl.jaas.config"
+        and "needs sasl.jaas.config" in str(error)
+    ):
+        return "-X sasl.username=NAME, with the password in $KCTL_SASL_PASSWORD, stands for it"
     if isinstance(error, errors.BrokerError) and error.name in BROKER_HINTS:
         return BROKER_HINTS[error.name]
     return HINTS.get(code, "")

@@ -113,7 +113,9 @@ class Leaders:
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
     """Return the error for a partition number that the topic does not have."""
     has = f"the topic has {counted(count, 'partition')}"
-    return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
+    error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
+    error.hint = "partitions are numbered from 0"
+    return error
 
 
 def no_leader_reason(error: KafkaError | None) -> str:
