@@ -5,10 +5,12 @@ Shown by tests/unit/cli/test_document_file.py.
 
 from io import BufferedIOBase
 from pathlib import Path
+from typing import TypeGuard
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.config import read_input
+from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
 STDIN = Path("-")
 LONGEST_SHOWN = 80
@@ -44,3 +46,8 @@ def shown(value: object) -> str:
 def is_number(value: object, largest: int) -> bool:
     """Return whether a field is a whole number from 0 to the largest."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
+
+
+def is_topic(field: object) -> TypeGuard[str]:
+    """Return whether a field can be the name of a topic: text that is not too long and can be printed."""
+    return isinstance(field, str) and 0 < len(field) <= LONGEST_TOPIC_NAME and field.isprintable()

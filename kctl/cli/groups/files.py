@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kctl.cli.document_file import LONGEST_SHOWN, document_error, is_number, read_document, shown
+from kctl.cli.document_file import LONGEST_SHOWN, document_error, is_number, is_topic, read_document, shown
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.cluster import TopicPartition
@@ -129,7 +129,7 @@ def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
 
 
 def _entry(place: str, topic: object, partition: object, offset: object) -> tuple[str, TopicPartition, int]:
-    if not isinstance(topic, str) or not topic:
+    if not is_topic(topic):
         raise document_error(place, f"{shown(topic)} is not a topic")
     if not is_number(partition, LARGEST_PARTITION):
         raise document_error(place, f"{shown(partition)} is not a partition")

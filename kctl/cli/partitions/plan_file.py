@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kctl.cli.document_file import document_error, is_number, read_document, shown
+from kctl.cli.document_file import document_error, is_number, is_topic, read_document, shown
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.overtime import interrupted_after
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
-from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
 VERSION = 1
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
@@ -86,7 +85,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
 
 def _partition(place: str, entry: dict[str, Any]) -> TopicPartition:
     topic, partition = entry.get("topic"), entry.get("partition")
-    if not isinstance(topic, str) or not 0 < len(topic) <= LONGEST_TOPIC_NAME or not topic.isprintable():
+    if not is_topic(topic):
         raise document_error(place, f"{shown(topic)} is not a topic")
     if not isinstance(partition, int) or not is_number(partition, LARGEST_NUMBER):
         raise document_error(place, f"{shown(partition)} is not a partition")
