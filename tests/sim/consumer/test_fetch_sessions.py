@@ -112,6 +112,18 @@ def test_close_does_not_wait_for_a_node_that_stands_still(cluster: SimCluster) -
     cluster.run(body)
 
 
+def test_close_does_not_wait_for_nodes_whose_connections_are_lost(cluster: SimCluster) -> None:
+    def body() -> None:
+        consumer = cluster.consumer(request_timeout_ms=2000)
+        consumer.assign(T)
+        consumer.poll(timeout=2)
+        cluster.break_all(Fault.FREEZE)
+        consumer.poll(timeout=4)  # connecting again, which takes until the connect timeout
+        assert cluster.elapsed_ms(consumer.close) == 0
+
+    cluster.run(body)
+
+
 def test_close_without_time_leaves_the_sessions_to_the_nodes(cluster: SimCluster) -> None:
     def body() -> None:
         consumer = cluster.consumer()

@@ -179,9 +179,8 @@ class SessionsClose:
     ) -> None:
         self._deadline_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
         self._behind_fetch_until_ms = min(deadline_at_ms, now_ms + BEHIND_FETCH_MS)
-        self._leaders = leaders
         self._fetching = fetching
-        self._unsent = dict(sessions.open_ones())
+        self._unsent = {node_id: each for node_id, each in sessions.open_ones() if leaders.is_connected(node_id)}
         self._pending: dict[int, int] = {}
         """Until when each node's response is waited for."""
 
@@ -196,11 +195,10 @@ class SessionsClose:
             self._unsent.clear()
         requests = []
         for node_id, session_id in self._unsent.items():
-            if self._leaders.is_connected(node_id):
-                is_behind = node_id in self._fetching
-                self._pending[node_id] = self._behind_fetch_until_ms if is_behind else self._deadline_at_ms
-                request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
-                requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
+            is_behind = node_id in self._fetching
+            self._pending[node_id] = self._behind_fetch_until_ms if is_behind else self._deadline_at_ms
+            request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
+            requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
         self._unsent.clear()
         waits_until_ms = max(self._pending.values(), default=now_ms)
         return Poll(requests, waits_until_ms if waits_until_ms > now_ms else FOREVER_MS)

@@ -281,6 +281,17 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
     assert scenario.manager.is_stopped(1001)
 
 
+def test_sessions_of_nodes_without_a_connection_are_not_waited_for() -> None:
+    client = FakeClient(topic("t", [1]))
+    scenario = Scenario(client, T0)
+    [request] = scenario.requests()
+    answer(request, says(empty(0), session_id=11))
+    client.network.down[1] = None
+    scenario.manager.stop(1000, 9000)
+    assert scenario.manager.is_stopped(1000)
+    assert scenario.manager.poll(1000).requests == []
+
+
 def test_a_close_behind_a_fetch_in_flight_is_not_waited_for_long() -> None:
     scenario = opened(T0)
     scenario.request()
