@@ -119,6 +119,8 @@ def test_frame_is_not_written_across_by_a_report_of_waiting(silent: str, options
     assert b"waiting:" not in shown
     text = "\n".join(_screen(shown))
     assert text.count("0 of 1 addresses ready") == 1, text
+    if options:
+        assert f"s left; {silent} in apiversions\r\r\n".encode() in shown
 
 
 def test_resizing_is_followed(silent: str) -> None:

@@ -14,7 +14,7 @@ from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
 from kctl.cli.probe.view.report import Report
 from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import COLUMNS, Statistics, badness, statistics_rows
-from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
+from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, round_progress, summary
 from kctl.cli.view.painter import Painter, text_of
 from kctl.cli.view.tables import fitting, fitting_table
 from kctl.client.clock import Timer
@@ -88,8 +88,7 @@ class WatchReport(Painted):
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
-            left = f"{len(prober.reports)} addresses, {timer.remaining_ms / 1000:.0f}s left"
-            self._show(f"round {self._round} under way: {left}")
+            self._show(f"round {self._round} under way: {round_progress(prober.reports, timer)}")
 
     def ended(self, result: ProbeResult) -> None:
         self._round = result.number + 1

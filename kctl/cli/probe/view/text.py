@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
+from kctl.client.clock import Timer
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
 from kctl.client.wording import harmless_text
@@ -45,6 +46,7 @@ def _words(event: LoggedEvent) -> str:
 MOST_FINDINGS = 50
 """More are counted, not printed; `--output jsonl` has them all."""
 MOST_FACTS = 20
+NAME_UNFINISHED_AFTER_MS = 1000
 _MOST_PLACES = 3
 
 
@@ -80,6 +82,16 @@ def summary(reports: Sequence[AddressReport]) -> str:
         words += f", {failed} failed"
     if unfinished:
         words += f", {unfinished} under way"
+    return words
+
+
+def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
+    """Return how far a round is, and after NAME_UNFINISHED_AFTER_MS for which address it waits."""
+    words = f"{len(reports)} addresses, {timer.remaining_ms / 1000:.0f}s left"
+    unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
+    if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
+        words += f"; {harmless_text(str(unfinished[0].target))} {state(unfinished[0])}"
+        words += f", and {len(unfinished) - 1} more" if unfinished[1:] else ""
     return words
 
 
