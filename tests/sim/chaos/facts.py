@@ -44,8 +44,8 @@ class Facts:
         self.starts: dict[TopicPartition, Timeline[int]] = {}
         self.ends: dict[TopicPartition, Timeline[int]] = {}
         self.commits: dict[tuple[str, TopicPartition], Timeline[int | None]] = {}
-        self.recreated: dict[str, None] = {}
-        """Topics that were deleted once: an offset may mean another record since."""
+        self.recreated: dict[str, int] = {}
+        """Topics that were deleted, and when last: an offset may mean another record since."""
         self.cuts: dict[TopicPartition, list[int]] = {}
         """Where each log ended after each loss of its end."""
         self.blind: dict[tuple[str, TopicPartition], list[range]] = {}
@@ -143,7 +143,7 @@ class Facts:
         return max((number for number, end in enumerate(self.cuts.get(tp, ()), 1) if end <= offset), default=0)
 
     def _deleted(self, topic: str, at_ms: int) -> None:
-        self.recreated[topic] = None
+        self.recreated[topic] = at_ms
         for timelines in (self.starts, self.ends):
             for tp, timeline in timelines.items():
                 if tp.topic == topic:

@@ -1,4 +1,4 @@
-"""C1 to C10: what a consumer delivers, where it stands, and what it commits.
+"""C1 to C14: what a consumer delivers, where it stands, and what it commits.
 
 | id | rule |
 |---|---|
@@ -15,6 +15,7 @@
 | C10 late | once all is calm, a record is delivered within twice fetch.max.wait.ms |
 | C11 wrong-record | a record is what was written at its offset, and never what a cut has taken, after what came then |
 | C12 fresh-read | at the end somebody new reads exactly what is in the log |
+| C14 committed-to-another | who knows its topics by id commits nothing to a topic that has taken the name of its own |
 | C13 wrong-answer | end_offsets, beginning_offsets and committed tell what was so at some instant of the call |
 """
 
@@ -283,9 +284,13 @@ class ConsumerRules:
     def _commit(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         """Retention and the reset policy move a position without a delivery: to a start of the log, or an end of it."""
         _, tp, offset, proc, _ = entry.value
-        if proc not in facts.groups or tp.topic in facts.recreated or offset <= self._reach.get((proc, tp), -1):
+        place = self._places[proc].get(tp) if proc in facts.groups else None
+        if tp.topic in facts.recreated:
+            if place is not None and offset and facts.has_ids(proc) and place.since_ms < facts.recreated[tp.topic]:
+                yield broken("C14 committed-to-another", entry, f"{proc}: {tp}: {offset} is of the topic before")
             return
-        place = self._places[proc].get(tp)
+        if proc not in facts.groups or offset <= self._reach.get((proc, tp), -1):
+            return
         if offset in facts.start_of(tp).since(0) or facts.policy(proc) == "latest":
             return
         if place is not None and place.expected is None and offset in self._starts(proc, tp, place, facts):

@@ -103,6 +103,21 @@ def test_listener_whose_poll_ctrl_c_ends_may_be_called_again_with_the_same(error
     assert rules_broken(*START, *lines, timeout_ms=9, error=error) == rules
 
 
+@pytest.mark.parametrize(
+    ("protocol", "offset", "rules"), [("consumer", 10, ["C14"]), ("consumer", 0, []), ("classic", 10, [])]
+)
+def test_commit_to_a_topic_of_the_same_name_breaks_a_rule_where_topics_have_ids(
+    protocol: str, offset: int, rules: list[str]
+) -> None:
+    lines: list[Line] = [
+        *polled(5, (0, 10)),
+        (6, CLUSTER, "event", "deleted", "t"),
+        *polled(7),
+        (8, CLUSTER, "event", "commit", ["g", TP, offset, PROC, 0]),
+    ]
+    assert rules_broken(born(**{"group.protocol": protocol}), *START[1:], *lines, timeout_ms=0) == rules
+
+
 def cut(at_ms: int, end: int) -> Line:
     return (at_ms, CLUSTER, "event", "cut", [TP, end])
 
