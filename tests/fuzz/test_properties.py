@@ -41,7 +41,11 @@ def test_any_mapping_is_a_config_or_a_config_error(kind: type[ClientConfig], pro
     assert again.values == config.values
 
 
-@given(st.lists(st.tuples(st.from_regex(r"[a-z0-9._-]{1,20}", fullmatch=True), st.integers(1, 65535)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.from_regex(r"[a-z0-9._][a-z0-9._-]{0,19}", fullmatch=True), st.integers(1, 65535)), min_size=1
+    )
+)
 def test_endpoints_read_back(pairs: list[tuple[str, int]]) -> None:
     endpoints = tuple(dict.fromkeys(Endpoint(host, port) for host, port in pairs))
     assert read_bootstrap(",".join(map(str, endpoints))) == (endpoints, None)
