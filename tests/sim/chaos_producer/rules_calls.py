@@ -8,7 +8,8 @@
 | D5 close | once all is calm, close delivers everything and is done at once |
 | D7 slow | once all is calm, flush and transactions end within a quarter of a second |
 | D8 unexpected-error | a call raises nothing but what is its own to raise |
-| F1 flush-lies | flush returns only when every record sent before it is delivered, or was reported by a flush before |
+| F1 flush-lies | flush returns only when every record sent before it is delivered, or was reported by a flush before; \
+  one that begins at the instant at which a flush of another thread ends may be behind it |
 | F2 flush-count | the count in its error is that of the records that are not delivered |
 | F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, and all of them have ended |
@@ -58,6 +59,8 @@ class CallRules:
         """By producer: the closes that have returned, and whether in a callback."""
         self._reported_ms: dict[str, int] = {}
         """By record: when a flush has told that it is not delivered."""
+        self._left_to: dict[str, tuple[Entry, set[str]]] = {}
+        """By failed record: the flush that returned without it, and the threads whose flush may have told by then."""
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.proc == CLUSTER:
@@ -134,7 +137,10 @@ class CallRules:
             begun_ms = max(began.at_ms, entry.stalled_ms)
             new = [record for record in failed if self._reported_ms.get(record.name, entry.at_ms + 1) > begun_ms]
             if new and not producer.transactional_id:  # the end of a transaction tells of its failures, too
-                yield broken("F1 flush-lies", entry, f"it returned, and {new[-1].name} has failed: {new[-1].error}")
+                is_instant = began.at_ms == entry.at_ms
+                others = {proc for proc in self._before_flush if is_instant and life_of(proc) == life_of(entry.proc)}
+                for record in new:
+                    self._left_to.setdefault(record.name, (entry, others))
         if entry.error in ("FlushTimeout", "UndeliveredError"):
             for record in failed:
                 self._reported_ms.setdefault(record.name, entry.at_ms)
@@ -145,6 +151,18 @@ class CallRules:
                 yield broken(
                     "F2 flush-count", entry, f"{count}, and {len(open_now)} are outstanding, {undelivered} have failed"
                 )
+        yield from self._unreported(entry)
+
+    def _unreported(self, entry: Entry) -> Iterator[Violation]:
+        """A failed record that a flush left out is told of by one of another thread, whose end it did not see yet."""
+        for name, (flushed, others) in list(self._left_to.items()):
+            others.discard(entry.proc)
+            until_ms = max(flushed.at_ms, entry.stalled_ms)
+            is_told = self._reported_ms.get(name, FOREVER_MS) <= until_ms
+            if is_told or not others or entry.at_ms > until_ms:
+                del self._left_to[name]
+            if not is_told and name not in self._left_to:
+                yield broken("F1 flush-lies", flushed, f"it returned, and {name} has failed")
 
     @staticmethod
     def _calm(entry: Entry, elapsed_ms: int, producer: Producing, facts: Facts) -> Iterator[Violation]:

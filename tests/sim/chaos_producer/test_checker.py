@@ -280,6 +280,29 @@ def test_a_failure_that_no_flush_has_told_of() -> None:
     assert story.rules() == ["F1"]
 
 
+@pytest.mark.parametrize(
+    ("at_ms", "end_ms", "error", "rules"),
+    [
+        (20, 20, "UndeliveredError", []),
+        (20, 21, "UndeliveredError", ["F1"]),
+        (20, 20, "", ["F1"]),
+        (18, 20, "UndeliveredError", ["F1"]),
+    ],
+    ids=["at its instant", "later", "not at all", "both were under way"],
+)
+def test_flush_without_a_failure_began_when_that_of_another_thread_had_told_of_it(
+    at_ms: int, end_ms: int, error: str, rules: list[str]
+) -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", -1, "failed", "NotEnoughReplicasError")
+    story.add(15, "p1.1/t0", "invoke", "flush", None, 100)
+    story.call("flush", at_ms=at_ms, end_ms=20, timeout_ms=100)
+    value = {"undelivered": 1, "text": ""} if error else None
+    story.add(end_ms, "p1.1/t0", "info" if error else "ok", "flush", value, 100, error)
+    assert story.rules() == rules
+
+
 def test_close_and_metrics_count_as_the_futures_do() -> None:
     story = plain()
     story.told("a", 0)
