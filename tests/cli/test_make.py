@@ -164,6 +164,6 @@ def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
 
 
 def test_make_check_still_fails_at_once(project: Path) -> None:
-    code, lines, _ = make(project, "check", "not slow tests/unit")
+    code, lines, _ = make(project, "check", "not slow --hypothesis-profile=quick tests/unit")
     assert code != 0
     assert not any("failed tiers" in line for line in lines)

@@ -231,5 +231,6 @@ def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
     user.file.write_text(user.file.read_text().replace('current = "x"', 'current = "nope"'))
     ended = user.kctl("profile", "check")
     assert ended.code == ExitCode.USAGE
-    assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         current of ")
+    assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         ")
+    assert b"makes it the current profile, but there is no such profile" in ended.stdout
     assert "1 profile checked: 1 error" in ended.stderr

@@ -71,7 +71,7 @@ class ChannelTable:
         """Close the channel and return its unanswered requests; a `reason` says that it is our own doing."""
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
-        del self._open[connection.channel]
+        self._open.pop(connection.channel, None)  # Ctrl-C may have come before it was opened
         if reason is not None:
             self._events(Closed(self._clock.now_ms(), connection.target, reason))
         return connection.closed()
