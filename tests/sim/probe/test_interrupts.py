@@ -22,4 +22,4 @@ def test_prober_interrupted_anywhere_closes_and_leaves_no_connection() -> None:
             hub.run(hub.now_ms + 10)
             assert cluster.network.open_connections == 0
 
-    assert each_boundary(scene, most=20_000, step=7) > 500
+    assert each_boundary(scene, most=20_000, step=21) > 500
