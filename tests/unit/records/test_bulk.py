@@ -1,7 +1,5 @@
 """The loops that are written in Python and in C: both do the same, and the general way out of a batch does, too."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,19 +11,9 @@ from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, OutputField, OutputPlan, RecordBatchBuilder
 from kctl.client.records._hot import bulk
 from tests.unit.records.handmade import batch, record, varint
+from tests.unit.records.sources import source_of
 
-
-def _source() -> ModuleType:
-    path = Path(bulk.__file__ or "").parent / "bulk.py"
-    spec = spec_from_file_location("bulk_source", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-source = _source()
+source = source_of(bulk)
 
 contents = st.none() | st.binary(max_size=6) | st.sampled_from([b"x" * 63, b"x" * 64, b"y" * 9_000])
 pairs = st.lists(st.tuples(st.binary(max_size=3), contents), max_size=2)

@@ -2,8 +2,6 @@
 
 import struct
 from collections.abc import Sequence
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,19 +12,9 @@ from hypothesis import strategies as st
 from kctl.client.records import PackedColumn, PackedParts, PackedRows, RecordBatchBuilder, partition_of_key
 from kctl.client.records._hot import packed
 from tests.unit.records.column_contents import packed_parts
+from tests.unit.records.sources import source_of
 
-
-def _source() -> ModuleType:
-    path = Path(packed.__file__ or "").parent / "packed.py"
-    spec = spec_from_file_location("packed_source", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-source = _source()
+source = source_of(packed)
 
 contents = st.none() | st.binary(max_size=6) | st.sampled_from([b"x" * 63, b"x" * 64, b"y" * 9_000])
 rows = st.lists(st.tuples(contents, contents), max_size=40)
