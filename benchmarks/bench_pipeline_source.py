@@ -34,6 +34,7 @@ import kctl.pipeline
 from benchmarks.bytecode import use_bytecode
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.producer import Producer
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.ranges import Selection, plan_ranges
 from tests.pipeline.connector import connector_jars
 from tests.support.kafka.cluster import KafkaCluster
@@ -327,7 +328,7 @@ def plan(bench: Bench) -> None:
     taken = []
     for _ in range(bench.rounds):
         began = perf_counter()
-        ranges = plan_ranges({"bootstrap.servers": bench.kafka.bootstrap()}, Selection((topic,)))
+        ranges = plan_ranges(as_given({"bootstrap.servers": bench.kafka.bootstrap()}), Selection((topic,)))
         taken.append(perf_counter() - began)
         if len(ranges) != MANY_PARTITIONS:
             raise SystemExit(f"{len(ranges)} ranges of {MANY_PARTITIONS} partitions")

@@ -17,6 +17,7 @@ from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, Kafk
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.runtime import Runtime
+from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.ranges import OffsetRange, Properties
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit"
 
 
 def read_range(
-    properties: Properties,
+    properties: ReadingProperties,
     offset_range: OffsetRange,
     columns: Sequence[str] | None = None,
     *,
@@ -87,7 +88,7 @@ class RangeReader:
 
     def __init__(
         self,
-        properties: Properties,
+        properties: ReadingProperties,
         offset_range: OffsetRange,
         columns: Sequence[str] | None = None,
         *,

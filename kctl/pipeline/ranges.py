@@ -20,23 +20,14 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.runtime import Runtime
+from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.resume_point import NO_LOG_END
 
 MAX_OFFSET: Final = 2**63 - 1
-READ_COMMITTED: Final = {"isolation.level": "read_committed"}
-READ_UNCOMMITTED: Final = {"isolation.level": "read_uncommitted"}
 MOST_NAMES: Final = 5
 """Partitions named in one error."""
 Properties = Mapping[str, object]
 Offsets = dict[TopicPartition, int]
-
-
-def read_committed_by_default(properties: Properties) -> dict[str, object]:
-    """Return properties that read committed records, unless they say otherwise.
-
-    What a job plans, copies, counts and compares is read by these, so that all of it sees the same records.
-    """
-    return {**READ_COMMITTED, **properties}
 
 
 class OffsetRange(NamedTuple):
@@ -143,7 +134,7 @@ class Planner:
     """
 
     def __init__(
-        self, properties: Properties, runtime: Runtime | None = None, *, events: EventSink = ignore_events
+        self, properties: ReadingProperties, runtime: Runtime | None = None, *, events: EventSink = ignore_events
     ) -> None:
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
@@ -237,7 +228,7 @@ class Planner:
 
 
 def plan_ranges(
-    properties: Properties,
+    properties: ReadingProperties,
     selection: Selection,
     start: RangeBound = FROM_EARLIEST,
     end: RangeBound = TO_LATEST,

@@ -15,8 +15,9 @@ from kctl.client.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
+from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.range_reader import reading_config
-from kctl.pipeline.ranges import OffsetRange, Properties
+from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.session import Session, SessionOptions
 
 RANGE_BYTES = 64 * 1024 * 1024
@@ -29,7 +30,7 @@ MOST_SAMPLED = 64
 
 
 def bytes_per_offset(
-    properties: Properties, ranges: Sequence[OffsetRange], runtime: Runtime | None = None
+    properties: ReadingProperties, ranges: Sequence[OffsetRange], runtime: Runtime | None = None
 ) -> dict[str, float]:
     """Return the bytes of an offset of each topic, 0 where nothing is left of what was to be measured.
 
@@ -47,7 +48,7 @@ def bytes_per_offset(
     return {topic: found.get(topic, mean) for topic in largest}
 
 
-def _measured(properties: Properties, sampled: dict[str, OffsetRange], runtime: Runtime) -> dict[str, float]:
+def _measured(properties: ReadingProperties, sampled: dict[str, OffsetRange], runtime: Runtime) -> dict[str, float]:
     config = reading_config({**properties, "max.partition.fetch.bytes": SAMPLE_BYTES})
     left = {each.topic_partition: each for each in sampled.values()}
     consumer = Consumer(config, runtime, prefetch_bytes=SAMPLE_BYTES)

@@ -13,6 +13,7 @@ import pytest
 from kctl.client.errors import ApiTimeout
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from tests.pipeline.source_topics import read
@@ -41,7 +42,7 @@ def topic(kafka: KafkaCluster) -> str:
 
 
 def test_a_broker_that_is_frozen_in_mid_read_and_thaws(kafka: KafkaCluster, topic: str) -> None:
-    properties = {"bootstrap.servers": kafka.bootstrap(), "default.api.timeout.ms": LIMIT_S * 1000}
+    properties = as_given({"bootstrap.servers": kafka.bootstrap(), "default.api.timeout.ms": LIMIT_S * 1000})
     (whole,) = plan_ranges(properties, Selection((topic,)))
     batches = read_range(properties, whole)
     counts = [next(batches).num_rows]

@@ -10,10 +10,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, ConfigEntry, ConfigResource, NewTopic, ResourceType
+from kctl.client.admin import EARLIEST, Admin, ConfigEntry, ConfigResource, NewTopic, ResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError, ConfigError
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
@@ -162,12 +163,11 @@ def _tasks(admin: Admin, given: GroupImport, asked: Mapping[TopicPartition, Sequ
     named = {tp: TopicPartition(given.targets[tp.topic], tp.partition) for tp in asked}
     starts = admin.list_offsets(dict.fromkeys(named.values(), EARLIEST))
     starts.raise_first()
-    ends = admin.list_offsets(dict.fromkeys(named.values(), LATEST), isolation_level="read_committed")
-    ends.raise_first()
+    ends = isolation.committed_ends(admin, named.values())
     tasks = []
     for tp, offsets in asked.items():
         own = tuple(sorted(each for each in given.ranges if (each.topic, each.partition) == tp))
         source = OffsetRange(*tp, own[0].start if own else 0, own[-1].end if own else 0)
-        target = OffsetRange(*named[tp], starts[named[tp]].offset, ends[named[tp]].offset)
+        target = OffsetRange(*named[tp], starts[named[tp]].offset, ends[named[tp]])
         tasks.append(TranslationTask(source, target, tuple(offsets), {}, dict(given.properties), own, given.folder))
     return tasks

@@ -21,6 +21,7 @@ from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS, FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
@@ -196,7 +197,7 @@ def export(
         check_installed()
     on_progress(JobProgress("planning"))
     with ExitStack() as stack:
-        planner = stack.enter_context(Planner(resolve(request.properties), events=request.events))
+        planner = stack.enter_context(Planner(isolation.as_given(resolve(request.properties)), events=request.events))
         target.read()
         facts = facts_for(request, planner)  # before the ends are asked: no group is further than what is exported
         plan = make_plan(request, planner, target, tasks_at_once(session, options))
@@ -249,7 +250,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     check(request)
     target = open_target(request.folder, request.properties)
     target.read()
-    with Planner(resolve(request.properties), events=request.events) as planner:
+    with Planner(isolation.as_given(resolve(request.properties)), events=request.events) as planner:
         plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
     TopicDecoding(request.decode, request.properties).fit(plan.ranges, target)
     target.check(request.settings)
@@ -337,7 +338,7 @@ def make_plan(
         if max(starts[tp], earliest[tp]) < ends[tp]
     ]
     range_bytes = max(request.range_bytes, request.file_bytes)
-    per_offset = bytes_per_offset(resolve(request.properties), whole)
+    per_offset = bytes_per_offset(isolation.as_given(resolve(request.properties)), whole)
     ranges = [
         piece
         for each in whole
@@ -482,7 +483,7 @@ def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
 
     offsets = task.offsets
     name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-    properties = resolve(task.properties)
+    properties = isolation.as_given(resolve(task.properties))
     batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss, pool=TASK_CONSUMERS)
     decode = _decode_of(task)
     with task.place.open(name, attempt.task_id) as files:

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
+from kctl.pipeline import isolation
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
 from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, source_offsets, target_offsets
 from kctl.pipeline.jobs.offset_translation import Runs, read_side
-from kctl.pipeline.ranges import OffsetRange, Planner, read_committed_by_default
+from kctl.pipeline.ranges import OffsetRange, Planner
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt, OnProgress, run_counted
 from kctl.pipeline.session import Session
@@ -55,6 +57,14 @@ class _ProofTask(NamedTuple):
     properties: dict[str, object]
     target_properties: dict[str, object]
 
+    @property
+    def source_reading(self) -> ReadingProperties:
+        return isolation.of_source(resolve(self.properties))
+
+    @property
+    def target_reading(self) -> ReadingProperties:
+        return isolation.of_target(resolve(self.target_properties))
+
 
 def prove_groups(
     mirrored: MirroredTopics, groups: GroupSelection, compared: Compared, session: Session, on_progress: OnProgress
@@ -65,8 +75,8 @@ def prove_groups(
         return []
     there = target_offsets(mirrored, offsets)
     named = {tp: TopicPartition(mirrored.targets[tp.topic].topic, tp.partition) for _, tp in offsets}
-    source_bounds = _bounds(mirrored.properties, list(named), mirrored)
-    target_bounds = _bounds(mirrored.target_properties, list(named.values()), mirrored)
+    source_bounds = _bounds(isolation.of_source(resolve(mirrored.properties)), list(named), mirrored)
+    target_bounds = _bounds(isolation.of_target(resolve(mirrored.target_properties)), list(named.values()), mirrored)
     tasks, keys = [], []
     for (group, tp), offset in sorted(offsets.items()):
         if (group, tp) in there:
@@ -130,7 +140,8 @@ def prove_exported_groups(
 
 def count_between(task: _CountTask, _attempt: Attempt) -> int:
     """Return how many records there are in a range of offsets, as far as they are left; runs on a worker."""
-    with Planner(read_committed_by_default(resolve(task.properties))) as planner:
+    reading = isolation.of_source(resolve(task.properties))
+    with Planner(reading) as planner:
         tp = task.offsets.topic_partition
         start, end = planner.ends([tp], EARLIEST)[tp], planner.ends([tp], LATEST)[tp]
     left = task.offsets._replace(
@@ -138,15 +149,15 @@ def count_between(task: _CountTask, _attempt: Attempt) -> int:
     )
     if left.start_offset >= left.end_offset:
         return 0
-    return Runs.of(read_side(task.properties, left, ("offset",))).count
+    return Runs.of(read_side(reading, left, ("offset",))).count
 
 
 def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
     """Return how one group continues in one partition; runs on a worker."""
     if _is_same(task, 0, 0):
         return SAME, 0
-    ours = Runs.of(read_side(task.properties, task.source, ("offset",))).count
-    theirs = Runs.of(read_side(task.target_properties, task.target, ("offset",))).count
+    ours = Runs.of(read_side(task.source_reading, task.source, ("offset",))).count
+    theirs = Runs.of(read_side(task.target_reading, task.target, ("offset",))).count
     if theirs > ours and _is_same(task, 0, theirs - ours):
         return REPEATS, theirs - ours
     if ours > theirs and _is_same(task, ours - theirs, 0):
@@ -159,8 +170,8 @@ def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
 
     A target without a record to compare is the same only where the source has none either.
     """
-    ours = islice(_fingerprints(task.properties, task.source, task.compared), skip_ours, None)
-    theirs = islice(_fingerprints(task.target_properties, task.target, task.compared), skip_theirs, None)
+    ours = islice(_fingerprints(task.source_reading, task.source, task.compared), skip_ours, None)
+    theirs = islice(_fingerprints(task.target_reading, task.target, task.compared), skip_theirs, None)
     for count, one in enumerate(ours):
         other = next(theirs, None)
         if other is None:
@@ -170,16 +181,16 @@ def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
     return next(theirs, None) is None
 
 
-def _fingerprints(properties: dict[str, object], side: OffsetRange, compared: Compared) -> Iterator[int]:
-    for batch in read_side(properties, side, COLUMNS):
+def _fingerprints(reading: ReadingProperties, side: OffsetRange, compared: Compared) -> Iterator[int]:
+    for batch in read_side(reading, side, COLUMNS):
         for _, fingerprint in fingerprints(batch, compared):
             yield fingerprint
 
 
 def _bounds(
-    properties: Mapping[str, object], partitions: list[TopicPartition], mirrored: MirroredTopics
+    reading: ReadingProperties, partitions: list[TopicPartition], mirrored: MirroredTopics
 ) -> dict[TopicPartition, tuple[int, int]]:
-    with Planner(read_committed_by_default(resolve(properties)), events=mirrored.events) as planner:
+    with Planner(reading, events=mirrored.events) as planner:
         ends, starts = planner.ends(partitions, LATEST), planner.ends(partitions, EARLIEST)
     return {tp: (starts[tp], ends[tp]) for tp in partitions}
 

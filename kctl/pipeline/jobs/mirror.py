@@ -20,6 +20,7 @@ from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.protocol.primitives import uuid_text
+from kctl.pipeline import isolation
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror_groups import GroupOffset, MirroredTopics, carry_group_offsets
@@ -31,7 +32,7 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
 )
 from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_range
-from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection, read_committed_by_default
+from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
@@ -168,7 +169,7 @@ def _round(
 def plan_mirror(request: MirrorRequest) -> MirrorPlan:
     """Return what `mirror` would do, without Spark and without writing anything. Raises as `mirror`."""
     _check(request)
-    properties = read_committed_by_default(resolve(request.properties))
+    properties = isolation.of_source(resolve(request.properties))
     with Planner(properties, events=request.events) as planner:
         partitions = planner.partitions(Selection(topics=request.topics))
         topic_ids = planner.topic_ids

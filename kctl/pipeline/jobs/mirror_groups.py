@@ -10,12 +10,13 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, OffsetAndMetadata, Results
+from kctl.client.admin import EARLIEST, Admin, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, SystemClock, Timer
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.events import EventSink
+from kctl.pipeline import isolation
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorTarget,
@@ -230,11 +231,10 @@ def mirrored_ends(
         for _ in range(LOOKS):
             before = _positions(admin, mirrored, left)
             targets = {tp: TopicPartition(mirrored.targets[tp.topic].topic, tp.partition) for tp in before}
-            ends = admin.list_offsets(dict.fromkeys(targets.values(), LATEST), isolation_level="read_committed")
-            ends.raise_first()
+            ends = isolation.committed_ends(admin, targets.values())
             after = _positions(admin, mirrored, left)
             still = [tp for tp in before if before[tp] == after.get(tp)]
-            found |= {tp: (before[tp], ends[targets[tp]].offset) for tp in still}
+            found |= {tp: (before[tp], ends[targets[tp]]) for tp in still}
             left = [tp for tp in left if tp not in found]
             if not left:
                 break

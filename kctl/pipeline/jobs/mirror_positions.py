@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic, OffsetAndMetadata
+from kctl.client.admin import EARLIEST, Admin, NewTopic, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError
 from kctl.client.runtime import Runtime
-from kctl.pipeline.ranges import READ_COMMITTED, READ_UNCOMMITTED, OffsetRange, Selection, plan_ranges
+from kctl.pipeline import isolation
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 if TYPE_CHECKING:
@@ -169,11 +170,10 @@ def _with_committed_data(
 ) -> dict[TopicPartition, OffsetRange]:
     """Return the offsets before the first open transaction of each target that has any, by partition of the source."""
     asked = {tp: TopicPartition(targets[tp.topic].topic, tp.partition) for tp in partitions}
-    ends = admin.list_offsets(dict.fromkeys(asked.values(), LATEST), isolation_level="read_committed")
-    ends.raise_first()
+    ends = isolation.committed_ends(admin, asked.values())
     starts = admin.list_offsets(dict.fromkeys(asked.values(), EARLIEST))
     starts.raise_first()
-    ranges = {tp: OffsetRange(*target, starts[target].offset, ends[target].offset) for tp, target in asked.items()}
+    ranges = {tp: OffsetRange(*target, starts[target].offset, ends[target]) for tp, target in asked.items()}
     return {tp: each for tp, each in ranges.items() if each.end_offset > 0}
 
 
@@ -183,7 +183,7 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 
     if data.start_offset > 0:
         return True
-    reading = {**properties, **READ_COMMITTED}
+    reading = isolation.of_target(properties)
     return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
 
 
@@ -198,7 +198,7 @@ def kept_positions(
     """
     from kctl.pipeline.range_reader import read_range
 
-    reading = {**properties, **READ_COMMITTED}
+    reading = isolation.of_target(properties)
     found: dict[bytes, MirrorPosition] = {}
     for each in _kept_ranges(properties, runtime, require_stable=require_stable):
         for batch in read_range(reading, each, ("key", "value"), runtime=runtime):
@@ -213,7 +213,7 @@ def _kept_ranges(
     properties: Mapping[str, object], runtime: Runtime | None, *, require_stable: bool
 ) -> list[OffsetRange]:
     try:
-        planning = {**properties, **(READ_UNCOMMITTED if require_stable else READ_COMMITTED)}
+        planning = (isolation.with_open_transactions if require_stable else isolation.of_target)(properties)
         return plan_ranges(planning, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
     except BrokerError as error:
         if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

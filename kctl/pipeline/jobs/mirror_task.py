@@ -10,8 +10,9 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import GroupMetadata
 from kctl.client.runtime import Runtime
+from kctl.pipeline import isolation
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
-from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
+from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
 
@@ -63,7 +64,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
         if start >= task.range.end_offset:
             return Mirrored(0, 0)
         reader = RangeReader(
-            read_committed_by_default(resolve(task.properties)),
+            isolation.of_source(resolve(task.properties)),
             task.range._replace(start_offset=start),
             COLUMNS,
             fail_on_data_loss=not task.allow_loss,

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.pipeline import isolation
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
-from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
+from kctl.pipeline.isolation import ReadingProperties
+from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
 
@@ -50,13 +52,17 @@ class TranslationTask(NamedTuple):
         """Yield the records of the source from an offset on; no empty batch."""
         start = max(self.source.start_offset, offset)
         if self.folder is None:
-            return read_side(self.properties, self.source._replace(start_offset=start), columns)
+            return read_side(
+                isolation.of_source(resolve(self.properties)), self.source._replace(start_offset=start), columns
+            )
         return exported_from(self.folder, self.exported, start, self.target_properties)
 
     def target_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
         """Yield the records of the target from an offset on."""
         start = max(self.target.start_offset, offset)
-        return read_side(self.target_properties, self.target._replace(start_offset=start), columns)
+        return read_side(
+            isolation.of_target(resolve(self.target_properties)), self.target._replace(start_offset=start), columns
+        )
 
 
 class Translated(NamedTuple):
@@ -144,10 +150,10 @@ def exported_from(
                     yield kept
 
 
-def read_side(properties: dict[str, object], side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+def read_side(reading: ReadingProperties, side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
     from kctl.pipeline.range_reader import read_range
 
-    yield from read_range(read_committed_by_default(resolve(properties)), side, columns)
+    yield from read_range(reading, side, columns)
 
 
 class Runs:

@@ -14,17 +14,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.client.admin import LATEST, Admin
+from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.mirror_task import wait_for_markers
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
 from kctl.pipeline.locations import Location
-from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges, read_committed_by_default
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, ignore_progress, open_session, run_counted
@@ -122,10 +123,8 @@ def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
     """
     described = admin.describe_topics([POSITIONS_TOPIC]).done
     numbers = [number for topic in described.values() for number in topic.partitions]  # one, where kctl created it
-    positions = {TopicPartition(POSITIONS_TOPIC, number): LATEST for number in numbers}
-    stable_ends = admin.list_offsets(positions, isolation_level="read_committed").done
-    ends = admin.list_offsets(positions).done
-    if any(stable_ends[tp].offset < ends[tp].offset for tp in stable_ends if tp in ends):
+    positions = [TopicPartition(POSITIONS_TOPIC, number) for number in numbers]
+    if isolation.have_open_transactions(admin, positions):
         for task in tasks:
             wait_for_markers(task.producer_properties())
 
@@ -153,7 +152,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
     source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
-        properties = read_committed_by_default(resolve(request.properties))
+        properties = isolation.of_source(resolve(request.properties))
         whole = plan_ranges(properties, Selection(topics=(request.topic,)))
         source, origin = _source(request, properties)
     else:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.topic_names import is_topic_name
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.job_errors import MirrorPositionError
@@ -30,7 +31,7 @@ from kctl.pipeline.jobs.mirror_positions import (
 from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, transactional_properties, wait_for_markers
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
-from kctl.pipeline.ranges import OffsetRange, read_committed_by_default
+from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_columns import HEADERS
 from kctl.pipeline.record_filter import COLUMNS, RecordFilter
 from kctl.pipeline.references import resolve
@@ -264,7 +265,7 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
     if not task.exported:
         from kctl.pipeline.range_reader import read_range
 
-        yield from read_range(read_committed_by_default(resolve(task.properties)), offsets, COLUMNS)
+        yield from read_range(isolation.of_source(resolve(task.properties)), offsets, COLUMNS)
         return
     for batch in _exported(task, offsets):
         at = batch.column("offset")

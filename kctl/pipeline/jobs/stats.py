@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.events import EventSink, ignore_events
-from kctl.pipeline.ranges import Cut, OffsetRange, Selection, cut_ranges, plan_ranges, read_committed_by_default
+from kctl.pipeline import isolation
+from kctl.pipeline.ranges import Cut, OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
@@ -108,7 +109,7 @@ def stats(
 def plan_stats(request: StatsRequest) -> StatsPlan:
     """Return what `stats` would read, without Spark. Raises as `stats`."""
     refuse_plain_secrets(request.properties)
-    properties = read_committed_by_default(resolve(request.properties))
+    properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True)
     bytes_each = max(bytes_per_offset(properties, whole).values(), default=0.0)
     cut = Cut(max_records=max(1, round(request.range_bytes / max(1.0, bytes_each))))
@@ -148,7 +149,7 @@ def read_statistics(task: _Task, _attempt: Attempt) -> "RecordStatistics":
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of
 
     found = RecordStatistics()
-    properties = read_committed_by_default(resolve(task.properties))
+    properties = isolation.of_source(resolve(task.properties))
     for batch in read_range(properties, task.range, COLUMNS, pool=TASK_CONSUMERS):
         found = found.then(statistics_of(batch))
     return found

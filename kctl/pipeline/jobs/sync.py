@@ -17,6 +17,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.job_errors import ExportDataError, SparkFailedError
 from kctl.pipeline.jobs.export import (
@@ -148,7 +149,7 @@ def sync(
         check_installed()
     on_progress(JobProgress("planning"))
     with ExitStack() as stack:
-        planner = stack.enter_context(Planner(resolve(export.properties), events=export.events))
+        planner = stack.enter_context(Planner(isolation.as_given(resolve(export.properties)), events=export.events))
         facts = checkpoint.read(export.selection.topics, str(export.folder))
         group = _group(request, stack)
         target.read()
@@ -185,7 +186,7 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
     target.read()
     with ExitStack() as stack:
         group = _group(request, stack)
-        planner = stack.enter_context(Planner(resolve(export.properties), events=export.events))
+        planner = stack.enter_context(Planner(isolation.as_given(resolve(export.properties)), events=export.events))
         plan = _planned(request, planner, target, facts, group)
     _decoding(export, target)
     target.check(export.settings)

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
+from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_exported_groups, prove_groups
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, offsets_of
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
 from kctl.pipeline.locations import Location, StoreUrl
-from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges, read_committed_by_default
+from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
@@ -157,8 +159,8 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
         raise ConfigError("verify needs a target: a topic, or the folder of an export")
-    reading = read_committed_by_default(resolve(request.properties))
-    target_reading = read_committed_by_default(resolve(request.target_properties))
+    reading = isolation.of_source(resolve(request.properties))
+    target_reading = isolation.of_target(resolve(request.target_properties))
     if request.folder is not None:
         target, first = _exported(request.folder, request.topic, request.properties)
     else:
@@ -175,7 +177,7 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     return VerifyPlan((*source, *target), tuple(partitions), source_bytes + target_bytes)
 
 
-def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is_target: bool) -> list[Piece]:
+def _offsets(properties: ReadingProperties, topic: str, events: EventSink, *, is_target: bool) -> list[Piece]:
     with Planner(properties, events=events) as planner:
         partitions = planner.partitions(Selection(topics=(topic,)))
         ends = planner.ends(partitions, LATEST)
@@ -216,10 +218,10 @@ def _same_beginning(
     return kept, [piece for piece in skipping if piece.exported is not None and piece.exported.end > piece.skip_to]
 
 
-def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -> tuple[list[Piece], int]:
+def _cut(range_bytes: int, reading: ReadingProperties, pieces: list[Piece]) -> tuple[list[Piece], int]:
     """Return pieces of a topic that are as large as a task is to read, and about how many bytes they have together."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
-    bytes_each = max(bytes_per_offset(properties, ranges).values(), default=0.0)
+    bytes_each = max(bytes_per_offset(reading, ranges).values(), default=0.0)
     cut = Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))
     made = [
         piece._replace(offsets=each) for piece in pieces if piece.offsets for each in cut_ranges([piece.offsets], cut)
@@ -346,8 +348,9 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
     if piece.offsets is not None:
         from kctl.pipeline.range_reader import read_range
 
-        properties = read_committed_by_default(resolve(sides.properties[piece.is_target]))
-        yield from read_range(properties, piece.offsets, COLUMNS)
+        properties = resolve(sides.properties[piece.is_target])
+        reading = isolation.of_target(properties) if piece.is_target else isolation.of_source(properties)
+        yield from read_range(reading, piece.offsets, COLUMNS)
         return
     from kctl.pipeline.export_files.exported_records import read_exported
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.ranges import OffsetRange, plan_ranges
 from kctl.pipeline.source.failures import one_timeout, reported_in_one_line
 from kctl.pipeline.source.options import ReadOptions
@@ -47,7 +48,7 @@ class KctlReader(DataSourceReader):
         options = self._options
         with reported_in_one_line():
             ranges = plan_ranges(
-                options.client_properties(),
+                as_given(options.client_properties()),
                 options.selection,
                 options.start,
                 options.end,
@@ -85,7 +86,7 @@ def read_partition(
 
             decode = task_decoding(decoding.plan, columns, decoding.types)
         batches = read_range(
-            options.client_properties(),
+            as_given(options.client_properties()),
             partition.range,
             columns if decode is None else decode.raw_columns,
             fail_on_data_loss=options.fail_on_data_loss,

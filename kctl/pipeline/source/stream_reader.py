@@ -19,6 +19,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
 from kctl.pipeline.source.batch_reader import RangePartition, read_partition
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
@@ -148,7 +149,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def _ready_planner(self) -> Planner:
         if self._planner is None:
-            self._planner = Planner(self._options.client_properties())
+            self._planner = Planner(as_given(self._options.client_properties()))
         else:
             self._planner.restart()
         return self._planner

@@ -6,6 +6,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import UndeliveredError
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
@@ -61,7 +62,7 @@ def test_consumer_reads_over_gaps_and_its_position_and_lag_are_offsets(cluster: 
 def test_range_reader_ends_though_records_of_its_range_are_gone(cluster: SimCluster) -> None:
     def body() -> None:
         _fill(cluster)
-        properties = {"bootstrap.servers": cluster.bootstrap}
+        properties = as_given({"bootstrap.servers": cluster.bootstrap})
         found = plan_ranges(properties, Selection(("t",)), runtime=sim_runtime(cluster.hub, "plan", cluster.network))
         (ours,) = [one for one in found if one.partition == 0]
         assert (ours.start_offset, ours.end_offset) == (0, 11)

@@ -11,6 +11,7 @@ from kctl.client.errors import ApiTimeout
 from kctl.client.producer import Producer
 from kctl.pipeline import range_reader, record_writer
 from kctl.pipeline.client_pool import MOST_IDLE, ClientPool
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_writer import (
@@ -258,7 +259,7 @@ def test_pool_keeps_a_bounded_number_of_consumers(cluster: SimCluster, made: lis
     def body() -> None:
         cluster.write(0, 10)
         for number in range(MOST_IDLE + 3):
-            given = {**properties(cluster), "client.id": f"client {number}"}
+            given = as_given({**properties(cluster), "client.id": f"client {number}"})
             task = runtime(cluster, f"task {number}")
             batches = read_range(given, OffsetRange("t", 0, 0, 10), ["value"], pool=pool, runtime=task)
             assert sum(batch.num_rows for batch in batches) == 10

@@ -12,6 +12,7 @@ from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, Kafk
 from kctl.client.events import Event, RequestSent
 from kctl.client.runtime import Runtime
 from kctl.pipeline import range_reader
+from kctl.pipeline.isolation import ReadingProperties, as_given
 from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, RangeReader, read_range
 from kctl.pipeline.ranges import Cut, OffsetRange, RangeBound, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, write_batches
@@ -29,8 +30,10 @@ def cluster() -> Iterator[SimCluster]:
         yield SimCluster(hub)
 
 
-def properties(cluster: SimCluster) -> dict[str, object]:
-    return {"bootstrap.servers": cluster.bootstrap, "default.api.timeout.ms": LIMIT_MS, "max.block.ms": LIMIT_MS}
+def properties(cluster: SimCluster) -> ReadingProperties:
+    return as_given(
+        {"bootstrap.servers": cluster.bootstrap, "default.api.timeout.ms": LIMIT_MS, "max.block.ms": LIMIT_MS}
+    )
 
 
 def runtime(cluster: SimCluster, name: str = "driver") -> Runtime:
@@ -150,7 +153,7 @@ def test_range_of_deleted_and_recreated_topic_is_not_read(cluster: SimCluster) -
         cluster.sandbox.cluster.create_topic("t", 3)
         cluster.write(0, 20)
         before_ms = cluster.hub.now_ms
-        patient = {**properties(cluster), "default.api.timeout.ms": 60_000}
+        patient = as_given({**properties(cluster), "default.api.timeout.ms": 60_000})
         with pytest.raises(InvalidOffsetError, match="topic t was deleted and recreated"):
             list(read_range(patient, planned, runtime=runtime(cluster, "late")))
         assert cluster.hub.now_ms - before_ms < RECREATED_AFTER_MS + 1000
@@ -166,7 +169,7 @@ def test_range_of_deleted_and_recreated_topic_is_not_read(cluster: SimCluster) -
 def test_range_of_a_topic_that_is_gone_is_skipped_where_loss_is_allowed(
     cluster: SimCluster, is_recreated: bool, limit_ms: int
 ) -> None:
-    patient = {**properties(cluster), "default.api.timeout.ms": limit_ms}
+    patient = as_given({**properties(cluster), "default.api.timeout.ms": limit_ms})
 
     def skip(planned: OffsetRange, when: str) -> None:
         before_ms = cluster.hub.now_ms
@@ -193,7 +196,7 @@ def test_range_of_a_topic_that_is_gone_is_skipped_where_loss_is_allowed(
 
 def test_topic_that_one_broker_misses_for_a_moment_is_read(cluster: SimCluster) -> None:
     """A broker whose metadata is out of date does not make a range count as lost."""
-    patient = {**properties(cluster), "default.api.timeout.ms": 60_000}
+    patient = as_given({**properties(cluster), "default.api.timeout.ms": 60_000})
 
     def body() -> None:
         cluster.write(0, 10)
