@@ -149,6 +149,7 @@ SPARK = {
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
 JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.group_selection", "kctl.pipeline.references"}
 RANGES = CONSUMER | {
+    "kctl.pipeline.isolation",
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
 MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
