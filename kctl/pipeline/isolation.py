@@ -20,12 +20,12 @@ _UNCOMMITTED: Final = "read_uncommitted"
 
 
 def as_given(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of what takes over a topic as it is asked to: an export, or Spark's data source."""
+    """Return the properties of Spark's data source, which reads as Spark's own connector: uncommitted unless asked."""
     return ReadingProperties(dict(properties))
 
 
 def of_source(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of a source that is copied, compared or counted: committed unless they say otherwise."""
+    """Return the properties of the source of a job: committed unless they say otherwise, in each of them."""
     return ReadingProperties({_NAME: _COMMITTED, **properties})
 
 

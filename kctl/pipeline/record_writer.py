@@ -29,6 +29,8 @@ BYTES_PER_CALL: Final = 2 << 20
 """About how much is handed to the producer in one call, which has max.block.ms for it."""
 BATCH_BYTES: Final = 256 << 10
 """batch.size where none is given: rows come in masses here, and brokers write large batches at less cost."""
+LARGEST_RECORD_BYTES: Final = 32 << 20
+"""Of records that are copied, where max.request.size is not given: what the default of buffer.memory holds."""
 
 
 LOOK_AT_SINK_MS: Final = 5_000
@@ -229,6 +231,11 @@ def writing_properties(properties: Properties) -> dict[str, object]:
     wanted.setdefault("delivery.timeout.ms", min(limit_ms, INT_MAX))
     wanted.setdefault("batch.size", BATCH_BYTES)
     return wanted
+
+
+def copying_properties(properties: Properties) -> dict[str, object]:
+    """Return a producer's properties for records that a cluster has accepted: the target's topics limit their size."""
+    return {"max.request.size": LARGEST_RECORD_BYTES, **properties}
 
 
 def _request_timeout_ms(config: ProducerConfig, limit_ms: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
@@ -193,6 +194,19 @@ def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFac
     if isinstance(location, Path | StoreUrl):
         return newest_facts(each.facts for each in read_export(location, properties))
     return _table(location, StoreTimeouts.of(properties)).carried_facts()
+
+
+def exported_ranges(location: Location, topic: str, properties: Mapping[str, object]) -> list[ExportedRange]:
+    """Return what an export has of a topic, in order; nothing of one that had no records.
+
+    Raises: ConfigError: the export is not of this topic. Others as `read_raw_export`.
+    """
+    manifests = read_raw_export(location, properties)
+    ranges = sorted(each for manifest in manifests for each in manifest.ranges)
+    topics = {each.topic for each in ranges} | newest_facts(manifest.facts for manifest in manifests).topics.keys()
+    if topic not in topics:
+        raise ConfigError(f"topic {topic} is not in {location}, which has {', '.join(sorted(topics))}")
+    return [each for each in ranges if each.topic == topic]
 
 
 def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:

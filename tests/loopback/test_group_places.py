@@ -20,7 +20,7 @@ from kctl.pipeline.jobs import group_proofs, mirror_groups, offset_translation
 from kctl.pipeline.jobs.cluster_facts import GroupImport, restore_groups
 from kctl.pipeline.jobs.group_proofs import prove_groups
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, translate_groups
-from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.mirror_task import choose_positions
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import OffsetRange
@@ -88,6 +88,23 @@ def committed(bootstrap: str, group: str, tp: TopicPartition) -> int | None:
     with Admin({"bootstrap.servers": bootstrap}) as admin:
         found = admin.list_group_offsets(group, [tp])[tp]
     return None if found is None else found.offset
+
+
+def test_group_of_a_partition_without_records_continues_at_the_end_of_its_copy() -> None:
+    with Sandbox(nodes=1, topics={"source": 3, "copy": 3}).serve() as served:
+        properties: dict[str, object] = {"bootstrap.servers": served.bootstrap}
+        sources = [TopicPartition("source", number) for number in range(3)]
+        with Admin(properties) as admin, Producer(properties) as producer:
+            create_positions_topic(admin)
+            producer.send("source", b"not mirrored yet", partition=1)
+            producer.send("copy", b"of something else", partition=2)
+            producer.flush()
+            admin.alter_group_offsets("app", dict.fromkeys(sources, 0)).raise_first()
+        target = MirrorTarget("copy", "kctl-mirror.m.source")
+        mirrored = MirroredTopics(properties, properties, {"source": target}, ignore_events)
+        found = translate_groups(mirrored, GROUPS, NO_SESSION, ignore_progress)
+    assert [(each.partition, each.target_offset) for each in found] == [(0, 0), (1, None), (2, None)]
+    assert [bool(each.problem) for each in found] == [False, True, True]
 
 
 @pytest.mark.parametrize("level", LEVELS)

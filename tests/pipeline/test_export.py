@@ -11,6 +11,7 @@ from kctl.client.producer import Producer
 from kctl.pipeline.export_files import manifests as manifests_module
 from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
+from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
@@ -107,11 +108,17 @@ def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
             (producer.commit_transaction if is_kept else producer.abort_transaction)()
     wait_for_markers(kafka_newest.bootstrap(), topic)
     request = request_for(kafka_newest, tmp_path / "x", topic)
-    committed = {**request.properties, "isolation.level": "read_committed"}
-    result = export(request._replace(properties=committed), session=session)
+    result = export(request, session=session)
     assert (result.records, result.gaps) == (200, 103)
     reading = {**kafka_newest.client_properties(), "isolation.level": "read_committed"}
     assert in_export(tmp_path / "x") == on_topic(reading, topic)
+    verifying = VerifyRequest(topic, request.properties, folder=request.folder)
+    assert verify(verifying, session=session).is_equal
+    uncommitted = {**request.properties, "isolation.level": "read_uncommitted"}
+    everything = request._replace(folder=tmp_path / "y", properties=uncommitted)
+    assert export(everything, session=session).records == 300
+    same = verifying._replace(folder=everything.folder, properties=uncommitted)
+    assert verify(same, session=session).is_equal
 
 
 def test_export_with_invalid_request_fails_before_spark_starts(kafka_newest: KafkaCluster, tmp_path: Path) -> None:

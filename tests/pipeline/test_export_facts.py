@@ -13,6 +13,7 @@ from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
@@ -24,6 +25,7 @@ from tests.support.kafka.cluster import KafkaCluster
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 RECORDS = 600
+LARGE_BYTES = 3_000_000
 CONFIGS = {"retention.ms": "-1", "max.message.bytes": "500000"}
 
 
@@ -52,6 +54,40 @@ def exported(kafka_newest: KafkaCluster, session: Session, tmp_path_factory: pyt
         assert export(request, session=session).records == 0
         assert export(request, session=session).records == 0
     return folder
+
+
+def test_topic_without_records_and_a_large_record_are_exported_compared_restored_and_mirrored(
+    kafka_newest: KafkaCluster, kafka_3_9: KafkaCluster, session: Session, tmp_path: Path
+) -> None:
+    large, empty, group = "facts-large", "facts-empty", "facts-other-group"
+    properties, target = kafka_newest.client_properties(), kafka_3_9.client_properties()
+    configs = {"max.message.bytes": str(4 * LARGE_BYTES)}
+    with Admin(properties) as admin, Producer({**properties, "max.request.size": 2 * LARGE_BYTES}) as producer:
+        admin.create_topics([NewTopic(large, 1, configs=configs), NewTopic(empty, 3, configs=CONFIGS)]).raise_first()
+        producer.send(large, bytes(LARGE_BYTES))
+        producer.flush()
+        admin.alter_group_offsets(group, {TopicPartition(empty, 1): 0, TopicPartition(large, 0): 1}).raise_first()
+    alone = ExportRequest(Selection(topics=(empty,)), tmp_path / "x", properties)
+    assert (export(alone, session=session).records, len(read_manifests(tmp_path / "x"))) == (0, 1)
+    assert (export(alone, session=session).records, len(read_manifests(tmp_path / "x"))) == (0, 1)
+    both = alone._replace(selection=Selection(topics=(large, empty)), groups=GroupSelection((group,)))
+    assert export(both, session=session).records == 1
+    for topic in (large, empty):
+        assert verify(VerifyRequest(topic, properties, folder=tmp_path / "x"), session=session).is_equal
+    assert plan_import(ImportRequest(tmp_path / "x", target, topics=(empty,), create=True)).missing.keys() == {empty}
+    restoring = ImportRequest(
+        tmp_path / "x", target, keep_partitions=True, keep_timestamps=True, create=True, groups=GroupSelection((group,))
+    )
+    done = import_files(restoring, session=session)
+    assert (done.records, done.created) == (1, {large: TopicFacts(1, configs), empty: TopicFacts(3, CONFIGS)})
+    assert [(each.topic, each.target_offset) for each in done.group_offsets] == [(empty, 0), (large, 1)]
+    with Admin(target) as admin:
+        admin.delete_topics([large, empty]).raise_first()
+        admin.delete_groups([group]).raise_first()
+        admin.create_topics([NewTopic(f"{large}-copy", 1, configs=configs)]).raise_first()
+    mirroring = MirrorRequest((large,), properties, target, f"{large}-copy", groups=GroupSelection((group,)))
+    mirrored = mirror(mirroring, session=session)
+    assert (mirrored.records, [each.problem for each in mirrored.group_offsets]) == (1, [""])
 
 
 def import_of(kafka: KafkaCluster, folder: Path) -> ImportRequest:

@@ -197,21 +197,20 @@ def export(
         check_installed()
     on_progress(JobProgress("planning"))
     with ExitStack() as stack:
-        planner = stack.enter_context(Planner(isolation.as_given(resolve(request.properties)), events=request.events))
+        planner = stack.enter_context(Planner(isolation.of_source(resolve(request.properties)), events=request.events))
         target.read()
         facts = facts_for(request, planner)  # before the ends are asked: no group is further than what is exported
         plan = make_plan(request, planner, target, tasks_at_once(session, options))
         planned_after = target.last_number
         decoding = TopicDecoding(request.decode, request.properties)
         decoding.fit(plan.ranges, target)
-        has_moved = _have_groups_moved(request, facts)
-        is_done = not plan.ranges and request.interval_ms is None and not has_moved
+        is_done = not plan.ranges and request.interval_ms is None and not _are_new(request, facts)
         target.claim(system_runtime().entropy.token_bytes(8).hex(), settings, takes_over=not is_done)
         stack.callback(target.leave)
         if target.last_number != planned_after:  # another run has added to it meanwhile
             plan = make_plan(request, planner, target, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
-            if has_moved:  # a round without records
+            if _are_new(request, facts):  # a round without records
                 target.begin(1, request.kind)
                 target.commit((), request.settings, facts)
             return ExportResult()
@@ -236,11 +235,11 @@ def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
         return read_facts(admin, topics, request.groups)
 
 
-def _have_groups_moved(request: ExportRequest, facts: ClusterFacts) -> bool:
-    """Whether groups have committed other offsets than those that the export has."""
-    if not request.groups:
-        return False
+def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
+    """Whether the export lacks a topic, such as one without records, or groups have committed other offsets."""
     known = facts_in(request.folder, request.properties)
+    if not known.topics.keys() >= facts.topics.keys():
+        return True
     return any(known.groups.get(group) != offsets for group, offsets in facts.groups.items())
 
 
@@ -250,7 +249,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     check(request)
     target = open_target(request.folder, request.properties)
     target.read()
-    with Planner(isolation.as_given(resolve(request.properties)), events=request.events) as planner:
+    with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
         plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
     TopicDecoding(request.decode, request.properties).fit(plan.ranges, target)
     target.check(request.settings)
@@ -338,7 +337,7 @@ def make_plan(
         if max(starts[tp], earliest[tp]) < ends[tp]
     ]
     range_bytes = max(request.range_bytes, request.file_bytes)
-    per_offset = bytes_per_offset(isolation.as_given(resolve(request.properties)), whole)
+    per_offset = bytes_per_offset(isolation.of_source(resolve(request.properties)), whole)
     ranges = [
         piece
         for each in whole
@@ -483,7 +482,7 @@ def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
 
     offsets = task.offsets
     name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-    properties = isolation.as_given(resolve(task.properties))
+    properties = isolation.of_source(resolve(task.properties))
     batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss, pool=TASK_CONSUMERS)
     decode = _decode_of(task)
     with task.place.open(name, attempt.task_id) as files:

@@ -85,7 +85,7 @@ class ImportPlan(NamedTuple):
     Attributes:
         tasks: the ranges of each, in their order. done: ranges that earlier runs have imported.
         missing: topics that are to be created. ranges: all that are wanted, imported or not. groups: those to restore.
-        facts: what the export carries beside records.
+        facts: what the export carries beside records. topics: of the export, also those without records.
         progress: where the marks of what is done are.
     """
 
@@ -96,6 +96,7 @@ class ImportPlan(NamedTuple):
     ranges: tuple[ExportedRange, ...] = ()
     groups: tuple[str, ...] = ()
     facts: ClusterFacts = NO_FACTS
+    topics: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -176,7 +177,7 @@ def import_files(
         if plan.groups:
             from kctl.pipeline.jobs.cluster_facts import GroupImport, restore_groups
 
-            targets = {each.topic: request.topic or each.topic for each in plan.ranges}
+            targets = {name: request.topic or name for name in plan.topics}
             given = GroupImport(files, plan.ranges, targets, dict(request.properties))
             offsets = restore_groups(given, plan.facts, plan.groups, running, on_progress)
             result = result._replace(group_offsets=tuple(offsets))
@@ -195,12 +196,12 @@ def plan_import(request: ImportRequest) -> ImportPlan:
         )
     manifests = read_raw_export(folder, request.properties)
     ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
-    exported = sorted({each.topic for each in ranges})
+    facts = newest_facts(manifest.facts for manifest in manifests)
+    exported = sorted({each.topic for each in ranges} | facts.topics.keys())
     unknown = [topic for topic in request.topics if topic not in exported]
     if unknown:
         raise ConfigError(f"topic {unknown[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
-    facts = newest_facts(manifest.facts for manifest in manifests)
     groups: tuple[str, ...] = ()
     if request.groups:
         from kctl.pipeline.jobs.cluster_facts import chosen_groups
@@ -208,7 +209,8 @@ def plan_import(request: ImportRequest) -> ImportPlan:
         groups = tuple(chosen_groups(facts, request.groups, str(folder)))
     if groups and not (request.keep_partitions and request.is_ordered):
         raise ConfigError("groups continue where partitions and their order are kept", key="--keep-partitions")
-    cluster_id, missing = _check_targets(request, wanted, facts, groups)
+    topics = _topics(request, wanted, facts, groups)
+    cluster_id, missing = _check_targets(request, topics, wanted, facts, groups)
     progress = request.progress
     if progress is None:
         assert isinstance(folder, Path | StoreUrl)
@@ -220,19 +222,36 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     for each in sorted(left):
         tasks.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
     done_ranges = len(wanted) - len(left)
-    return ImportPlan(tuple(map(tuple, tasks.values())), done_ranges, progress, missing, tuple(wanted), groups, facts)
+    return ImportPlan(
+        tuple(map(tuple, tasks.values())), done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics)
+    )
+
+
+def _topics(
+    request: ImportRequest, wanted: Iterable[ExportedRange], facts: ClusterFacts, groups: Iterable[str]
+) -> list[str]:
+    """Return the topics that the target needs: those with records, and others as far as there is something to do."""
+    if request.topics:
+        return sorted(set(request.topics))
+    found = {each.topic for each in wanted}
+    found |= {name for group in groups for name in facts.groups[group] if name in facts.topics}
+    return sorted(found | facts.topics.keys() if request.create else found)
 
 
 def _check_targets(
-    request: ImportRequest, ranges: Sequence[ExportedRange], facts: ClusterFacts, groups: Iterable[str]
+    request: ImportRequest,
+    topics: Iterable[str],
+    ranges: Sequence[ExportedRange],
+    facts: ClusterFacts,
+    groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts]]:
     """Return the id of the cluster, whose topics have all partitions that are wanted, and the topics to be created."""
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
-    for each in ranges:
-        topic = request.topic or each.topic
-        most[topic] = max(most.get(topic, 0), each.partition)
-        sources.setdefault(topic, set()).add(each.topic)
+    for name in topics:  # also those that had no record
+        topic = request.topic or name
+        sources.setdefault(topic, set()).add(name)
+        most[topic] = max([most.get(topic, 0), *(each.partition for each in ranges if each.topic == name)])
     for topic, names in sources.items():  # where groups have offsets they continue, also without records
         most[topic] = max(
             [most[topic], *(n for group in groups for name in names for n in facts.groups[group].get(name, ()))]
@@ -323,9 +342,9 @@ class _ImportTask(NamedTuple):
 def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
     """Produce ranges one after the other and return how many records that were; runs on a worker."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
-    from kctl.pipeline.record_writer import write_batches
+    from kctl.pipeline.record_writer import copying_properties, write_batches
 
-    properties, count = resolve(task.properties), 0
+    properties, count = copying_properties(resolve(task.properties)), 0
     marks = marks_in(task.progress, task.properties)
     for each in task.ranges:
         if marks.has(_mark(each)):  # an attempt before this one, whose worker died later

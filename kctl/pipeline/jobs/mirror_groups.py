@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, Admin, OffsetAndMetadata, Results
+from kctl.client.admin import EARLIEST, LATEST, Admin, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, SystemClock, Timer
 from kctl.client.cluster import TopicPartition, by_topic
@@ -26,7 +26,7 @@ from kctl.pipeline.jobs.mirror_positions import (
     position_key,
 )
 from kctl.pipeline.jobs.offset_translation import Translated, TranslationTask, translate_offsets
-from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.ranges import OffsetRange, Planner
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import OnProgress, run_counted
 from kctl.pipeline.session import Session
@@ -200,6 +200,7 @@ def _tasks(
     """Return a task for each partition, and why there is none for others."""
     tasks, problems = [], {}
     ends = mirrored_ends(mirrored, asked)
+    ends |= _ends_without_records(mirrored, [tp for tp in asked if tp not in ends])
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
         starts = admin.list_offsets(dict.fromkeys(asked, EARLIEST))
         starts.raise_first()
@@ -239,6 +240,22 @@ def mirrored_ends(
             if not left:
                 break
     return found
+
+
+def _ends_without_records(
+    mirrored: MirroredTopics, partitions: list[TopicPartition]
+) -> dict[TopicPartition, tuple[int, int]]:
+    """Return the ends, in source and target, of partitions without anything to mirror: they have no position."""
+    with Planner(isolation.of_source(resolve(mirrored.properties)), events=mirrored.events) as planner:
+        starts, ends = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
+    targets = {
+        tp: TopicPartition(mirrored.targets[tp.topic].topic, tp.partition)
+        for tp in partitions
+        if starts[tp] == ends[tp]
+    }
+    with Planner(isolation.of_target(resolve(mirrored.target_properties)), events=mirrored.events) as planner:
+        starts, target_ends = planner.ends([*targets.values()], EARLIEST), planner.ends([*targets.values()], LATEST)
+    return {tp: (ends[tp], target_ends[each]) for tp, each in targets.items() if starts[each] == target_ends[each]}
 
 
 def _positions(

@@ -105,9 +105,9 @@ def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = No
 
 def transactional_properties(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
     """Return the properties of a producer whose transactions end soon after their task is gone."""
-    from kctl.pipeline.record_writer import writing_properties
+    from kctl.pipeline.record_writer import copying_properties, writing_properties
 
-    given = {"transaction.timeout.ms": TRANSACTION_MS, **properties}
+    given = {"transaction.timeout.ms": TRANSACTION_MS, **copying_properties(properties)}
     return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
 
 

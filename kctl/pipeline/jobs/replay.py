@@ -30,7 +30,7 @@ from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.targets import files_of, read_raw_export
+from kctl.pipeline.targets import exported_ranges, files_of
 
 MAX_ATTEMPTS = 3
 
@@ -209,14 +209,9 @@ def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[s
 
 
 def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[ExportedRange]]:
-    topic, manifests = request.topic, read_raw_export(folder, request.properties)
     found: dict[int, list[ExportedRange]] = {}
-    for each in sorted(each for manifest in manifests for each in manifest.ranges):
-        if each.topic == topic:
-            found.setdefault(each.partition, []).append(each)
-    if not found:
-        names = ", ".join(sorted({each.topic for manifest in manifests for each in manifest.ranges}))
-        raise ConfigError(f"topic {topic} is not in {folder}, which has {names}")
+    for each in exported_ranges(folder, request.topic, request.properties):
+        found.setdefault(each.partition, []).append(each)
     return found
 
 

@@ -149,7 +149,7 @@ def sync(
         check_installed()
     on_progress(JobProgress("planning"))
     with ExitStack() as stack:
-        planner = stack.enter_context(Planner(isolation.as_given(resolve(export.properties)), events=export.events))
+        planner = stack.enter_context(Planner(isolation.of_source(resolve(export.properties)), events=export.events))
         facts = checkpoint.read(export.selection.topics, str(export.folder))
         group = _group(request, stack)
         target.read()
@@ -186,7 +186,7 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
     target.read()
     with ExitStack() as stack:
         group = _group(request, stack)
-        planner = stack.enter_context(Planner(isolation.as_given(resolve(export.properties)), events=export.events))
+        planner = stack.enter_context(Planner(isolation.of_source(resolve(export.properties)), events=export.events))
         plan = _planned(request, planner, target, facts, group)
     _decoding(export, target)
     target.check(export.settings)
@@ -246,7 +246,7 @@ def _planned(
 def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[TopicPartition]) -> dict[str, str]:
     """Return the options of the query's source."""
     export = request.export
-    found = {f"kafka.{name}": str(value) for name, value in export.properties.items()}
+    found = {f"kafka.{name}": str(value) for name, value in isolation.of_source(export.properties).items()}
     found |= {
         "subscribe": ",".join(export.selection.topics),
         "startingOffsets": starting_offsets(partitions, facts.starts, EARLIEST),

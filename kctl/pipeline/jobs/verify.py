@@ -16,7 +16,7 @@ from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline import isolation
-from kctl.pipeline.export_files.manifests import ExportedRange, resume_points
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.isolation import ReadingProperties
@@ -30,7 +30,7 @@ from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset
-from kctl.pipeline.targets import facts_in, files_of, read_raw_export
+from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,11 +191,7 @@ def _offsets(properties: ReadingProperties, topic: str, events: EventSink, *, is
 
 def _exported(folder: Location, topic: str, properties: Mapping[str, object]) -> tuple[list[Piece], dict[int, int]]:
     """Return what an export has of a topic, and where that begins in each partition."""
-    manifests = read_raw_export(folder, properties)
-    ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
-    if not ranges:
-        names = ", ".join(sorted({name for name, _ in resume_points(manifests)}))
-        raise ConfigError(f"topic {topic} is not in {folder}, which has {names}")
+    ranges = exported_ranges(folder, topic, properties)
     first: dict[int, int] = {}
     for each in ranges:
         first.setdefault(each.partition, each.start)
