@@ -118,11 +118,10 @@ def _list(common: Common) -> int:
 
 
 def _read_stdin(common: Common) -> str:
-    data = common.environment.stdin.read(MAX_INPUT_BYTES + 1)
-    if len(data) > MAX_INPUT_BYTES:
-        raise click.UsageError(f"The request on stdin is longer than {MAX_INPUT_BYTES >> 20} MiB.")
+    from kctl.cli.document_file import STDIN, read_document  # the client: not wanted for --help
+
     try:
-        return data.decode()
+        return read_document(STDIN, MAX_INPUT_BYTES, common.environment.stdin).decode()
     except UnicodeDecodeError as e:
         raise click.UsageError(f"The request on stdin is not UTF-8 at byte {e.start}.") from None
 

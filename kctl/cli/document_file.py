@@ -20,7 +20,7 @@ LONGEST_SHOWN = 80
 def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None = None) -> bytes:
     """Return the content of a file or pipe; where `stdin` is given, `-` is that.
 
-    Raises: CommandError: it cannot be read, or is too large.
+    Raises: CommandError: it cannot be read, is too large, or is empty: none of these formats is.
     """
     source = stdin if path == STDIN else None
     name = str(path) if source is None else "stdin"
@@ -30,6 +30,8 @@ def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None =
         raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
     if len(content) > largest_bytes:
         raise document_error(name, f"it is larger than {largest_bytes} bytes")
+    if not content.strip():
+        raise document_error(name, "the file is empty")
     return content
 
 

@@ -149,7 +149,7 @@ def test_import_with_invalid_request_fails_before_spark_starts(
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         import_files(ImportRequest(exported, properties, topic="no-such-topic"))
     narrow = kafka_newest.create_topic(partitions=1)
-    with pytest.raises(BrokerError, match="it has 1 partitions, and partition 1 was exported"):
+    with pytest.raises(BrokerError, match="partition 1 was exported, and it has only 1 of them"):
         import_files(ImportRequest(exported, properties, topic=narrow, keep_partitions=True))
 
 

@@ -252,7 +252,10 @@ def test_mirror_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
     for request, words in (
         (into_itself, "would be mirrored into itself"),
         (into_itself._replace(topics=(topic, narrow), target_topic="one"), "would mix their partitions"),
-        (into_itself._replace(target_topic=narrow), "has 1 partitions, and"),
+        (
+            into_itself._replace(target_topic=narrow),
+            "has 2 partitions, and target topic narrow.* only 1: .* -p 2 creates those",
+        ),
         (into_itself._replace(properties={**properties(kafka_newest), "sasl.jaas.config": "x"}), "in plain text"),
     ):
         with pytest.raises(ConfigError, match=words):

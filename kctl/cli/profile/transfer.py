@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kctl.cli.data_out import DataOut
+from kctl.cli.document_file import read_document
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.profile.change import put_new_profile
@@ -21,8 +22,6 @@ from kctl.cli.profiles.references import (
 )
 from kctl.cli.profiles.store import open_store
 from kctl.cli.settings import has_password, is_secret
-from kctl.client.config import read_input
-from kctl.client.errors import ConfigError
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -39,7 +38,7 @@ def import_profile(
     project: bool,
 ) -> int:
     """Create a profile from a file of another tool's."""
-    raw = _read(environment, file)
+    raw = read_document(Path(file), LARGEST_FILE_BYTES, environment.stdin)
     where = "stdin" if file == "-" else file
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
     read = _readers(raw, where, rpk_profile)[form]()
@@ -77,19 +76,6 @@ def export_profile(environment: Environment, name: str, form: str, *, with_secre
     for note in written.notes:
         environment.say(f"kctl profile: {note}")
     return ExitCode.OK
-
-
-def _read(environment: Environment, file: str) -> bytes:
-    if file == "-":
-        raw = environment.stdin.read(LARGEST_FILE_BYTES + 1)
-    else:
-        try:
-            raw, _ = read_input(file, LARGEST_FILE_BYTES + 1)
-        except OSError as e:
-            raise ConfigError(f"{file}: {e.strerror}") from None
-    if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes")
-    return raw
 
 
 def _readers(raw: bytes, where: str, rpk_profile: str | None) -> dict[str, Callable[[], Read]]:

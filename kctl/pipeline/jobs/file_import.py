@@ -273,7 +273,7 @@ def _check_targets(
                 raise broker_error(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                     f"Import to {topic}",
-                    f"it has {len(described[topic].partitions)} partitions, and partition {partition} was exported",
+                    f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
                 )
         return admin.describe_cluster().cluster_id, missing
 

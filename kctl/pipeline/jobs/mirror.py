@@ -273,8 +273,9 @@ def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
 def _existing(target: MirrorTarget, info: TopicInfo, topic: str, count: int) -> MirrorTarget:
     """Return the target with its topic id. Raises: ConfigError: it has fewer partitions than the source."""
     if len(info.partitions) < count:
-        text = f"target topic {target.topic} has {len(info.partitions)} partitions, and {topic} has {count}"
-        raise ConfigError(f"{text}: records keep their partitions")
+        text = f"{topic} has {count} partitions, and target topic {target.topic} only {len(info.partitions)}"
+        missing = f"kctl topics alter {target.topic} -p {count} creates those that are missing"
+        raise ConfigError(f"{text}: records keep their partitions; {missing}")
     return target if info.topic_id == NO_TOPIC_ID else target._replace(topic_id=uuid_text(info.topic_id))
 
 

@@ -26,6 +26,17 @@ def test_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> No
         assert (str(caught.value), caught.value.code) == (f"cannot read {path}: {why}", ExitCode.USAGE)
 
 
+@pytest.mark.parametrize("content", [b"", b" \n\t"])
+def test_empty_file_is_named_and_not_parsed(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(content)
+    with pytest.raises(CommandError) as caught:
+        read_document(file, 5)
+    assert (str(caught.value), caught.value.code) == (f"{file}: the file is empty", ExitCode.USAGE)
+    with pytest.raises(CommandError, match=r"^stdin: the file is empty$"):
+        read_document(STDIN, 5, io.BytesIO(content))
+
+
 def test_stdin_is_read_in_place_of_a_dash_under_the_same_limit() -> None:
     assert read_document(STDIN, 5, io.BytesIO(b"12345")) == b"12345"
     with pytest.raises(CommandError, match=r"^stdin: it is larger than 4 bytes$"):

@@ -45,7 +45,7 @@ def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "no offset of group g in it"),
+        (b"", "the file is empty"),
         (b"other,t,1,7\n", "no offset of group g in it"),
         (b"t,1,7\nt,2\n", "line 2: 2 fields: topic,partition,offset"),
         (b"t,x,7\n", "line 1: 'x' is not a partition"),

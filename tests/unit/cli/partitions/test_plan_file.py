@@ -32,7 +32,7 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "it is not JSON"),
+        ("", "the file is empty"),
         ("[" * 100_000, "it is not JSON"),
         (b"\xff{}", "it is not JSON"),
         ("[]", 'it has no list "partitions"'),
