@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.support.kafka.class_archive import make_class_archive
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import give_up, have
 from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, find_tool
@@ -37,6 +38,7 @@ def _kafka_clusters(request: pytest.FixtureRequest) -> Iterator[_Clusters]:
             give_up(missing[wanted])
         if wanted not in started:
             try:
+                make_class_archive(version)
                 started[wanted] = KafkaCluster(version, nodes).__enter__()
             except ToolMissing as error:
                 missing[wanted] = str(error)

@@ -25,6 +25,9 @@ COMPILE_TIMEOUT_S = 120
 # The memory settings of tests: small heap, no parallel collector, no optimising compiler for short lives.
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
+CLASS_ARCHIVE = "classes.jsa"
+_SILENT_ARCHIVE = "-Xlog:cds*=off"  # a JVM that cannot use its archive says so on stdout, and does without
+
 _LOG_OPTIONS = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
@@ -127,13 +130,26 @@ def compiled_class_path(source: Path, version: str = NEWEST_KAFKA, class_path: s
         command = [javac, "-Xlint:all,-processing,-classfile,-path", "-Werror", "-d", str(folder)]
         _run([*command, "-cp", class_path, str(source)], COMPILE_TIMEOUT_S, f"compiling {source.name}")
 
-    return os.pathsep.join([str(cached(f"classes-{source.stem}-{version}-{digest}", build)), class_path])
+    # Last: an archive of classes is good for a class path that begins as its own.
+    return os.pathsep.join([class_path, str(cached(f"classes-{source.stem}-{version}-{digest}", build))])
 
 
 def java_command(class_path: str, main: str, *arguments: str) -> list[str]:
     """Return the command line that runs the Java class `main` with the tests' memory settings."""
     java = find_tool("java", "openjdk-17-jdk-headless")
-    return [java, *JVM_OPTIONS, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
+    archive = class_archive_folder(Path(class_path.partition(os.pathsep)[0]).parent) / CLASS_ARCHIVE
+    mapped = [f"-XX:SharedArchiveFile={archive}", _SILENT_ARCHIVE] if archive.exists() else []
+    return [java, *JVM_OPTIONS, *mapped, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
+
+
+def class_archive_folder(jars: Path) -> Path:
+    """Return the cache folder of the archive of classes out of `jars`; each Java that is installed has its own.
+
+    Raises: ToolMissing: there is no Java.
+    """
+    java = Path(find_tool("java", "openjdk-17-jdk-headless")).resolve()
+    made = f"{jars}\n{java}\n{java.stat().st_mtime_ns}"
+    return cache_dir() / f"class-archive-{jars.name}-{hashlib.sha256(made.encode()).hexdigest()[:16]}"
 
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:

@@ -1,0 +1,35 @@
+"""Archives of the classes that Kafka loads, which its JVMs map into memory: brokers and tools start with half the work.
+
+Owns how an archive is made: of what one broker has loaded from its start to its end. `java_command` uses the archive of
+a version once it is there, which changes nothing that a JVM does, and ignores one that another Java has made.
+Knows nothing of pytest. Shown by tests/broker/test_class_archive.py.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.toolchain import CLASS_ARCHIVE, cached, class_archive_folder, kafka_jars
+from tests.support.kafka.waiting import wait_until
+
+WRITE_TIMEOUT_MS = 240_000
+
+
+def make_class_archive(version: str) -> Path:
+    """Return the archive of a Kafka version, made by a broker of its own the first time.
+
+    Raises:
+        ToolMissing: there is no Java, or the jars are not cached and there is no Maven.
+        ClusterError: the broker did not start.
+    """
+
+    def make(folder: Path) -> None:
+        written = f"-XX:ArchiveClassesAtExit={folder / CLASS_ARCHIVE}"
+        with KafkaCluster(version, 1, jvm_options=[written]) as cluster:
+            cluster.create_topic()
+            process = cluster.node(1).process
+            os.killpg(process.pid, signal.SIGTERM)  # not `stop`, which is in more of a hurry
+            wait_until(lambda: not process.is_running, WRITE_TIMEOUT_MS, f"the archive of the classes of {version}")
+
+    return cached(class_archive_folder(kafka_jars(version)).name, make) / CLASS_ARCHIVE
