@@ -16,7 +16,8 @@ from tests.support.kafka.ports import HOST, PortLease, lease_ports
 from tests.support.kafka.waiting import wait_until
 
 START_TIMEOUT_MS = 60_000
-DAEMON_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+"""Java options by which a JVM that lives for seconds takes a third less work to start."""
 
 
 class StandaloneCluster:
@@ -27,7 +28,9 @@ class StandaloneCluster:
         workers: their processes; killing one takes its executor along.
     """
 
-    def __init__(self, workers: int = 2) -> None:
+    def __init__(self, workers: int = 2, *, executor_java: str = "") -> None:
+        """Start nothing yet. Args: executor_java: Java options of executors too, beside what a session gives them."""
+        self._executor_java = executor_java
         self._folder = make_folder("spark")
         self._lease: PortLease = lease_ports()
         port = self._lease.take()
@@ -43,7 +46,7 @@ class StandaloneCluster:
 
     def __enter__(self) -> "StandaloneCluster":
         try:
-            self._master.start(_spark_class(self._command_of_master))
+            self._master.start(self._spark_class(self._command_of_master))
             self._wait_for(self._master, "I have been elected leader")
             for number in range(len(self.workers)):
                 self.start_worker(number)
@@ -65,7 +68,7 @@ class StandaloneCluster:
         worker.log_path.unlink(missing_ok=True)
         host = f"127.0.0.{number + 1}"  # Spark speculates on another host only
         worker.start(
-            _spark_class(
+            self._spark_class(
                 [
                     *("org.apache.spark.deploy.worker.Worker", "--host", host, "--cores", "1", "--memory", "1g"),
                     *("--work-dir", str(self._folder / f"work-{number}"), "--webui-port", "0", self.master),
@@ -104,25 +107,25 @@ class StandaloneCluster:
 
         wait_until(is_said, START_TIMEOUT_MS, f"{process.name} to say {words!r}")
 
+    def _spark_class(self, arguments: list[str], host: str = HOST) -> list[str]:
+        spec = find_spec("pyspark")
+        assert spec is not None
+        assert spec.origin is not None
+        home = Path(spec.origin).parent
+        environment = [
+            f"SPARK_DAEMON_JAVA_OPTS={SHORT_LIVED}",
+            "SPARK_DAEMON_MEMORY=256m",
+            f"SPARK_LOCAL_IP={host}",
+            f"PYSPARK_PYTHON={sys.executable}",
+            f"PATH={os.environ['PATH']}",
+            *([f"JDK_JAVA_OPTIONS={self._executor_java}"] if self._executor_java else []),
+        ]
+        # An environment of its own: what the workers need of kctl has to be shipped, not inherited.
+        return ["env", "-i", *environment, str(home / "bin" / "spark-class"), *arguments]
+
 
 def _is_executor(pid: int) -> bool:
     try:
         return b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:  # it has ended meanwhile
         return False
-
-
-def _spark_class(arguments: list[str], host: str = HOST) -> list[str]:
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    home = Path(spec.origin).parent
-    environment = [
-        f"SPARK_DAEMON_JAVA_OPTS={DAEMON_JAVA}",
-        "SPARK_DAEMON_MEMORY=256m",
-        f"SPARK_LOCAL_IP={host}",
-        f"PYSPARK_PYTHON={sys.executable}",
-        f"PATH={os.environ['PATH']}",
-    ]
-    # An environment of its own: what the workers need of kctl has to be shipped, not inherited.
-    return ["env", "-i", *environment, str(home / "bin" / "spark-class"), *arguments]
