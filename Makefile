@@ -11,7 +11,7 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 # Without cached bytecode every run would compile kctl and rewrite the assertions of all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tiers that wait more than they compute, in an order in which two at a time end together.
+# The tiers that wait more than they compute, so that three at a time share two cores, in an order in which they end together.
 LONGEST_FIRST := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback
 
 QUICK := sim unit types format lint layers generated
@@ -26,11 +26,11 @@ NEED_DIST := packages installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
 KERBEROS := $(shell command -v krb5-config > /dev/null && echo ,kerberos)
 FAILED := build/failed-tiers
-# Each tier remembers its failed tests in a folder of its own, since two tiers run at a time.
+# Each tier remembers its failed tests in a folder of its own, since several tiers run at a time.
 REMEMBER = -o cache_dir=build/failed-tests/$*
 # Whole commands wait for timeouts most of the time; a file stays in one process, so that its module fixtures are made once.
 FOUR_PROCESSES := -n 4 --dist loadfile
-TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
+AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
 .PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
 
@@ -51,11 +51,11 @@ run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, p
 
 test: $(READY)  ## every tier, also after one has failed; starts real brokers itself
 	@rm -rf $(FAILED) build/failed-tests && mkdir -p $(FAILED)
-	@$(TWO_AT_A_TIME) $(addprefix attempt-,$(QUICK))
-	@$(TWO_AT_A_TIME) attempt-sim-seeds
-	@$(TWO_AT_A_TIME) attempt-dist attempt-fuzz
+	@$(AT_A_TIME) 2 $(addprefix attempt-,$(QUICK))
+	@$(AT_A_TIME) 2 attempt-sim-seeds
+	@$(AT_A_TIME) 2 attempt-dist attempt-fuzz
 	@if [ -e $(FAILED)/dist ]; then touch $(addprefix $(FAILED)/,$(NEED_DIST)); fi
-	@$(TWO_AT_A_TIME) $(addprefix attempt-,$(LONGEST_FIRST))
+	@$(AT_A_TIME) 3 $(addprefix attempt-,$(LONGEST_FIRST))
 	@for tier in $(LONGEST_FIRST); do if [ -e $(FAILED)/$$tier ]; then $(MAKE) --no-print-directory again-$$tier; fi; done
 	@if [ -n "$$(ls $(FAILED))" ]; then echo "failed tiers:" $$(ls $(FAILED)); exit 1; fi
 	@echo "all tiers passed"
@@ -66,7 +66,7 @@ attempt-%:
 	PYTEST_ADDOPTS="$(REMEMBER)" $(MAKE) --no-print-directory $* || touch $(FAILED)/$*; \
 	echo "$*: $$(($$(date +%s) - start)) s"; }
 
-# What failed beside another tier, where real brokers, processes and clocks share two cores, is run alone, twice at most.
+# What failed beside other tiers, where real brokers, processes and clocks share two cores, is run alone, twice at most.
 # A test that fails three times fails its tier; what passes now is named as unstable. Many failures are no accident.
 MOST_AGAIN := 5
 again-%:
@@ -74,10 +74,10 @@ again-%:
 	echo "$*: more than $(MOST_AGAIN) tests failed, which is not chance: none is run again"; exit; fi; \
 	for time in second third; do \
 	if PYTEST_ADDOPTS="$(REMEMBER) -rA --last-failed --last-failed-no-failures none" $(MAKE) --no-print-directory FOUR_PROCESSES= $*; \
-	then echo "$*: UNSTABLE: what failed beside another tier passed alone ($$time run)"; rm $(FAILED)/$*; break; fi; done
+	then echo "$*: UNSTABLE: what failed beside other tiers passed alone ($$time run)"; rm $(FAILED)/$*; break; fi; done
 
 check: $(READY)  ## what every commit passes, without the tests marked slow
-	@$(TWO_AT_A_TIME) $(CHECKED) SKIP_SLOW=1
+	@$(AT_A_TIME) 2 $(CHECKED) SKIP_SLOW=1
 
 format: $(READY)
 	$(BIN)/ruff format --check --quiet .

@@ -99,7 +99,7 @@ def test_tier_that_fails_once_beside_another_is_run_again_alone_and_named(projec
     code, lines, calls = make(project, "test", "nothing breaks", "tests/broker")
     assert code == 0
     assert "all tiers passed" in lines
-    assert "broker: UNSTABLE: what failed beside another tier passed alone (second run)" in lines
+    assert "broker: UNSTABLE: what failed beside other tiers passed alone (second run)" in lines
     assert len([call for call in calls if call.endswith("tests/broker")]) == 2
 
 
@@ -142,7 +142,7 @@ def test_only_the_failed_tests_of_a_tier_are_run_again(project: Path) -> None:
     _, lines, _ = make(project, "attempt-loopback", "nothing breaks")
     assert "1 failed, 1 passed" in "\n".join(lines)
     _, lines, _ = make(project, "again-loopback", "nothing breaks")
-    assert "loopback: UNSTABLE: what failed beside another tier passed alone (second run)" in lines
+    assert "loopback: UNSTABLE: what failed beside other tiers passed alone (second run)" in lines
     assert (project / "passed").read_text() == "x"
 
 
