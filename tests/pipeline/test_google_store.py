@@ -139,4 +139,4 @@ def test_upload_in_parts_appears_whole_and_is_copied_and_deleted(google: GoogleF
     store.delete("folder/.hidden")
     assert [(each.key, each.size_bytes) for each in store.list("folder")] == [("folder/shown", len(content))]
     with store.open("folder/shown", len(content)) as file:
-        assert file.read() == content
+        assert file.read(len(content)) == content
