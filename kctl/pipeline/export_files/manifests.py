@@ -251,6 +251,8 @@ def checked(given: ExportedRange) -> ExportedRange:
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
             raise ValueError(f"the path {file.path!r} leads out of the folder")
+        if not (0 <= file.size_bytes <= LARGEST_OFFSET and 0 <= file.records <= LARGEST_OFFSET):
+            raise ValueError(f"a file cannot have {file.size_bytes} bytes and {file.records} records")
     topic, partition, start, end, records = given[:5]
     if not is_topic_name(topic):
         raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")

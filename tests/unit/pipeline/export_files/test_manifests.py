@@ -271,6 +271,8 @@ def _with_range(**changed: object) -> bytes:
         (_with_range(files=[{"path": "/etc/passwd", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
         (_with_range(files=[{"path": "t/../../x", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
         (_with_range(files=[{"path": "t/\0", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
+        (_with_range(files=[{"path": "t/x", "records": 5, "size_bytes": -1}]), "a file cannot have -1 bytes"),
+        (_with_range(files=[{"path": "t/x", "records": -1, "size_bytes": 1}]), "1 bytes and -1 records"),
         (_with_range(topic="../x"), "not a legal topic name"),
     ],
     ids=lambda each: repr(each)[:40],

@@ -38,10 +38,12 @@ def name_of(partition: object = 0, start: object = 0, end: object = 10) -> str:
         (f"t/{name_of(end=2**63)}", 10, 1, "there is no range from 0 to 9223372036854775808"),
         (f"t/{name_of(start=11)}", 10, 1, "there is no range from 11 to 10"),
         (f"t/{name_of(end='9' * 4000)}", 10, 1, "there is no range from 0 to 9999"),
-        (f"t/{name_of()}", -1, 1, "with -1 records"),
+        (f"t/{name_of()}", -1, 1, "a file cannot have 1 bytes and -1 records"),
         (f"t/{name_of()}", 11, 1, "t-0: there is no range from 0 to 10 with 11 records"),
         (f"t/{name_of()}", None, 1, "is not a file of an export"),
         (f"t/{name_of()}", 10, "x", "is not a file of an export"),
+        (f"t/{name_of()}", 10, -1, "a file cannot have -1 bytes and 10 records"),
+        (f"t/{name_of()}", 10, 2**63, "a file cannot have 9223372036854775808 bytes"),
     ],
 )
 def test_file_that_no_export_writes_is_refused(path: str, records: Any, size_bytes: Any, reason: str) -> None:
@@ -79,6 +81,21 @@ def test_file_of_a_delta_table_without_a_count_of_records_is_refused(tmp_path: P
     add = {"path": f"t/{name_of()}", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
     (tmp_path / "table/_delta_log/00000000000000000001.json").write_text(json.dumps({"add": add}))
     with pytest.raises(ExportDataError, match="is not a file of an export"):
+        read_raw_export(location, {})
+
+
+@pytest.mark.parametrize("size", [-1, -(2**63)])
+def test_file_of_a_delta_table_with_a_negative_size_is_refused(tmp_path: Path, size: int) -> None:
+    """A file that is missing has the size -1 where sizes are compared."""
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    columns = [("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())]
+    deltalake.DeltaTable.create(location, pa.schema(columns))
+    add = {"path": f"t/{name_of()}", "partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
+    add["stats"] = json.dumps({"numRecords": 10})
+    (tmp_path / "table/_delta_log/00000000000000000001.json").write_text(json.dumps({"add": add}))
+    with pytest.raises(ExportDataError, match=f"is not a file of an export: ValueError: a file cannot have {size} bytes"):
         read_raw_export(location, {})
 
 
