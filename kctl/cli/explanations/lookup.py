@@ -30,13 +30,23 @@ _NEAR_ENOUGH = 0.5
 _NUMBER = re.compile(r"(?:(exit|code|error|fault|#)\s*)?(-?[0-9]{1,9})", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][A-Za-z_]{4,}\b")
 _WORD = re.compile(r"[a-z0-9]{3,}")
+_CONSTANT = re.compile(r"[A-Z]+(_[A-Z]+)+")
+"""What is written as the name of a code is no free text: another page that is like it would mislead."""
 
 _OWN_CODES = {int(code): code for code in ExitCode}
 _BROKER_CODES = {int(code): code for code in ErrorCode}
 
-_BY_STEM = {error.name.replace("_", "").lower(): error for error in ErrorCode} | {
-    kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()
+FORMER_NAMES = {
+    "NOT_LEADER_FOR_PARTITION": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "GROUP_COORDINATOR_NOT_AVAILABLE": ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    "GROUP_LOAD_IN_PROGRESS": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    "NOT_COORDINATOR_FOR_GROUP": ErrorCode.NOT_COORDINATOR,
+    "MSG_SIZE_TOO_LARGE": ErrorCode.MESSAGE_TOO_LARGE,
 }
+"""Errors of brokers as Kafka called them before 2.6, and as librdkafka calls them."""
+_BY_STEM = {name.replace("_", "").lower(): error for name, error in FORMER_NAMES.items()} | {
+    error.name.replace("_", "").lower(): error for error in ErrorCode
+} | {kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
 """Errors of brokers as other clients name their classes, without the ending."""
 
 ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
@@ -50,7 +60,7 @@ def find_pages(text: str) -> list[Page]:
     number = _NUMBER.fullmatch(text)
     if number is not None:
         return _by_number((number[1] or "").lower(), int(number[2]))
-    return _by_name(text) or _by_free_text(text)
+    return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_free_text(text))
 
 
 def all_pages() -> list[Page]:
@@ -73,16 +83,16 @@ def all_codes() -> list[Page]:
     return [pages.code_page(code) for code in ExitCode]
 
 
+MOST_NEAREST = 5
 SHORT = 4
 """A text of at most this many letters is like too many names."""
 
 
 def nearest(text: str) -> list[str]:
-    """Return the names that are nearest to a text that names nothing."""
+    """Return the names that are nearest to a text that names nothing, those that have its words first."""
     named = {name.lower(): name for name in _names()}
-    return [
-        named[found] for found in get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT
-    ]
+    close = get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT else []
+    return list(dict.fromkeys([*_having(text), *(named[found] for found in close)]))[:MOST_NEAREST]
 
 
 def _names() -> list[str]:
@@ -105,8 +115,9 @@ def _by_name(text: str) -> list[Page]:
     constant = re.sub(r"[\s-]+", "_", name).upper()
     if constant in ExitCode.__members__:
         return [pages.code_page(ExitCode[constant])]
-    if constant in ErrorCode.__members__:
-        return [pages.broker_page(ErrorCode[constant])]
+    code = FORMER_NAMES.get(constant) or ErrorCode.__members__.get(constant)
+    if code is not None:
+        return [pages.broker_page(code)]
     if name.lower() in FINDINGS:
         return [pages.finding_page(FINDINGS[name.lower()])]
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
@@ -116,6 +127,22 @@ def _by_name(text: str) -> list[Page]:
     if name.lower() in broker_classes:
         return [pages.broker_page(broker_classes[name.lower()])]
     return _by_property(name.lower())
+
+
+def _having(text: str) -> list[str]:
+    """Return the codes whose names have the words of a text of two words and more, as NOT_LEADER has."""
+    words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()
+    names = dict.fromkeys([*ExitCode.__members__, *ErrorCode.__members__]) if "_" in words.strip("_") else ()
+    return [name for name in names if f"_{words}_" in f"_{name}_"]
+
+
+def _by_part(text: str) -> list[Page]:
+    """Return the page of the one code whose name has the words of a text, or is nearly written so."""
+    found = _having(text)
+    if not found and _CONSTANT.fullmatch(text):
+        known = [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]
+        found = get_close_matches(text[:100], known, n=1, cutoff=0.85)
+    return _by_name(found[0]) if len(found) == 1 else []
 
 
 def _by_property(name: str) -> list[Page]:

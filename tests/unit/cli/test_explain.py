@@ -113,6 +113,40 @@ def test_the_nearest_names_are_offered() -> None:
     assert "nearest: ConnectTimeout" in run_in_process("explain", "ConectTimeot").stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("NOT_LEADER", "NOT_LEADER_OR_FOLLOWER"),
+        ("not leader", "NOT_LEADER_OR_FOLLOWER"),
+        ("`NOT_LEADER_OR`", "NOT_LEADER_OR_FOLLOWER"),
+        ("LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"),
+        ("NOT_LEADR_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"),
+        ("NOT_LEADER_FOR_PARTITION", "NOT_LEADER_OR_FOLLOWER"),
+        ("NotLeaderForPartitionException", "NOT_LEADER_OR_FOLLOWER"),
+        ("NOT_COORDINATOR_FOR_GROUP", "NOT_COORDINATOR"),
+        ("OFFSET_OUT", "OFFSET_OUT_OF_RANGE"),
+        ("REQUEST_TIMED", "REQUEST_TIMED_OUT"),
+    ],
+)
+def test_part_former_name_and_typing_mistake_of_a_broker_error_find_it(text: str, name: str) -> None:
+    assert [page.name for page in find_pages(text)] == [name]
+
+
+def test_each_broker_error_is_found_or_offered_by_its_first_words() -> None:
+    for error in ErrorCode:
+        words = error.name.split("_")
+        for text in ("_".join(words[:count]) for count in range(2, len(words))):
+            found = [page.name for page in find_pages(text)]
+            ended = run_in_process("explain", text)
+            assert found in ([error.name], [text]) or error.name in ended.stderr or ended.stderr.count(", ") >= 4, text
+
+
+def test_name_of_an_error_that_several_have_offers_them() -> None:
+    ended = run_in_process("explain", "UNKNOWN_TOPIC")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
+    assert "nearest: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID" in ended.stderr
+
+
 def test_the_command() -> None:
     listed = run_in_process("explain")
     assert listed.code == 0
