@@ -44,9 +44,11 @@ FORMER_NAMES = {
     "MSG_SIZE_TOO_LARGE": ErrorCode.MESSAGE_TOO_LARGE,
 }
 """Errors of brokers as Kafka called them before 2.6, and as librdkafka calls them."""
-_BY_STEM = {name.replace("_", "").lower(): error for name, error in FORMER_NAMES.items()} | {
-    error.name.replace("_", "").lower(): error for error in ErrorCode
-} | {kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
+_BY_STEM = (
+    {name.replace("_", "").lower(): error for name, error in FORMER_NAMES.items()}
+    | {error.name.replace("_", "").lower(): error for error in ErrorCode}
+    | {kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
+)
 """Errors of brokers as other clients name their classes, without the ending."""
 
 ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {

@@ -1,18 +1,35 @@
 """Kafka's own .properties: the names are those of a profile, and a login is a sasl.jaas.config.
 
+Differs: a login that is written as librdkafka's user and password is taken too, as --command-config does.
 Shown by tests/unit/cli/profiles/foreign/test_java.py.
 """
 
 from collections.abc import Mapping
 
+from kctl.cli.login import PASSWORD, USERNAME, written_with_jaas
+from kctl.cli.profiles.foreign.librdkafka import ITS_OWN
 from kctl.cli.profiles.foreign.transfer import LEFT_OUT, Item, Read, Written, header, taken
+from kctl.cli.profiles.references import JAAS, escape
+from kctl.client.errors import ConfigError
 from kctl.grammar.properties import read_properties, write_properties
 
 
 def read_java(raw: bytes, name: str) -> Read:
     """Return the properties of a file; ConfigError names the line or the property that cannot be taken."""
     notes: list[str] = []
-    return Read(taken(read_properties(raw, name), notes), notes)
+    found = dict(read_properties(raw, name))
+    login = {each: escape(found.pop(each)) for each in (USERNAME, PASSWORD) if each in found}
+    properties = taken(found, notes)
+    if notes and ITS_OWN & set(found):
+        notes.append(f"{', '.join(sorted(ITS_OWN & set(found)))}: a name of librdkafka, read with --from librdkafka")
+    if len(login) == 1 and JAAS not in properties:
+        given, missing = (USERNAME, PASSWORD) if USERNAME in login else (PASSWORD, USERNAME)
+        raise ConfigError(f"{name} has {given} without {missing}: a login needs both", key=given)
+    if login:
+        reason = "left out: the login is sasl.jaas.config" if JAAS in properties else "written as sasl.jaas.config"
+        notes.append(f"{' and '.join(login)}: {reason}")
+        properties = dict(written_with_jaas({**properties, **login}))
+    return Read(properties, notes)
 
 
 def write_java(items: Mapping[str, Item]) -> Written:

@@ -95,7 +95,9 @@ def test_file_of_a_delta_table_with_a_negative_size_is_refused(tmp_path: Path, s
     add = {"path": f"t/{name_of()}", "partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
     add["stats"] = json.dumps({"numRecords": 10})
     (tmp_path / "table/_delta_log/00000000000000000001.json").write_text(json.dumps({"add": add}))
-    with pytest.raises(ExportDataError, match=f"is not a file of an export: ValueError: a file cannot have {size} bytes"):
+    with pytest.raises(
+        ExportDataError, match=f"is not a file of an export: ValueError: a file cannot have {size} bytes"
+    ):
         read_raw_export(location, {})
 
 

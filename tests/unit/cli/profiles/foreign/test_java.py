@@ -50,6 +50,10 @@ def test_escapes_and_continuations() -> None:
         (b"request.timeout.ms=soon\n", "request.timeout.ms takes a whole number of at least 0, not 'soon'"),
         (b"config.providers=env\n", "config.providers: values are not fetched"),
         (b"x" * (1 << 21), "f: "),
+        (b"sasl.mechanism=PLAIN\nsasl.username=a\n", "f has sasl.username without sasl.password: a login needs both"),
+        (b"sasl.mechanism=PLAIN\nsasl.password=a\n", "f has sasl.password without sasl.username: a login needs both"),
+        (b"sasl.username=a\nsasl.password=b\n", "sasl.username needs sasl.mechanism: PLAIN, "),
+        (b"sasl.mechanism=GSSAPI\nsasl.username=a\nsasl.password=b\n", "sasl.mechanism 'GSSAPI' takes no user and"),
     ],
 )
 def test_refused(raw: bytes, said: str) -> None:
@@ -68,3 +72,30 @@ def test_a_secret_that_may_not_be_told_is_named() -> None:
     written = write_java({"acks": Item("1"), "ssl.key.password": Item(None)})
     assert read_properties(written.text) == {"acks": "1"}
     assert "# ssl.key.password: left out, a secret, which --with-secrets writes\n" in written.text
+
+
+def test_user_and_password_of_librdkafka_become_the_login() -> None:
+    raw = b'sasl.mechanism=SCRAM-SHA-256\nsasl.username=alice\nsasl.password=a"\\\\${b}\nacks=all\n'
+    read = read_java(raw, "f")
+    assert read.properties == {
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "acks": "all",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="alice" password="a\\"\\\\$${b}";',
+    }
+    assert read.notes == ["sasl.username and sasl.password: written as sasl.jaas.config"]
+
+
+def test_login_of_kafka_goes_before_that_of_librdkafka() -> None:
+    jaas = "a.b.PlainLoginModule required;"
+    read = read_java(f"sasl.jaas.config={jaas}\nsasl.password=hidden\n".encode(), "f")
+    assert read.properties == {"sasl.jaas.config": jaas}
+    assert read.notes == ["sasl.password: left out: the login is sasl.jaas.config"]
+
+
+def test_other_names_of_librdkafka_are_named_with_what_reads_them() -> None:
+    notes = read_java(b"ssl.ca.location=/ca.pem\nno.such=1\n", "f").notes
+    assert notes[:-1] == [
+        f"'{name}' is not a property that kctl knows, and was skipped" for name in ("ssl.ca.location", "no.such")
+    ]
+    assert notes[-1] == "ssl.ca.location: a name of librdkafka, read with --from librdkafka"
