@@ -5,6 +5,7 @@ Shown by tests/unit/test_cluster_client.py.
 """
 
 from collections.abc import Iterable, Mapping
+from types import TracebackType
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
@@ -27,8 +28,28 @@ class TimeMark(NamedTuple):
     attempts: int
 
 
+class Steps:
+    """Steps of a call that are under way. One that an interrupt has left midway is never counted off."""
+
+    __slots__ = ("under_way",)
+
+    def __init__(self) -> None:
+        self.under_way = 0
+
+    def __enter__(self) -> None:
+        self.under_way += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or issubclass(kind, Exception):
+            self.under_way -= 1
+
+
 class ClusterClient:
     """One client's view of a cluster.
+
+    Attributes: steps: of a caller that has no network thread: what runs on its own may be interrupted anywhere.
 
     Args:
         auto_create_topics: whether asking for a topic of interest may create it (where the broker allows that).
@@ -53,6 +74,7 @@ class ClusterClient:
         )
         self._hedged = HedgedRequests(self.network, self.clock)
         self._updater = MetadataUpdater(config, self.network, self._hedged, self.metadata, self.clock)
+        self.steps = Steps()
         self._events = events
         self._spent_ms: dict[str, int] = {}
 
@@ -136,7 +158,11 @@ class ClusterClient:
 
     def close(self) -> None:
         """Close every connection; requests in flight fail, and their callbacks run here. Idempotent."""
-        self.network.close()
+        try:
+            self.network.close()
+        except Exception:
+            if not self.steps.under_way:
+                raise  # else an interrupt has left a node half changed, and all connections are closed
 
 
 def time_breakdown(spent_ms: Mapping[str, int]) -> tuple[str, ...]:

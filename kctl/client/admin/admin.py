@@ -6,6 +6,7 @@ tests/sim/admin.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -160,7 +161,8 @@ class Admin(OperatorCalls):
     ) -> None:
         self.config = AdminConfig.parse(config)
         runtime = runtime or system_runtime()
-        self._client = ClusterClient(self.config, runtime, events=events)
+        self._new_client = partial(ClusterClient, self.config, runtime, events=events)
+        self._client = self._new_client()
         self._backoff = retry_backoff(self.config, runtime.rng)
         self._within: Span | None = None
         self._is_closed = False
@@ -177,6 +179,8 @@ class Admin(OperatorCalls):
             raise forked_error("admin client")
         if self._is_closed:
             raise IllegalStateError("the admin client is closed")
+        if self._client.steps.under_way:
+            self._connect_again()
         return Call(
             self._client,
             self._backoff,
@@ -186,6 +190,15 @@ class Admin(OperatorCalls):
             what=what,
             partial_ms=None if partial_timeout is None else to_timeout_ms(partial_timeout, 0),
         )
+
+    def _connect_again(self) -> None:
+        """Drop the connections of a call that was interrupted: requests may be half sent, and answers half read."""
+        client, requests = self._new_client(), self._client.network.requests
+        client.network.requests.sent, client.network.requests.left = requests.sent, requests.left
+        if self._within is not None:
+            self._within = self._within._replace(since=client.time_mark())
+        self._client.close()
+        self._client = client
 
     def _span(self, timeout: Timeout) -> Span:
         """Return the time of one call: its own, which ends with that of the block it is in, or that of the block."""

@@ -140,7 +140,8 @@ class Call:
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
         self._last_error: KafkaError | None = None
-        client.network.status.clear_refusals()
+        with client.steps:
+            client.network.status.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
         """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
@@ -151,21 +152,22 @@ class Call:
             TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
         """
         client, timer = self.client, self.timer
-        while not condition():
-            fatal = client.network.status.fatal_error()
-            if fatal is not None:
-                raise fatal
-            timer.update()
-            if timer.is_expired:
-                self._span.update()
-                raise ApiTimeout(
-                    f"{self.what}: {waiting_for if isinstance(waiting_for, str) else waiting_for()}",
-                    timeout_ms=self._span.timeout_ms,
-                    elapsed_ms=self._span.elapsed_ms,
-                    cause=self._last_error or client.last_error(),
-                    account=client.account_since(self._since),
-                )
-            client.poll(timer.deadline_at_ms)
+        with client.steps:
+            while not condition():
+                fatal = client.network.status.fatal_error()
+                if fatal is not None:
+                    raise fatal
+                timer.update()
+                if timer.is_expired:
+                    self._span.update()
+                    raise ApiTimeout(
+                        f"{self.what}: {waiting_for if isinstance(waiting_for, str) else waiting_for()}",
+                        timeout_ms=self._span.timeout_ms,
+                        elapsed_ms=self._span.elapsed_ms,
+                        cause=self._last_error or client.last_error(),
+                        account=client.account_since(self._since),
+                    )
+                client.poll(timer.deadline_at_ms)
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
         """Return the response of the broker that the route finds, asking again after errors that may pass.
@@ -336,7 +338,8 @@ class Call:
                 answer = answer._replace(error=cause)
             on_done(answer)
 
-        self.client.send(Outgoing(node_id, request, timeout_ms, done, max_version, is_for_any))
+        with self.client.steps:
+            self.client.send(Outgoing(node_id, request, timeout_ms, done, max_version, is_for_any))
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""
@@ -345,9 +348,10 @@ class Call:
         self._last_error = error
         self._pause.failed(self.client.clock.start_ms())
         pause = Timer.until(self.client.clock, min(self._pause.until_ms, self.timer.deadline_at_ms))
-        while pause.not_expired:
-            self.client.poll(pause.deadline_at_ms)
-            pause.update()
+        with self.client.steps:
+            while pause.not_expired:
+                self.client.poll(pause.deadline_at_ms)
+                pause.update()
         self.timer.update()  # what failed without a request has not looked at the time
         self.wait_until(lambda: not self.timer.is_expired, "waiting to retry")
 

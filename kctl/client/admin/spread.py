@@ -59,9 +59,10 @@ class BrokersBehind:
         if not metadata.cluster.nodes:
             metadata.request_update()
         moment = self._timer.sub(MOMENT_MS)
-        while moment.not_expired and not self._are_all() and network.any_ready_node(avoid=self._ids()) is None:
-            self._client.poll(moment.deadline_at_ms)
-            moment.update()
+        with self._client.steps:
+            while moment.not_expired and not self._are_all() and network.any_ready_node(avoid=self._ids()) is None:
+                self._client.poll(moment.deadline_at_ms)
+                moment.update()
 
     def route(self, client: ClusterClient) -> int | None:
         """Find a broker, as `any_node` does."""

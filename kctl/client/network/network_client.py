@@ -212,9 +212,11 @@ class NetworkClient:
         if self._is_closed:
             return
         self._is_closed = True
-        for entry in self._entries.values():
-            self._hang_up(entry, "the client was closed")
-        self.selector.shutdown()
+        try:
+            for entry in self._entries.values():
+                self._hang_up(entry, "the client was closed")
+        finally:
+            self.selector.shutdown()
         while self.requests.has_ended:
             self.requests.call_back()
 
