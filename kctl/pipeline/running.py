@@ -20,7 +20,7 @@ from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, check_reachable, last_log_line
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
-from kctl.pipeline.spark_archive import forget_spark_archive
+from kctl.pipeline.spark_archive import keep_spark_archive
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -372,7 +372,7 @@ class _Task(Generic[Item, Result]):
     def __call__(self, items: Iterable[tuple[int, Item]]) -> Iterator[Done[Result]]:
         from pyspark import TaskContext
 
-        forget_spark_archive()
+        keep_spark_archive()
         context = TaskContext.get()
         assert context is not None
         attempt = Attempt(context.attemptNumber(), context.taskAttemptId())

@@ -9,7 +9,7 @@ import os
 from importlib import import_module
 from typing import Final
 
-from kctl.pipeline.spark_archive import forget_spark_archive
+from kctl.pipeline.spark_archive import keep_spark_archive
 
 _OF_SPARK: Final = (
     "pyspark.worker",
@@ -32,10 +32,10 @@ _OF_TASKS: Final = (
 
 
 def load() -> None:
-    """Import what tasks import; each process that is forked after this begins without Spark's archives."""
+    """Import what tasks import; each process that is forked after this keeps Spark's archives."""
     for name in (*_OF_SPARK, *_OF_TASKS):
         import_module(name)
-    os.register_at_fork(after_in_child=forget_spark_archive)
+    os.register_at_fork(after_in_child=keep_spark_archive)
 
 
 def main() -> None:

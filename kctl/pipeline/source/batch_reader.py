@@ -76,9 +76,9 @@ def read_partition(
         return
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.range_reader import read_range
-    from kctl.pipeline.spark_archive import forget_spark_archive
+    from kctl.pipeline.spark_archive import keep_spark_archive
 
-    forget_spark_archive()
+    keep_spark_archive()
     with reported_in_one_line(), one_timeout():
         decode = None
         if decoding is not None:

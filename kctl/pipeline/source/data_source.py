@@ -14,7 +14,7 @@ from kctl.client.errors import ConfigError
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
 from kctl.pipeline.source.option_table import READ
 from kctl.pipeline.source.options import ReadOptions, WriteOptions, has_headers, read_options, write_options
-from kctl.pipeline.spark_archive import forget_spark_archive
+from kctl.pipeline.spark_archive import keep_spark_archive
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceWriter
@@ -55,7 +55,7 @@ class KctlDataSource(DataSource):
 
     def schema(self) -> "str | StructType":
         """Return the columns; what is read can be pruned by a schema of the user's own."""
-        forget_spark_archive()
+        keep_spark_archive()
         with reported_in_one_line():
             names = [name for name in SQL_TYPES if name != "headers" or has_headers(self.options)]
         if "decode" in self.options:
@@ -69,7 +69,7 @@ class KctlDataSource(DataSource):
         """Return what reads a table once."""
         from kctl.pipeline.source.batch_reader import KctlReader
 
-        forget_spark_archive()
+        keep_spark_archive()
         return KctlReader(*self._read_plan(schema, is_stream=False))
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
@@ -85,7 +85,7 @@ class KctlDataSource(DataSource):
         """Return what writes a table."""
         from kctl.pipeline.source.writers import KctlWriter
 
-        forget_spark_archive()
+        keep_spark_archive()
         with reported_in_one_line():
             if overwrite:
                 raise ConfigError("mode overwrite: records of a topic cannot be replaced; use mode append", key="mode")
@@ -97,7 +97,7 @@ class KctlDataSource(DataSource):
         """Return what writes a stream; the names of the arguments are Spark's."""
         from kctl.pipeline.source.writers import stream_writer
 
-        forget_spark_archive()
+        keep_spark_archive()
         with reported_in_one_line():
             if overwrite:
                 raise ConfigError(

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 from kctl.pipeline.record_writer import write_batches
 from kctl.pipeline.source.failures import one_timeout, reported_in_one_line
 from kctl.pipeline.source.options import WriteOptions
-from kctl.pipeline.spark_archive import forget_spark_archive
+from kctl.pipeline.spark_archive import keep_spark_archive
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +33,16 @@ class KctlWriter(DataSourceArrowWriter):
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
         """Send the rows of one task."""
         return write_rows(self._options, iterator)
+
+    def commit(self, messages: "list[WriterCommitMessage | None]") -> None:
+        """Do nothing for the topic: what tasks wrote is acknowledged. Spark has a Python process for this call."""
+        keep_spark_archive()
+        super().commit(messages)
+
+    def abort(self, messages: "list[WriterCommitMessage | None]") -> None:
+        """Do nothing for the topic: what is written stays."""
+        keep_spark_archive()
+        super().abort(messages)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(topic={self._options.topic})"
@@ -73,7 +83,7 @@ def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> Wr
     """Send rows; return once they are acknowledged."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
 
-    forget_spark_archive()
+    keep_spark_archive()
     with reported_in_one_line(), one_timeout():
         write_batches(
             options.client_properties(),
