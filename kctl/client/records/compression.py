@@ -9,6 +9,8 @@ Shown by tests/unit/records/test_compression.py.
 from collections.abc import Iterator
 from typing import Final
 
+from kctl.client.records.lz4_frame import unframed
+
 CODEC_IDS: Final[dict[str, int]] = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 _CODEC_NAMES: Final = tuple(CODEC_IDS)
 
@@ -46,8 +48,10 @@ def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
     if codec == "zstd":
         return bytes(cramjam.zstd.compress(data, 3 if level is None else level))
     if codec == "lz4":
-        # Independent blocks: Java's reader refuses linked ones, which are the default elsewhere.
-        compressor = cramjam.lz4.Compressor(level=1 if level is None else level, block_linked=False)
+        # Independent blocks: Java's reader refuses linked ones, which are the default elsewhere. The CRC of the batch
+        # covers the contents already; Java computes no other checksum of them either.
+        level = 1 if level is None else level
+        compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
         compressor.compress(data)
         return bytes(compressor.finish())
     return _xerial(data)
@@ -78,7 +82,8 @@ def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
     try:
         if codec == "snappy":
             return _unsnappy(bytes(data), max_bytes)
-        return _grow(codec, data, max_bytes)
+        found = unframed(data, max_bytes) if codec == "lz4" else None
+        return _grow(codec, data, max_bytes) if found is None else found
     except cramjam.DecompressionError as error:
         raise DecompressionError(f"{codec}: {error}") from None
 
@@ -165,30 +170,3 @@ def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
         if capacity == max_bytes:
             raise _too_large(codec, max_bytes)
         capacity = min(max_bytes, 4 * capacity)
-
-
-def repair_lz4_header(data: bytes) -> bytes:
-    """The lz4 frame with the right checksum of its header.
-
-    Version 0 messages have a wrong one, counted from the frame's magic number on: KIP-57 left them as they were.
-    """
-    if len(data) < 7:
-        return data
-    flags = data[4]
-    end = 6 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0)
-    return data[:end] + bytes((_xxh32(data[4:end]) >> 8 & 0xFF,)) + data[end + 1 :]
-
-
-def _xxh32(data: bytes) -> int:
-    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame's header has."""
-    state = 374761393 + len(data)
-    words = len(data) // 4 * 4
-    for pos in range(0, words, 4):
-        state = state + int.from_bytes(data[pos : pos + 4], "little") * 3266489917 & 0xFFFFFFFF
-        state = (state << 17 | state >> 15) * 668265263 & 0xFFFFFFFF
-    for byte in data[words:]:
-        state = state + byte * 374761393 & 0xFFFFFFFF
-        state = (state << 11 | state >> 21) * 2654435761 & 0xFFFFFFFF
-    state = (state ^ state >> 15) * 2246822519 & 0xFFFFFFFF
-    state = (state ^ state >> 13) * 3266489917 & 0xFFFFFFFF
-    return state ^ state >> 16

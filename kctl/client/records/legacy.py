@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from kctl.client.records._hot.builder import MAX_RECORD_BYTES, append_record
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, BatchInfo
 from kctl.client.records.batch import FRAME, FRAME_BYTES, LOG_APPEND, Source
-from kctl.client.records.compression import DecompressionError, codec_name, decompress, repair_lz4_header
+from kctl.client.records.compression import DecompressionError, codec_name, decompress
+from kctl.client.records.lz4_frame import repair_header
 
 _HEAD: Final = Struct(">IBB")
 _TIMESTAMP: Final = Struct(">q")
@@ -93,7 +94,7 @@ def _unwrap(
     """The messages inside a wrapper, with absolute offsets."""
     if outer.value is None:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
-    value = repair_lz4_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value
+    value = repair_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value
     try:
         plain = decompress(codec, memoryview(value), max_decompressed_bytes)
     except DecompressionError as error:

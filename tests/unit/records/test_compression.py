@@ -9,7 +9,8 @@ import pytest
 
 from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader
-from kctl.client.records.compression import CODEC_IDS, DecompressionError, compress, decompress, repair_lz4_header
+from kctl.client.records.compression import CODEC_IDS, DecompressionError, compress, decompress
+from kctl.client.records.lz4_frame import repair_header
 from tests.unit.records.handmade import batch, record
 
 CODECS = ["gzip", "snappy", "lz4", "zstd"]
@@ -109,8 +110,8 @@ def test_the_lz4_header_of_old_messages_is_repaired(data: bytes) -> None:
     broken = packed[:6] + bytes((packed[6] ^ 0x55,)) + packed[7:]
     with pytest.raises(DecompressionError):
         plain("lz4", broken)
-    assert repair_lz4_header(broken) == packed
-    assert repair_lz4_header(b"\x04\x22") == b"\x04\x22"
+    assert repair_header(broken) == packed
+    assert repair_header(b"\x04\x22") == b"\x04\x22"
 
 
 def test_gzip_members_follow_each_other() -> None:
