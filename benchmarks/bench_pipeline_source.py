@@ -11,7 +11,7 @@ sink. Each figure is the median of the rounds with the least and the largest; a 
     latency     batches of a stream that hold few records: what a trigger costs; plain, TLS and SASL, from a topic to
                 nothing and from a topic to a topic
     limit       the first ten records of a topic
-    write       rows from memory to a topic
+    write       rows from memory to a topic: ten, a quarter of a topic's records, and all of them
     memory      the largest resident size of a Python worker that reads one large range, of small and of large values
     plan        a topic of 1,000 partitions, from nothing to ranges
 """
@@ -107,10 +107,10 @@ class Bench:
         return statistics.median(taken)
 
     def in_turns(self, measure: Callable[[str], float]) -> dict[str, list[float]]:
-        """Return the figures of each source, taken in turns after one round that does not count."""
+        """Return the figures of each source, in turns and in both orders, after one round that does not count."""
         found: dict[str, list[float]] = {source: [] for source in SOURCES}
         for number in range(self.rounds + 1):
-            for source in SOURCES:
+            for source in SOURCES[:: 1 if number % 2 else -1]:
                 figure = measure(source)
                 if number:
                     found[source].append(figure)
@@ -132,6 +132,8 @@ def read(bench: Bench, codecs: tuple[str, ...]) -> None:
 
     for codec in codecs:
         topic = bench.topic(codec)
+        for source in SOURCES:
+            confirm(source, bench.table(source, topic).count(), bench.records)
         for what, schema in (("all columns", None), ("value only", "value binary")):
             figures = bench.in_turns(partial(to_noop, topic=topic, schema=schema))
             show(f"read {codec}, {what}", figures, "M records/s")
@@ -221,7 +223,12 @@ def start_stream(bench: Bench, source: str, topic: str, sink: dict[str, str] | N
 
 
 def write(bench: Bench) -> None:
-    rows = bench.records // 4
+    for rows in (10, bench.records // 4, bench.records):
+        write_rows(bench, rows)
+
+
+def write_rows(bench: Bench, rows: int) -> None:
+    """Write a table of few rows, which costs what a query does, or of many."""
     table = bench.spark.range(0, rows, 1, PARTITIONS)
     table = table.selectExpr(f"cast(repeat('x', {VALUE_BYTES}) as binary) as value", "cast(id % 2 as int) as partition")
     table = table.cache()
@@ -232,10 +239,13 @@ def write(bench: Bench) -> None:
         writer = table.write.format(target).option("kafka.bootstrap.servers", bench.kafka.bootstrap())
         began, cpu_s = perf_counter(), session_cpu_s()
         writer.option("topic", topic).mode("append").save()
+        taken = perf_counter() - began
         bench.cpu_us.setdefault(target, []).append((session_cpu_s() - cpu_s) / rows * 1e6)
-        return rows / (perf_counter() - began) / 1e6
+        found = plan_ranges(as_given({"bootstrap.servers": bench.kafka.bootstrap()}), Selection((topic,)))
+        confirm(target, sum(each.end_offset for each in found), rows)
+        return taken
 
-    show(f"write {rows} rows", bench.in_turns(run), "M records/s")
+    show(f"write {rows} rows", bench.in_turns(run), "s", less_is_more=True)
     show_cpu(bench)
     table.unpersist()
 
@@ -348,6 +358,12 @@ def show(what: str, found: dict[str, list[float]], unit: str, *, less_is_more: b
     ratio = theirs / ours if less_is_more else ours / theirs
     sides = "; ".join(f"{source} {spread(found[source])}" for source in SOURCES)
     print(f"{what}: {sides} {unit}; ratio {ratio:.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def confirm(source: str, count: int, wanted: int) -> None:
+    """Refuse figures of another number of records."""
+    if count != wanted:
+        raise SystemExit(f"{source}: {count} of {wanted} records")
 
 
 def show_cpu(bench: Bench) -> None:
