@@ -1,14 +1,15 @@
-"""`kctl probe report` on files in S3: one, a folder of places, compressed; and what is not there."""
+"""`kctl probe report` on files in S3 and in Google Cloud Storage: one, a folder of places, and what is not there."""
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import Ended, kctl
+from tests.support.gcs.front import GoogleFront
 from tests.support.s3.server import S3Server
 from tests.unit.cli.probe.report.fleets import NodeTruth, Times, probe_lines
 
@@ -27,21 +28,31 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
-def report(s3: S3Server, *arguments: str) -> Ended:
-    return kctl("probe", "report", *arguments, "--output", "json", environ=s3.environment)
+Report = Callable[..., Ended]
 
 
+@pytest.fixture(scope="module")
+def report(s3: S3Server) -> Iterator[Report]:
+    """Run `kctl probe report` with what a shell would have exported for both stores."""
+    with GoogleFront(s3.port) as google:
+        environ = {**s3.environment, **google.environment}
+        yield lambda *arguments: kctl("probe", "report", *arguments, "--output", "json", environ=environ)
+
+
+@pytest.mark.parametrize("store", ["s3", "gs"])
 @pytest.mark.parametrize(
     ("url", "files"),
     [
-        ("s3://kafka/fleet", {"berlin": 2, "sydney": 2}),
-        ("s3://kafka", {"berlin": 2, "sydney": 2}),
-        ("s3://kafka/fleet/sydney/", {"sydney": 2}),
-        ("s3://kafka/fleet/berlin/b.jsonl.gz", {"berlin": 1}),
+        ("kafka/fleet", {"berlin": 2, "sydney": 2}),
+        ("kafka", {"berlin": 2, "sydney": 2}),
+        ("kafka/fleet/sydney/", {"sydney": 2}),
+        ("kafka/fleet/berlin/b.jsonl.gz", {"berlin": 1}),
     ],
 )
-def test_report_reads_a_stored_file_or_all_files_of_a_folder(s3: S3Server, url: str, files: dict[str, int]) -> None:
-    ended = report(s3, url)
+def test_report_reads_a_stored_file_or_all_files_of_a_folder(
+    report: Report, store: str, url: str, files: dict[str, int]
+) -> None:
+    ended = report(f"{store}://{url}")
     assert ended.code == ExitCode.OK, ended.stderr
     found = json.loads(ended.stdout)
     assert {each["place"]: each["files"] for each in found["places"]} == files
@@ -51,21 +62,24 @@ def test_report_reads_a_stored_file_or_all_files_of_a_folder(s3: S3Server, url: 
     assert found["bad_samples"] == []
 
 
-def test_report_names_what_is_not_stored(s3: S3Server) -> None:
+def test_report_names_what_is_not_stored(report: Report) -> None:
     for url, code, words in (
         ("s3://kafka/fleet/none.jsonl", ExitCode.USAGE, "s3://kafka/fleet/none.jsonl: no such object, and no folder"),
+        ("gs://kafka/fleet/none.jsonl", ExitCode.USAGE, "gs://kafka/fleet/none.jsonl: no such object, and no folder"),
+        ("gs://absent/fleet", ExitCode.UNKNOWN_RESOURCE, "the bucket does not exist"),
         ("s3://absent/fleet", ExitCode.UNKNOWN_RESOURCE, "the bucket does not exist"),
         ("iceberg:a.b.c", ExitCode.USAGE, "is a table"),
         ("s3://user:word@kafka/x", ExitCode.USAGE, "a URL must not contain credentials"),
     ):
-        ended = report(s3, url)
+        ended = report(url)
         assert (ended.code, ended.stdout) == (code, b""), ended.stderr
         assert words in " ".join(ended.stderr.split())
         assert "word@" not in ended.stderr
 
 
-def test_report_ends_by_the_api_timeout_while_the_store_is_silent(s3: S3Server) -> None:
+@pytest.mark.parametrize("store", ["s3", "gs"])
+def test_report_ends_by_the_api_timeout_while_the_store_is_silent(report: Report, s3: S3Server, store: str) -> None:
     with s3.frozen():
-        ended = report(s3, "s3://kafka/fleet", "--api-timeout", "2s")
+        ended = report(f"{store}://kafka/fleet", "--api-timeout", "2s")
     assert ended.code == ExitCode.API_TIMEOUT, ended.stderr
-    assert "no response in time" in " ".join(ended.stderr.split())
+    assert "no response in time from 127.0.0.1:" in " ".join(ended.stderr.split())

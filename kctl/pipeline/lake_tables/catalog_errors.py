@@ -26,6 +26,9 @@ T = TypeVar("T")
 LONGEST_REASON = 300
 LEAST_SECRET = 3
 """Shorter ones are parts of many words."""
+CURL_TIMEOUT, CURL_NOT_CONNECTED = "28", ("6", "7")
+_CURL = re.compile(r"AWS Error NETWORK_CONNECTION .*curlCode: (\d+), ([^;]*)(?:; Details: (.*))?")
+"""What pyarrow, whose file system pyiceberg uses, says of a connection."""
 _SECRET = re.compile(
     r"token|credential|secret|password|(?:access|account|api)[.-]key|^header\.|authorization|connection-string",
     re.IGNORECASE,
@@ -115,7 +118,20 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
         return StoreUnreachableError(f"{name}: cannot connect to the catalog: {_cause(text)}")
     if isinstance(error, ValidationError | requests.JSONDecodeError):
         return StoreError(f"{name}: the response is not that of an Iceberg catalog")
+    if isinstance(error, OSError) and (found := _CURL.search(text)) is not None:
+        return _disconnected(name, *found.groups())
     return StoreError(f"{name}: {type(error).__name__}: {reason}")
+
+
+def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
+    """Return the error of a connection to the object store, of what curl says below pyarrow."""
+    server = re.search(r"(?:connect to|resolve host:|onnection to) ([\w.:\[\]-]+)", more or what)
+    where = f" {server[1]}" if server else ""
+    if code == CURL_TIMEOUT:
+        return StoreTimeoutError(f"{name}: no response in time{where and ' from'}{where}")
+    if code in CURL_NOT_CONNECTED:
+        return StoreUnreachableError(f"{name}: cannot connect to the object store{where and ' at'}{where}")
+    return StoreUnreachableError(f"{name}: the connection to the object store{where and ' at'}{where} failed: {what}")
 
 
 def _cause(text: str) -> str:

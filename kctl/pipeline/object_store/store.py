@@ -54,6 +54,8 @@ _LOGIN_CODES = (
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
 _NO_TLS = "GOOGLE_ALLOW_HTTP=true in the environment allows that for gs://; otherwise its address begins with https://"
+_ENDPOINT = re.compile(r"performing [A-Z]+ https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
+"""Of the request in an error: host and port alone, for a URL may have a signature or a password."""
 _TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
 """Between an error of delta-rs and its cause, which obstore has in one line."""
 T = TypeVar("T")
@@ -293,6 +295,7 @@ def store_problem(error: BaseException, what: str) -> StoreError:
     kind = re.search(r"kind: (\w+),\s*source", text)
     attempts = re.search(r"after (\d+) retries", text)
     more = f" ({attempts[1]} retries)" if attempts and attempts[1] != "0" else ""
+    endpoint = _ENDPOINT.search(text)
     name = type(error).__name__
     if any(service in text for service in _METADATA_SERVICES):
         hint = "set the service's environment variables, such as AWS_ACCESS_KEY_ID or AWS_PROFILE"
@@ -305,9 +308,10 @@ def store_problem(error: BaseException, what: str) -> StoreError:
     if name == "PermissionDeniedError" or reason == "AccessDenied":
         return StoreDeniedError(f"{what}: access denied")
     if (kind is not None and kind[1] == "Timeout") or "timed out" in text:
-        return StoreTimeoutError(f"{what}: no response in time{more}")
+        return StoreTimeoutError(f"{what}: no response in time{f' from {endpoint[1]}' if endpoint else ''}{more}")
     if (kind is not None and kind[1] == "Connect") or "client error (Connect)" in text:
-        return StoreUnreachableError(f"{what}: cannot connect to the object store{more}")
+        where = f" at {endpoint[1]}" if endpoint else ""
+        return StoreUnreachableError(f"{what}: cannot connect to the object store{where}{more}")
     if "builder error" in text and "http://" in text:
         return StoreError(f"{what}: the server has no TLS", _NO_TLS)
     if status is not None and status[1].startswith(("5", "429")):

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pyiceberg.catalog
 import pytest
+from pyarrow.fs import S3FileSystem
 from pyiceberg.utils.config import Config
 
 from kctl.pipeline.job_errors import (
@@ -19,7 +20,7 @@ from kctl.pipeline.job_errors import (
     StoreTimeoutError,
     StoreUnreachableError,
 )
-from kctl.pipeline.lake_tables.catalog_errors import secrets_in
+from kctl.pipeline.lake_tables.catalog_errors import Named, secrets_in
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.locations import IcebergTable
 from kctl.pipeline.object_store.store import StoreTimeouts
@@ -120,6 +121,36 @@ def test_uri_that_leads_nowhere_is_named_without_its_password(
     with pytest.raises(error, match=words) as caught:
         opened(monkeypatch, uri, ANSWERED)
     assert "sekret" not in str(caught.value)
+
+
+def test_store_of_a_table_that_refuses_connections_is_named_by_its_address() -> None:
+    files = S3FileSystem(
+        access_key="a", secret_key="b", endpoint_override="127.0.0.1:1", scheme="http", region="us-east-1"
+    )
+    with (
+        pytest.raises(StoreUnreachableError, match=r"^lake: cannot connect to the object store at 127\.0\.0\.1:1$"),
+        Named("lake"),
+    ):
+        files.open_input_stream("kafka/x")
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "words"),
+    [
+        (
+            "6, Could not resolve hostname; Details: Could not resolve host: h.invalid",
+            StoreUnreachableError,
+            "at h.inv",
+        ),
+        ("28, Timeout was reached; Details: x", StoreTimeoutError, "lake: no response in time"),
+        ("56, Failure when receiving data", StoreUnreachableError, "failed: Failure when receiving data"),
+    ],
+)
+def test_connection_to_the_store_of_a_table_has_its_error(said: str, error: type[StoreError], words: str) -> None:
+    text = f"For key 'x' in bucket 'b': AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: {said}"
+    with pytest.raises(error, match=words) as caught, Named("lake"):
+        raise OSError(text)
+    assert type(caught.value) is error
 
 
 @pytest.mark.parametrize(
