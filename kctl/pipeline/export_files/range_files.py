@@ -6,7 +6,6 @@ Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/expor
 """
 
 import json
-import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 from kctl.pipeline.export_files.column_layout import column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
-from kctl.pipeline.export_files.manifests import ExportedFile
+from kctl.pipeline.export_files.manifests import ExportedFile, sync
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.record_columns import REASON
 from kctl.version import VERSION
@@ -55,6 +54,10 @@ class FilePlace(NamedTuple):
     compression_level: int
     attempt: int
     file_bytes: int = 0
+
+    def settle(self, draft: Path) -> None:
+        """Make a complete file survive a crash of the machine."""
+        sync(draft)
 
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file into its folder, and return its path there."""
@@ -111,6 +114,8 @@ class Files(Protocol):
 
     @property
     def file_bytes(self) -> int: ...
+
+    def settle(self, draft: Path) -> None: ...
 
     def put(self, draft: Path, path: str) -> str: ...
 
@@ -226,9 +231,8 @@ class RangeFiles:
     def _close(self, folder: str) -> None:
         writer, part = self._open.pop(folder)
         writer.close()
-        with part.draft.open("rb") as file:
-            os.fsync(file.fileno())
-            part.size_bytes = os.fstat(file.fileno()).st_size
+        part.size_bytes = part.draft.stat().st_size
+        self._place.settle(part.draft)
 
 
 class _Part:

@@ -1,6 +1,6 @@
 """The files of one range on their way into a lake table: Parquet below the table's data, part of it once committed.
 
-A file's name has topic, partition, offsets and a digest keyed with the attempt, so that no two attempts write one name.
+A file's name has topic, partition, offsets and a digest of the attempt, so that no two attempts write one name.
 What no commit names is no part of a table, and is removed by the format's own maintenance (removal of orphan files,
 vacuum).
 Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/lake_tables.
@@ -58,14 +58,14 @@ class _TableSpill(Spill):
     """A spill whose files are put below the table's data, under the names that they keep."""
 
     def __init__(self, place: TablePlace, attempt: int) -> None:
-        super().__init__(place.kind, attempt, f"{place.run_id}-{attempt}")
+        super().__init__(place.kind, attempt, place.run_id)
         self._base = place.base
         self._errors = place.errors
         self._timeouts = place.timeouts
 
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file below the table's data, and return its path there."""
-        key = self.key_of(draft, path)
+        key = self.key_of(path)
         base, name = self._base, key
         if self._errors is not None and key.startswith(f"{ERRORS}/"):
             base, name = self._errors, key.removeprefix(f"{ERRORS}/")

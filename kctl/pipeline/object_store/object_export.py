@@ -1,6 +1,6 @@
 """An export in an object store: which objects belong to it, and how a round becomes part of it without rename or locks.
 
-    s3://bucket/kafka/orders/orders-0-0-1000.3f9ac2....parquet   of a finished round: named by offsets and content
+    s3://bucket/kafka/orders/orders-0-0-1000.3f9ac2....parquet   of a finished round: named by offsets and attempt
     s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round that has no manifest yet
     s3://bucket/kafka/_manifest/00000017.json                    as in a folder, see `export_files.manifests`
 

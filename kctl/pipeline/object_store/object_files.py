@@ -1,7 +1,7 @@
 """The files of one range on their way into an object store: written to the local disk, uploaded when complete.
 
-An object's name has a digest of its content, keyed with the run: no run ever writes a name that an earlier one has
-used, which a third may be about to delete as abandoned. Runs in tasks; knows neither Spark nor Kafka.
+An object's name has a digest of run, attempt and path: no attempt ever writes a name that another one has used, which a
+third may be about to delete as abandoned. Runs in tasks; knows neither Spark nor Kafka.
 Shown by tests/unit/pipeline/object_store/test_object_export.py.
 """
 
@@ -22,8 +22,6 @@ from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind
 
-CHUNK_BYTES = 1024 * 1024
-
 
 class ObjectPlace(NamedTuple):
     """Where the tasks of one round write; there is no secret in it."""
@@ -39,10 +37,7 @@ class ObjectPlace(NamedTuple):
 
 
 class Spill:
-    """A folder on the local disk for the files of one range.
-
-    Args: run_id: what their names are keyed with.
-    """
+    """A folder on the local disk for the files of one range, which one attempt of one run writes."""
 
     def __init__(self, kind: "FileKind", attempt: int, run_id: str) -> None:
         self.layout, self.format, self.compression_level, self.file_bytes = kind
@@ -54,14 +49,18 @@ class Spill:
         except OSError as e:
             raise FolderError(f"{parent or tempfile.gettempdir()}: {e.strerror}") from e
 
+    def settle(self, draft: Path) -> None:
+        """Do nothing: after a crash of the machine another attempt writes the file again."""
+
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file where it belongs, and return its path there."""
         raise NotImplementedError
 
-    def key_of(self, draft: Path, path: str) -> str:
-        """Return a file's name with the digest of its content."""
+    def key_of(self, path: str) -> str:
+        """Return a name that no other attempt writes."""
         extension = FORMATS[self.format]
-        return f"{path.removesuffix(extension)}.{digest_of(draft, self._run_id)}{extension}"
+        digest = hashlib.blake2b(f"{self.attempt}/{path}".encode(), digest_size=16, key=self._run_id.encode())
+        return f"{path.removesuffix(extension)}.{digest.hexdigest()}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
         """Return what is said of a file system's error."""
@@ -69,15 +68,6 @@ class Spill:
             f"{error.filename or self.round_folder}: {error.strerror or error}",
             "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where",
         )
-
-
-def digest_of(path: Path, run_id: str) -> str:
-    """Return the digest of a file's content, keyed with the run."""
-    digest = hashlib.blake2b(digest_size=16, key=run_id.encode())
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 class Upload(Spill):
@@ -89,7 +79,7 @@ class Upload(Spill):
 
     def put(self, draft: Path, path: str) -> str:
         """Upload a file under its hidden name, and return the other one."""
-        key = self.key_of(draft, path)
+        key = self.key_of(path)
         self._store.upload(hidden_key(key), draft)
         draft.unlink()
         return key

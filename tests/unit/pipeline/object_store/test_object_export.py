@@ -12,7 +12,7 @@ from kctl.pipeline.export_files import range_files
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.export_files.json_lines import SCHEMA
 from kctl.pipeline.export_files.manifests import FANOUT, ExportedRange
-from kctl.pipeline.export_files.range_files import RangeName
+from kctl.pipeline.export_files.range_files import FolderPlace, RangeName
 from kctl.pipeline.job_errors import FolderError, StoreUnreachableError
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store import object_export, store
@@ -39,10 +39,10 @@ def claimed(run_id: str = "run") -> ObjectExport:
     return export
 
 
-def written(export: ObjectExport, start: int, end: int) -> ExportedRange:
+def written(export: ObjectExport, start: int, end: int, attempt: int = 0) -> ExportedRange:
     """Write a range as a task does."""
     name = RangeName("t", 0, start, end)
-    with export.begin(1, KIND).open(name, 0) as files:
+    with export.begin(1, KIND).open(name, attempt) as files:
         rows = [{"topic": "t", "partition": 0, "offset": offset, "timestamp": offset} for offset in range(start, end)]
         files.write(pa.RecordBatch.from_pylist(rows, SCHEMA))
         return ExportedRange(*name, files.records, files.finish(), "an-id", 99)
@@ -143,9 +143,25 @@ def test_round_that_took_too_long_is_not_committed(monkeypatch: pytest.MonkeyPat
     assert offsets() == []
 
 
-def test_names_of_one_run_are_never_written_by_another() -> None:
-    """Or one that is about to be deleted as abandoned could become part of the export."""
-    assert written(claimed("first"), 0, 10).files[0].path != written(claimed("second"), 0, 10).files[0].path
+def test_names_of_one_attempt_or_run_are_never_written_by_another() -> None:
+    export = claimed("one")
+    runs = [written(export, 0, 10), written(export, 0, 10, attempt=1), written(claimed("two"), 0, 10)]
+    assert len({each.files[0].path for each in runs}) == len(keys()) == 3
+
+
+def test_spill_is_not_synced_to_the_disk_and_a_file_of_a_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Syncs take longer than the upload; what a crash of the machine loses of a spill is written again."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    written(claimed(), 0, 10)
+    assert not synced
+    (tmp_path / "round").mkdir()
+    with FolderPlace(str(tmp_path), str(tmp_path / "round"), KIND).open(RangeName("t", 0, 0, 1), 0) as files:
+        files.write(pa.RecordBatch.from_pylist([{"topic": "t", "partition": 0, "offset": 0, "timestamp": 0}], SCHEMA))
+        files.finish()
+    assert synced
 
 
 def test_prefix_of_something_else_is_refused() -> None:
