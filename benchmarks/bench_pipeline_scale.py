@@ -5,9 +5,10 @@
 Records of 100 bytes whose values can be halved by compression, on a topic of real Kafka without compression, on this
 machine. A job runs in a Spark that has done a small job before, from the plan to the last commit; a start of Spark
 costs 4 s more. CPU is that of the driver, Spark and its workers; that of the S3 server is apart, the broker's is not
-counted. Memory is the largest VmHWM of a Python worker. Sizes in order, jobs in turns within a size. `--rounds`
-repeats; then each figure is the median, and ratios are those of neighbours in a round. The steady rate of a job is that
-of the records which the largest size has more than the smallest: without what starts it.
+counted. The S3 server is versitygw where Go is there to build it, and moto otherwise. Memory is the largest VmHWM of a
+Python worker. Sizes in order, jobs in turns within a size. `--rounds` repeats; then each figure is the median, and
+ratios are those of neighbours in a round. The steady rate of a job is that of the records which the largest size has
+more than the smallest: without what starts it.
 """
 
 import argparse
@@ -38,9 +39,10 @@ from kctl.pipeline.session import Session, SessionOptions
 from tests.pipeline.processes import children_of
 from tests.pipeline.standalone import StandaloneCluster
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing
 from tests.support.kafka.waiting import wait_until
 from tests.support.s3.server import S3Server
+from tests.support.s3.versity import VersityServer, installed_versitygw
 
 VALUE_BYTES = 100
 PARTITIONS = 4
@@ -301,6 +303,16 @@ def many_partitions(kafka: KafkaCluster, bench: Bench, jobs: list[str], count: i
         )
 
 
+def store_server(folder: Path) -> S3Server:
+    """Return the lightest S3 server that this machine has: what a server takes on the same cores, a job waits for."""
+    try:
+        program = installed_versitygw()
+    except ToolMissing:
+        return S3Server()
+    folder.mkdir()
+    return VersityServer(program, folder)
+
+
 def environment(store: S3Server, scratch: Path) -> None:
     """Set what a shell would export for the store and the catalog; before Spark starts."""
     os.environ.update(store.environment)
@@ -328,7 +340,8 @@ def main() -> None:
     with ExitStack() as stack:
         kafka = stack.enter_context(KafkaCluster(NEWEST_KAFKA))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        store = stack.enter_context(S3Server())
+        store = stack.enter_context(store_server(scratch / "objects"))
+        print(f"S3 server: {store.name}")
         environment(store, scratch)
         topics = [(records, fill(kafka, records)) for records in sorted(args.records)]
         warm = fill(kafka, 10_000)

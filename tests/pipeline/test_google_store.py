@@ -5,28 +5,28 @@ foreign reader is pyarrow on the S3 side, so it sees what the store has and noth
 """
 
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.dataset
-import pyarrow.fs
 import pytest
 
-from kctl.pipeline.export_files.manifests import MANIFESTS
-from kctl.pipeline.job_errors import FolderError, StoreError
+from kctl.pipeline.job_errors import StoreError
 from kctl.pipeline.locations import StoreUrl
-from kctl.pipeline.object_store.object_export import ObjectExport
-from kctl.pipeline.object_store.store import PART_BYTES, ObjectStore, StoreTimeouts
-from kctl.pipeline.targets import FileKind
-from tests.pipeline.exports import Row, data_of, on_topic, produce, rows_of
-from tests.pipeline.processes import JobProcess
+from kctl.pipeline.object_store.store import PART_BYTES, ObjectStore
+from tests.pipeline.exports import on_topic
+from tests.pipeline.stored_exports import (
+    SMALL,
+    Drive,
+    assert_one_of_two_runs_commits,
+    continue_and_copy_back,
+    driving,
+    filled_topic,
+    kill_after_a_round,
+    seen_by_others,
+)
 from tests.support.gcs.front import GoogleFront
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
-
-RECORDS = 6_000
-SETTINGS = {"format": "parquet", "layout": "topic"}
+from tests.support.s3.server import S3Server
 
 
 @pytest.fixture(scope="module")
@@ -38,78 +38,33 @@ def google(s3: S3Server) -> Iterator[GoogleFront]:
         yield front
 
 
-@pytest.fixture(scope="module")
-def topic(kafka_newest: KafkaCluster) -> str:
-    name = kafka_newest.create_topic(partitions=2)
-    produce(kafka_newest.bootstrap(), name, RECORDS, partitions=2)
-    return name
-
-
 @pytest.fixture
-def drive(kafka_newest: KafkaCluster, google: GoogleFront, tmp_path: Path) -> Iterator[Callable[..., JobProcess]]:
+def drive(kafka_newest: KafkaCluster, google: GoogleFront, tmp_path: Path) -> Iterator[Drive]:
     """`kctl pipeline` as processes."""
-    jobs: list[JobProcess] = []
-
-    def start(*arguments: str) -> JobProcess:
-        at = ("-b", kafka_newest.bootstrap(), "--master", "local[1]")
-        jobs.append(JobProcess(tmp_path / str(len(jobs)), *arguments, *at, takes_small_steps=True))
-        return jobs[-1]
-
-    yield start
-    for job in jobs:
-        job.close()
-
-
-def seen_by_others(s3: S3Server, prefix: str) -> list[Row]:
-    """Return what a reader sees that knows nothing of kctl: all Parquet below the prefix but hidden names."""
-    files = pyarrow.fs.S3FileSystem(
-        access_key=ACCESS_KEY, secret_key=SECRET_KEY, endpoint_override=s3.endpoint, scheme="http", region="us-east-1"
-    )
-    found = pyarrow.dataset.dataset(f"kafka/{prefix}", filesystem=files, format="parquet")
-    return sorted((row for batch in found.to_batches() for row in rows_of(batch)), key=lambda row: row[:3])
+    with driving(kafka_newest, tmp_path) as start:
+        yield start
 
 
 def test_export_is_continued_after_kills_of_job_and_store_verified_and_imported(
-    kafka_newest: KafkaCluster, google: GoogleFront, s3: S3Server, topic: str, drive: Callable[..., JobProcess]
+    kafka_newest: KafkaCluster, google: GoogleFront, s3: S3Server, drive: Drive
 ) -> None:
-    url = "gs://kafka/google"
+    url, topic = "gs://kafka/google", filled_topic(kafka_newest)
 
     def objects() -> set[str]:
         return {key for key in s3.keys("google") if not key.startswith("_")}
 
-    def finished_rounds() -> int:
-        return sum(key.startswith(MANIFESTS) for key in s3.keys("google"))
-
-    first = drive("export", topic, "--to", url, "--range-size", "50000B")
+    first = drive("export", topic, "--to", url, *SMALL)
     first.wait_for(lambda: bool(objects()), "objects of the first round")
     google.kill()  # requests are cut off, and further ones refused
     google.start()
-    first.wait_for(lambda: finished_rounds() == 1, "the first round")
-    first.signal(signal.SIGKILL)
-    first.ended()
-    for arguments in (
-        ("export", topic, "--to", url, "--range-size", "50000B"),
-        ("verify", topic, "--to-export", url),
-        ("import", url, "--to-topic", f"{topic}-copy", "--create", "--keep-partitions", "--keep-timestamps"),
-    ):
-        job = drive(*arguments)
-        assert job.ended()[0] == 0, job.said()
-    expected = on_topic(kafka_newest.client_properties(), topic)
-    assert seen_by_others(s3, f"google/{topic}") == expected
+    kill_after_a_round(first, url)
+    continue_and_copy_back(drive, kafka_newest, topic, url)
+    assert seen_by_others(s3.files(), f"kafka/google/{topic}") == on_topic(kafka_newest.client_properties(), topic)
     assert not any(key.rpartition("/")[2].startswith(".") for key in objects())
-    copy = on_topic(kafka_newest.client_properties(), f"{topic}-copy")
-    assert list(map(data_of, copy)) == list(map(data_of, expected))
 
 
 def test_of_two_runs_at_once_one_commits_and_the_other_is_named(google: GoogleFront) -> None:
-    url = StoreUrl("gs://kafka/two")
-    runs = [ObjectExport(url, StoreTimeouts()) for _ in range(2)]
-    for number, run in enumerate(runs):
-        run.claim(f"run-{number}", SETTINGS)
-        run.begin(1, FileKind("topic", "parquet", 1))
-    runs[1].commit([], SETTINGS)
-    with pytest.raises(FolderError, match="another export has written to gs://kafka/two"):
-        runs[0].commit([], SETTINGS)
+    assert_one_of_two_runs_commits("gs://kafka/two")
 
 
 def test_object_that_exists_is_not_created_again(google: GoogleFront) -> None:

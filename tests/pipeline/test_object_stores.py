@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pyarrow.dataset
-import pyarrow.fs
 import pytest
 
 from kctl.grammar.properties import write_properties
@@ -30,18 +29,18 @@ from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import Session
 from tests.pipeline.conftest import LocalSpark
-from tests.pipeline.exports import Row, data_of, in_export, on_topic, produce, rows_of
+from tests.pipeline.exports import data_of, in_export, on_topic
 from tests.pipeline.processes import JobProcess
+from tests.pipeline.stored_exports import RECORDS, filled_topic, seen_by_others
 from tests.pipeline.test_export_decode import BROKEN, EACH, USER_INFO, request_for
 from tests.pipeline.test_export_decode import produce as produce_versions
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.registry.server import FakeRegistry, running
-from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
+from tests.support.s3.server import SECRET_KEY, S3Server
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
-RECORDS = 6_000
 RANGE_BYTES = 50_000
 """12 ranges: with six of them in a round two rounds."""
 
@@ -83,21 +82,7 @@ def answering(status: int, body: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def topic(kafka_newest: KafkaCluster) -> str:
-    name = kafka_newest.create_topic(partitions=2)
-    produce(kafka_newest.bootstrap(), name, RECORDS, partitions=2)
-    return name
-
-
-def file_system(s3: S3Server) -> pyarrow.fs.S3FileSystem:
-    return pyarrow.fs.S3FileSystem(
-        access_key=ACCESS_KEY, secret_key=SECRET_KEY, endpoint_override=s3.endpoint, scheme="http", region="us-east-1"
-    )
-
-
-def seen_by_others(s3: S3Server, prefix: str) -> list[Row]:
-    """Return what a reader sees that knows nothing of kctl: all Parquet below the prefix but hidden names."""
-    found = pyarrow.dataset.dataset(f"kafka/{prefix}", filesystem=file_system(s3), format="parquet")
-    return sorted((row for batch in found.to_batches() for row in rows_of(batch)), key=lambda row: row[:3])
+    return filled_topic(kafka_newest)
 
 
 @pytest.fixture
@@ -126,7 +111,7 @@ def test_export_is_read_by_others_verified_and_imported(
     request = ExportRequest(Selection(topics=(topic,)), url, properties, range_bytes=RANGE_BYTES, layout="date")
     assert export(request, session=session).records == RECORDS
     expected = on_topic(kafka_newest.client_properties(), topic)
-    assert seen_by_others(s3, f"whole/{topic}") == expected == in_export(url)
+    assert seen_by_others(s3.files(), f"kafka/whole/{topic}") == expected == in_export(url)
     assert plan_export(request).ranges == ()
     assert verify(VerifyRequest(topic, properties, folder=url), session=session).is_equal
 
@@ -149,7 +134,7 @@ def test_decoded_columns_and_errors_are_in_the_store_and_no_credential_is(
         result = export(request, session=session)
         assert (result.records, result.undecoded) == (3 * EACH, len(BROKEN))
         assert export(request, session=session).records == 0
-    files = file_system(s3)
+    files = s3.files()
     values = pyarrow.dataset.dataset(f"kafka/decoded/{topic}", filesystem=files).to_table().column("value").to_pylist()
     assert sorted(value["id"] for value in values) == [n for n in range(3 * EACH) if n not in BROKEN]
     assert {value["note"] for value in values if value["id"] < EACH} == {None}
@@ -183,7 +168,7 @@ def test_driver_that_is_killed_again_and_again(
     assert code == 0, last.said()
     assert f'"records": {RECORDS}' not in out, "it began from the beginning"
     expected = on_topic(kafka_newest.client_properties(), topic)
-    assert seen_by_others(s3, f"killed/{topic}") == expected == in_export(StoreUrl("s3://kafka/killed"))
+    assert seen_by_others(s3.files(), f"kafka/killed/{topic}") == expected == in_export(StoreUrl("s3://kafka/killed"))
     assert not any(
         SECRET_KEY in path.read_text(errors="replace") for path in last.temporary.rglob("*") if path.is_file()
     )

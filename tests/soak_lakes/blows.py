@@ -3,11 +3,10 @@
 import os
 from random import Random
 from threading import Event
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tests.soak_lakes.supervised import Supervised
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.s3.front import StoreFront
 
 BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "20"))
 SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))
@@ -36,9 +35,15 @@ def make_plan(seed: int, count: int, kinds: tuple[str, ...]) -> list[Blow]:
     return plan[:count]
 
 
-def strike(
-    blow: Blow, supervised: Supervised, front: StoreFront, kafka: KafkaCluster, rng: Random, pause: Event
-) -> None:
+class Struck(Protocol):
+    """A server that can be killed and started again, and keeps what it holds."""
+
+    def start(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+def strike(blow: Blow, supervised: Supervised, front: Struck, kafka: KafkaCluster, rng: Random, pause: Event) -> None:
     """Strike, and end what lasts."""
     if blow.kind == "driver":
         supervised.kill()

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
-from pyarrow.fs import S3FileSystem
 
 from tests.pipeline.exports import Row, on_topic, produce, rows_of
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.s3.front import StoreFront
-from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
+from tests.support.s3.server import S3Server
 
 COMMITS = ("_manifest/", "_delta_log/", "metadata/")
 PARTITIONS = 3
@@ -45,17 +43,16 @@ class Lake(NamedTuple):
     rows: Callable[[], list[Row]]
 
 
-def lake(kind: str, name: str, topic: str, store: S3Server, front: StoreFront, folder: Path) -> Lake:
+def lake(kind: str, name: str, topic: str, store: S3Server, folder: Path) -> Lake:
     def commits_below(prefix: str) -> Callable[[], int]:
         return lambda: sum(any(word in key for word in COMMITS) for key in store.keys(prefix))
 
     if kind == "folder":
         return Lake(str(folder), lambda: len(list(folder.glob("_manifest/*"))), lambda: _sorted(folder / topic))
     if kind in ("s3", "gs"):
-        system = S3FileSystem(
-            endpoint_override=f"127.0.0.1:{front.port}", scheme="http", access_key=ACCESS_KEY, secret_key=SECRET_KEY
+        return Lake(
+            f"{kind}://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", store.files())
         )
-        return Lake(f"{kind}://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", system))
     if kind == "delta":
         return Lake(f"delta:s3://kafka/{name}", commits_below(name), lambda: _sorted_table(_delta(name)))
     return Lake(f"iceberg:lake.db.{name}", commits_below("warehouse"), lambda: _sorted_table(_iceberg(f"db.{name}")))

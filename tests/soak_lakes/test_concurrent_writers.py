@@ -8,41 +8,36 @@ KCTL_SOAK_BLOWS the blows.
 import os
 import sys
 from collections import Counter
-from pathlib import Path
-from random import Random
-from threading import Event
 
 import pytest
 
-from tests.soak_lakes.blows import BLOWS, SEED, make_plan, strike
-from tests.soak_lakes.lakes import Lake, Source, lake
+from tests.soak_lakes.blows import BLOWS, SEED, make_plan
+from tests.soak_lakes.scene import CASES, IDS, Scene
 from tests.soak_lakes.supervised import Supervised, feeding
-from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
-from tests.support.s3.front import StoreFront
-from tests.support.s3.server import S3Server
 
 LOSSES = int(os.environ.get("KCTL_SOAK_LOSSES", "4"))
 RECORDS = 500
 WITHIN_MS = 600_000
 LOST = "another export has"
-JOBS = [(job, kind) for job in ("export", "sync") for kind in ("folder", "s3", "iceberg", "delta")]
+ONE_CORE = ("--master", "local[1]")
+SMALL = (*ONE_CORE, "--range-size", "20000B")
+each_case = pytest.mark.parametrize(
+    ("stores", "case"), [(case.store, case) for case in CASES], indirect=["stores"], ids=IDS
+)
 
 
-@pytest.mark.parametrize(("job", "kind"), JOBS, ids=[f"{job}-{kind}" for job, kind in JOBS])
-def test_of_two_runs_at_once_one_commits_and_each_record_is_there_once(
-    kafka_newest: KafkaCluster,
-    store: S3Server,
-    front: StoreFront,
-    job: str,
-    kind: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
-    source = Source(kafka_newest, RECORDS)
-    target = lake(kind, f"two_{job}_{kind}", source.topic, store, front, tmp_path / "out")
-    start = Runs(job, source, target, kafka_newest, tmp_path, request)
-    runs = [start.continuing("one"), start.continuing("two")]
+def finish(scene: Scene, runs: list[Supervised]) -> None:
+    """End both, and let one copy the rest."""
+    for each in runs:
+        each.kill()  # one that is just starting could not be interrupted
+    scene.last("one", *ONE_CORE).finish()
+    scene.source.assert_copied_once(scene.target.rows())
+
+
+@each_case
+def test_of_two_runs_at_once_one_commits_and_each_record_is_there_once(scene: Scene) -> None:
+    runs = [scene.continuing(name, *SMALL) for name in ("one", "two")]
     losses = Counter[str]()
 
     def have_lost() -> bool:
@@ -55,93 +50,39 @@ def test_of_two_runs_at_once_one_commits_and_each_record_is_there_once(
             each.running()
         return losses.total() >= LOSSES
 
-    source.produce_more()
-    with feeding(source.produce_more):
+    scene.source.produce_more()
+    with feeding(scene.source.produce_more):
         wait_until(have_lost, WITHIN_MS, "the losses", interval_ms=100)
-    for each in runs:
-        each.kill()  # one that is just starting could not be interrupted
-    start.last("one").finish()
-    source.assert_copied_once(target.rows())
-    sys.stdout.write(f"two {job}s to {kind}: {dict(losses)} lost, {source.produced} records, each once\n")
+    finish(scene, runs)
+    sys.stdout.write(f"two of {scene.case}: {dict(losses)} lost, {scene.source.produced} records, each once\n")
 
 
-@pytest.mark.parametrize(("job", "kind"), JOBS, ids=[f"{job}-{kind}-seed-{SEED}" for job, kind in JOBS])
-def test_of_two_runs_at_once_that_are_struck_each_record_is_there_once(
-    kafka_newest: KafkaCluster,
-    store: S3Server,
-    front: StoreFront,
-    job: str,
-    kind: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
+@each_case
+def test_of_two_runs_at_once_that_are_struck_each_record_is_there_once(scene: Scene) -> None:
     """Both run when a blow falls, on one of them or on the store that they share."""
-    source = Source(kafka_newest, RECORDS)
-    rng, pause = Random(SEED), Event()
-    target = lake(kind, f"struck_{job}_{kind}_{SEED}", source.topic, store, front, tmp_path / "out")
-    start = Runs(job, source, target, kafka_newest, tmp_path, request)
-    runs = [start.continuing("one"), start.continuing("two")]
+    runs = [scene.continuing(name, *SMALL) for name in ("one", "two")]
     struck = Counter[str]()
 
     def both_run_and_one_commits() -> None:
-        before = target.commits()
+        before = scene.target.commits()
 
         def has_committed() -> bool:
             for each in runs:
                 each.running()
-            return target.commits() > before
+            return scene.target.commits() > before
 
         wait_until(has_committed, WITHIN_MS, "a commit of one of them", interval_ms=100)
 
-    source.produce_more()
-    with feeding(source.produce_more):
-        for blow in make_plan(SEED, BLOWS, ("driver", "worker") if kind == "folder" else ("driver", "worker", "store")):
+    scene.source.produce_more()
+    with feeding(scene.source.produce_more):
+        for blow in make_plan(SEED, BLOWS, scene.struck_kinds("driver", "worker", "store")):
             if not blow.is_early:
                 both_run_and_one_commits()
-            pause.wait(blow.after_ms / 1000)
-            strike(blow, rng.choice(runs), front, kafka_newest, rng, pause)
+            scene.wait(blow)
+            scene.strike(blow, scene.rng.choice(runs))
             struck[blow.kind] += 1
-    for each in runs:
-        each.kill()
-    start.last("one").finish()
-    source.assert_copied_once(target.rows())
+    finish(scene, runs)
     sys.stdout.write(
-        f"two {job}s to {kind} under {dict(struck)}: exit codes {[dict(each.codes) for each in runs]}, "
-        f"{source.produced} records, each once; {[each.unexpected for each in runs]}\n"
+        f"two of {scene.case} under {dict(struck)}: exit codes {[dict(each.codes) for each in runs]}, "
+        f"{scene.source.produced} records, each once; {[each.unexpected for each in runs]}\n"
     )
-
-
-class Runs:
-    """Starts runs of one job on one target."""
-
-    def __init__(
-        self,
-        job: str,
-        source: Source,
-        target: Lake,
-        kafka: KafkaCluster,
-        scratch: Path,
-        request: pytest.FixtureRequest,
-    ) -> None:
-        self._job = job
-        self._target = target
-        self._scratch = scratch
-        self._request = request
-        self._arguments = (job, source.topic, "--to", target.text, "-b", kafka.bootstrap(), "--master", "local[1]")
-
-    def continuing(self, name: str) -> Supervised:
-        """Return one that continues with new records."""
-        small = ("--range-size", "20000B")
-        if self._job == "sync":
-            return self._made(name, *small, "--trigger", "300ms")
-        return self._made(name, *small, "--continuous", "--interval", "300ms")
-
-    def last(self, name: str) -> Supervised:
-        """Return one that ends when it has copied what there is."""
-        return self._made(name, *(["--available-now"] if self._job == "sync" else []))
-
-    def _made(self, name: str, *more: str) -> Supervised:
-        state = ("--checkpoint", str(self._scratch / f"state-{name}")) if self._job == "sync" else ()
-        made = Supervised(self._scratch / name, (*self._arguments, *state, *more), self._target.commits)
-        self._request.addfinalizer(made.close)
-        return made

@@ -1,6 +1,6 @@
-"""S3Server: moto's S3 as a process of its own, which can be killed, frozen, or answer with errors.
+"""S3Server: moto's S3 as a process of its own, which can be killed or frozen.
 
-Shown by the tests that use it.
+`tests/support/s3/versity.py` has one that keeps what it holds on disk. Shown by the tests that use it.
 """
 
 import os
@@ -11,7 +11,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
+
+from pyarrow.fs import S3FileSystem
 
 from tests.support.kafka.waiting import wait_until
 
@@ -20,14 +22,20 @@ STARTED_WITHIN_MS = 30_000
 
 
 class S3Server:
-    """A server with one bucket, `kafka`, in memory; a context manager. What it holds ends with it."""
+    """A server with one bucket, `kafka`, in memory; a context manager. What it holds ends with it.
+
+    Attributes:
+        name: of the program, for reports.
+    """
+
+    name = "moto"
 
     def __init__(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "S3Server":
+    def __enter__(self) -> Self:
         self.start()
         self.client().create_bucket(Bucket="kafka")
         return self
@@ -59,16 +67,20 @@ class S3Server:
 
     def start(self) -> None:
         """Start it, on its port."""
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
         quiet = subprocess.DEVNULL
-        self._process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        self._process = subprocess.Popen(self.command(), stdin=quiet, stdout=quiet, stderr=quiet)
         wait_until(self._accepts, STARTED_WITHIN_MS, "the S3 server")
 
+    def command(self) -> list[str]:
+        """Return the command that serves on the port."""
+        return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
+
     def kill(self) -> None:
-        """Kill it, with what it holds."""
+        """Kill it, with what it holds in memory."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            self._process = None
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -80,8 +92,8 @@ class S3Server:
         finally:
             os.kill(self._process.pid, signal.SIGCONT)
 
-    def client(self) -> Any:
-        """Return boto3's client."""
+    def client(self, config: Any = None) -> Any:
+        """Return boto3's client; `config` is botocore's."""
         import boto3
 
         return boto3.client(
@@ -90,6 +102,17 @@ class S3Server:
             region_name="us-east-1",
             aws_access_key_id=ACCESS_KEY,
             aws_secret_access_key=SECRET_KEY,
+            config=config,
+        )
+
+    def files(self) -> S3FileSystem:
+        """Return pyarrow's own client."""
+        return S3FileSystem(
+            access_key=ACCESS_KEY,
+            secret_key=SECRET_KEY,
+            endpoint_override=self.endpoint,
+            scheme="http",
+            region="us-east-1",
         )
 
     def keys(self, prefix: str) -> set[str]:
