@@ -4,7 +4,7 @@ Shown by tests/pipeline/test_cluster.py, test_killed_broker.py and test_source_f
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from kctl.client.admin import Admin
 from kctl.client.producer import Producer
@@ -37,18 +37,17 @@ class Strike:
 
 
 @contextmanager
-def byte_quota(kafka: KafkaCluster, user: str, bytes_per_s: int) -> Iterator[None]:
-    """Have brokers slow a user down in each direction while the context lasts."""
+def byte_quota(kafka: KafkaCluster, user: str, bytes_per_s: int) -> Iterator[Callable[[], None]]:
+    """Have brokers slow a user down in each direction while the context lasts, or until what it yields is called."""
 
     def alter(how: str, config: str) -> None:
         entity = ("--entity-type", "users", "--entity-name", user)
         kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--alter", *entity, how, config)
 
-    alter("--add-config", f"consumer_byte_rate={bytes_per_s},producer_byte_rate={bytes_per_s}")
-    try:
-        yield
-    finally:
-        alter("--delete-config", "consumer_byte_rate,producer_byte_rate")
+    with ExitStack() as lasting:
+        alter("--add-config", f"consumer_byte_rate={bytes_per_s},producer_byte_rate={bytes_per_s}")
+        lasting.callback(alter, "--delete-config", "consumer_byte_rate,producer_byte_rate")
+        yield lasting.close
 
 
 def replicate_positions(kafka: KafkaCluster) -> None:

@@ -1,9 +1,10 @@
 """Jobs whose broker is killed in the middle of a task: another replica is read and written, each record once.
 
-Brokers slow the reader down, so that the task is still in its middle when the broker that it reads from is killed.
+Brokers slow the reader down, so that the task is still in its middle when the broker that it reads from is killed;
+from then on they do so no more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,17 @@ def reading(kafka: KafkaCluster) -> dict[str, object]:
     return {**kafka.client_properties(), "max.partition.fetch.bytes": FETCH_BYTES}
 
 
-def kill_leader(kafka: KafkaCluster, topic: str, killed: list[KafkaNode]) -> None:
-    killed.append(kafka.leader(topic))
-    killed[-1].kill()
+def killing(
+    kafka: KafkaCluster, topic: str, killed: list[KafkaNode], lift_quota: Callable[[], None]
+) -> Callable[[], None]:
+    """Return what kills the leader, and then has the others serve at full speed."""
+
+    def act() -> None:
+        killed.append(kafka.leader(topic))
+        killed[-1].kill()
+        lift_quota()
+
+    return act
 
 
 def has_draft(folder: Path) -> bool:
@@ -62,8 +71,8 @@ def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
     topic = slow_topic(kafka_three)
     folder = tmp_path / "x"
     request = ExportRequest(Selection(topics=(topic,)), folder, reading(kafka_three))
-    kill = Strike(lambda _: has_draft(folder), lambda: kill_leader(kafka_three, topic, revived))
-    with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
+    with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES) as lift_quota:
+        kill = Strike(lambda _: has_draft(folder), killing(kafka_three, topic, revived, lift_quota))
         result = export(request, session=session, on_progress=kill)
     assert kill.struck_at is not None
     assert kill.struck_at.tasks_done < kill.struck_at.tasks
@@ -87,8 +96,8 @@ def test_mirror_whose_broker_is_killed_in_mid_task_writes_each_record_once(
     def is_copying(progress: JobProgress) -> bool:
         return progress.phase == "mirroring" and progress.records > 0
 
-    kill = Strike(is_copying, lambda: kill_leader(kafka, topic, revived))
-    with byte_quota(kafka, ANONYMOUS, QUOTA_BYTES):
+    with byte_quota(kafka, ANONYMOUS, QUOTA_BYTES) as lift_quota:
+        kill = Strike(is_copying, killing(kafka, topic, revived, lift_quota))
         result = mirror(request, session=session, on_progress=kill)
     assert kill.struck_at is not None
     assert 0 < kill.struck_at.records < SLOW_RECORDS

@@ -3,8 +3,8 @@
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,10 +89,11 @@ def test_read_whose_broker_is_killed_in_mid_task_has_each_record_once(
     leader, begun, is_done = kafka_three.leader(topic), tmp_path / "begun", threading.Event()
     is_killed_in_time: list[bool] = []
 
-    def kill() -> None:
+    def kill(lift_quota: Callable[[], None]) -> None:
         wait_until(begun.exists, SLACK_S * 1000, "the first rows")
         leader.kill()
         is_killed_in_time.append(not is_done.is_set())
+        lift_quota()
 
     def offsets(rows: Iterable[Any]) -> Iterator[int]:
         for row in rows:
@@ -101,15 +102,14 @@ def test_read_whose_broker_is_killed_in_mid_task_has_each_record_once(
 
     options = {"subscribe": topic, "kafka.max.partition.fetch.bytes": str(FETCH_BYTES)}
     table = read(spark, "kctl", kafka_three, **options).select("offset", "value")
-    killing = threading.Thread(target=kill)
-    killing.start()
-    try:
-        with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
-            found = table.rdd.mapPartitions(offsets).collect()
-            is_done.set()
-    finally:
-        killing.join()
-        leader.start()
+    with ExitStack() as ending:
+        ending.callback(leader.start)
+        lift_quota = ending.enter_context(byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES))
+        killing = threading.Thread(target=kill, args=(lift_quota,))
+        killing.start()
+        ending.callback(killing.join)
+        found = table.rdd.mapPartitions(offsets).collect()
+        is_done.set()
     assert is_killed_in_time == [True]
     assert sorted(found) == list(range(SLOW_RECORDS))
 
