@@ -7,7 +7,7 @@ Those of jobs share a session of kctl's own. A process has one Spark session at 
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ import pytest
 from kctl.pipeline.running import open_session
 from kctl.pipeline.session import Session, SessionOptions
 from tests.pipeline.connector import connector_jars
+from tests.pipeline.spark_classes import spark_java
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA, find_tool
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, find_tool
 from tests.support.s3.server import S3Server
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ BROKER = {
 def _own_schemas(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let no schema of an earlier run be used, whose registry had the same port; before Spark starts."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_java() -> None:
+    """Have every JVM of Spark that starts from here map its classes from an archive: most of them live for seconds."""
+    with suppress(ToolMissing):  # tests that need Java say so themselves
+        os.environ["JDK_JAVA_OPTIONS"] = spark_java()
 
 
 @pytest.fixture(scope="session")

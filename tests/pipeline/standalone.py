@@ -6,18 +6,16 @@ Owns their processes, ports and folders. Knows nothing of kctl. Shown by tests/p
 import os
 import signal
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
 from tests.pipeline.processes import children_of
+from tests.pipeline.spark_classes import SHORT_LIVED, spark_home
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
 from tests.support.kafka.ports import HOST, PortLease, lease_ports
 from tests.support.kafka.waiting import wait_until
 
 START_TIMEOUT_MS = 60_000
-SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-"""Java options by which a JVM that lives for seconds takes a third less work to start."""
 
 
 class StandaloneCluster:
@@ -108,10 +106,6 @@ class StandaloneCluster:
         wait_until(is_said, START_TIMEOUT_MS, f"{process.name} to say {words!r}")
 
     def _spark_class(self, arguments: list[str], host: str = HOST) -> list[str]:
-        spec = find_spec("pyspark")
-        assert spec is not None
-        assert spec.origin is not None
-        home = Path(spec.origin).parent
         environment = [
             f"SPARK_DAEMON_JAVA_OPTS={SHORT_LIVED}",
             "SPARK_DAEMON_MEMORY=256m",
@@ -121,7 +115,7 @@ class StandaloneCluster:
             *([f"JDK_JAVA_OPTIONS={self._executor_java}"] if self._executor_java else []),
         ]
         # An environment of its own: what the workers need of kctl has to be shipped, not inherited.
-        return ["env", "-i", *environment, str(home / "bin" / "spark-class"), *arguments]
+        return ["env", "-i", *environment, str(spark_home() / "bin" / "spark-class"), *arguments]
 
 
 def _is_executor(pid: int) -> bool:

@@ -30,7 +30,8 @@ from kctl.pipeline.session import Session, SessionOptions
 from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
-from tests.pipeline.standalone import SHORT_LIVED, StandaloneCluster
+from tests.pipeline.spark_classes import spark_java
+from tests.pipeline.standalone import StandaloneCluster
 from tests.pipeline.striking import Strike, byte_quota, replicate_positions
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.security import SCRAM_USER
@@ -51,7 +52,7 @@ API_TIMEOUT_MS = 15_000
 @pytest.fixture(scope="module")
 def standalone(local_spark: LocalSpark) -> Iterator[StandaloneCluster]:
     local_spark.close()
-    with StandaloneCluster(executor_java=SHORT_LIVED) as cluster:
+    with StandaloneCluster(executor_java=spark_java()) as cluster:
         yield cluster
 
 
@@ -218,7 +219,7 @@ def test_attempt_after_a_lost_executor_has_the_whole_timeout_while_a_broker_is_s
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": SHORT_LIVED},
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": spark_java()},
     ) as process:
         try:
             assert process.stdin is not None
@@ -266,7 +267,7 @@ def test_source_reads_once_and_writes_all_where_spark_speculates(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=WAIT_MS * 3 / 1000,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": SHORT_LIVED},
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": spark_java()},
     )
     assert ended.returncode == 0, ended.stderr.decode()[-4000:]
     values = sorted(str(number) for number in range(600))

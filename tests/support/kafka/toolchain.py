@@ -26,7 +26,8 @@ COMPILE_TIMEOUT_S = 120
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 CLASS_ARCHIVE = "classes.jsa"
-_SILENT_ARCHIVE = "-Xlog:cds*=off"  # a JVM that cannot use its archive says so on stdout, and does without
+SILENT_ARCHIVE = "-Xlog:cds*=off"
+"""Without it a JVM that cannot use its archive says so on stdout; it does without in any case."""
 
 _LOG_OPTIONS = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -138,7 +139,7 @@ def java_command(class_path: str, main: str, *arguments: str) -> list[str]:
     """Return the command line that runs the Java class `main` with the tests' memory settings."""
     java = find_tool("java", "openjdk-17-jdk-headless")
     archive = class_archive_folder(Path(class_path.partition(os.pathsep)[0]).parent) / CLASS_ARCHIVE
-    mapped = [f"-XX:SharedArchiveFile={archive}", _SILENT_ARCHIVE] if archive.exists() else []
+    mapped = [f"-XX:SharedArchiveFile={archive}", SILENT_ARCHIVE] if archive.exists() else []
     return [java, *JVM_OPTIONS, *mapped, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
 
 
@@ -152,17 +153,18 @@ def class_archive_folder(jars: Path) -> Path:
     return cache_dir() / f"class-archive-{jars.name}-{hashlib.sha256(made.encode()).hexdigest()[:16]}"
 
 
-def cached(name: str, make: Callable[[Path], None]) -> Path:
-    """Return cache folder `name`; `make` fills it the first time, in one process of all that ask.
+def cached(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:
+    """Return folder `name` of the cache, or of `place`; `make` fills it the first time, in one process of all that ask.
 
     What `make` raises goes on, and nothing is kept.
     """
-    entry = cache_dir() / name
+    place = place or cache_dir()
+    entry = place / name
     if entry.is_dir():
         return entry
-    with _locked(name):
+    with _locked(place, name):
         if not entry.is_dir():
-            with tempfile.TemporaryDirectory(dir=cache_dir(), prefix=f".{name}-") as scratch:
+            with tempfile.TemporaryDirectory(dir=place, prefix=f".{name}-") as scratch:
                 folder = Path(scratch) / "entry"
                 folder.mkdir()
                 make(folder)
@@ -171,9 +173,9 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def _locked(name: str) -> Iterator[None]:
+def _locked(place: Path, name: str) -> Iterator[None]:
     """Hold the machine-wide lock `name`; the system frees it when the holder dies."""
-    path = cache_dir() / "locks" / f"{name}.lock"
+    path = place / "locks" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
 
