@@ -17,6 +17,9 @@ BLOCK_BYTES = 13 * READ_BYTES
 
 What is there is taken: a pipe gives less.
 """
+LONG_LINE_BYTES = 640
+LONG_BLOCK_BYTES = 15 * READ_BYTES
+"""The same for lines from 640 bytes on, beside which the ten bytes more that a record takes count for less."""
 
 
 class LineBlock(NamedTuple):
@@ -130,8 +133,8 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
     What has no end yet and is longer than `longest_bytes` is given out as the last, for an error.
     """
     rest = bytearray()
-    searched = 0
-    while data := source.read1(BLOCK_BYTES):
+    searched, wanted_bytes = 0, BLOCK_BYTES
+    while data := source.read1(wanted_bytes):
         progress.read_bytes += len(data)
         lines = None
         if delimiter in data and not (rest and len(delimiter) > 1):
@@ -142,6 +145,7 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
                 lines = Lines(bytes(rest), delimiter)
         if lines is not None:
             rest = bytearray(lines.rest())
+            wanted_bytes = LONG_BLOCK_BYTES if lines.total_bytes >= LONG_LINE_BYTES * len(lines) else BLOCK_BYTES
             yield lines
         searched = max(0, len(rest) - len(delimiter) + 1)
         if len(rest) > longest_bytes + len(delimiter) - 1:  # it may end with a part of the delimiter

@@ -72,7 +72,7 @@ class ApplicationSide:
         self.subscription = Subscription(
             has_reset_policy=config.auto_offset_reset != "none", has_group=group_id is not None
         )
-        self.data = FetchedData(self.subscription, self.mailbox.post_quietly, max_decompressed_bytes)
+        self.data = FetchedData(self.subscription, self.mailbox.post_consumed, max_decompressed_bytes)
         self.group: GroupSide | None = None
         if group_id is not None:
             self.group = GroupSide(config, group_id, self._clock, self.mailbox, self.subscription, self.data)

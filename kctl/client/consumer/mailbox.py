@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
-from kctl.client.consumer.events import NetworkFailed, Query, Question, ToApplication, ToNetwork, TryAgain
+from kctl.client.consumer.events import Consumed, NetworkFailed, Query, Question, ToApplication, ToNetwork, TryAgain
 from kctl.client.errors import KafkaError, WakeupError
 from kctl.client.loop.close import CloseRequest, close_margin_ms
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted, Mailbox
@@ -37,6 +37,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         waiter: wakes the application.
         reports: from the network thread, which appends to it.
         close_report: set by the network thread at its end.
+        wants_room: set by the network thread: it would fetch more if the application had consumed what it holds.
     """
 
     CLIENT = "consumer"
@@ -53,6 +54,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.waiter = driver.waiter()
         self.reports: deque[ToApplication] = deque()
         self.close_report: CloseReport | None = None
+        self.wants_room = False
         self._on_report = on_report
         self._last_call_id = 0
         self._fatal_error: KafkaError | None = None
@@ -89,14 +91,20 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced = True
         self._events.append(event)
 
+    def post_consumed(self, event: Consumed) -> None:
+        """Hand over what makes room: where the loop wants none, it can wait for the loop's next turn."""
+        self._events.append(event)
+        if self.wants_room:  # looked at last, as the loop looks at the events last (may_sleep)
+            self._is_unannounced = True
+
     def post_until_wait(self, event: ToNetwork) -> None:
         """Hand over an event that can wait for a `wait`, besides: a poll that has its records at once wakes no loop."""
         self._is_unannounced_until_wait = True
         self._events.append(event)
 
     def may_sleep(self) -> bool:
-        """Return whether no close came: every event was announced, or can wait."""
-        return not self._close_requests
+        """Return whether no close came, nor the room that is wanted: every other event was announced, or can wait."""
+        return not self._close_requests and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
 

@@ -151,6 +151,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         if self._group_close is not None:
             until_ms = min(until_ms, self._group_close.deadline_at_ms)
         until_ms = self._poll(self._managers, now_ms, until_ms)
+        self._mailbox.wants_room = self._fetch.wants_room
         self._use_topics()
         error = self._client.network.status.fatal_error()
         if error is not self._fatal_error:

@@ -111,6 +111,11 @@ class Connection:
         """How many of the next bytes to read at most, so that large responses come whole; 0: any number, as in TLS."""
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
+    @property
+    def is_inside_large_frame(self) -> bool:
+        """Whether the rest of a large response is all that comes next; never in TLS, which has news of its own."""
+        return self._transport.channel is None and self._frames.is_inside_large
+
     def tls_channel(self) -> "TlsChannel | None":
         """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
         return self._transport.channel

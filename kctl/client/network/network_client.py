@@ -193,15 +193,29 @@ class NetworkClient:
         until_ms = min(until_ms, self.next_deadline_at_ms())
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
-        happened = self.selector.poll(until_ms)
-        now_ms = self.clock.now_ms()
-        for event in happened:
-            self._on_io(event, now_ms)
+        now_ms = self._poll_io(until_ms)
         self._expire(now_ms)
         self.requests.end_written()
         self._dialer.advance(now_ms)
         self._nodes.sweep()
         self.requests.call_back()
+
+    def _poll_io(self, until_ms: int) -> int:
+        """Wait, and handle what happened; return when that was.
+
+        A part of a large answer, such as its size, which is read alone, changes nothing for anyone: the wait continues.
+        """
+        while True:
+            happened = self.selector.poll(until_ms)
+            now_ms = self.clock.now_ms()
+            for event in happened:
+                self._on_io(event, now_ms)
+            if len(happened) != 1 or now_ms >= until_ms or not self._is_inside_answer(happened[0]):
+                return now_ms
+
+    def _is_inside_answer(self, event: IoEvent) -> bool:
+        found = self._channels.find(event.channel) if isinstance(event, Received) else None
+        return found is not None and found[1].is_inside_large_frame
 
     def wakeup(self) -> None:
         """End the present or next poll; any thread may call it."""

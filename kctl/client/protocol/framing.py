@@ -169,6 +169,11 @@ class FrameReader:
             return 0
         return self._left or _SIZE_BYTES - len(self._head)
 
+    @property
+    def is_inside_large(self) -> bool:
+        """Whether the size of a large frame was read, and not yet the whole of it."""
+        return self._is_large and self._left > 0
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The frames that `data` completes, without their size prefix.
 

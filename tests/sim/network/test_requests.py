@@ -8,10 +8,11 @@ from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, Respon
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.request_table import MAX_THROTTLE_MS
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kctl.client.protocol.api.produce import ProduceRequest
-from kctl.client.protocol.framing import RequestFrame
+from kctl.client.protocol.framing import LARGE_FRAME_BYTES, RequestFrame, encode_response
 from kctl.client.protocol.schema import Response
+from kctl.client.runtime import IoEvent, Received
 from kctl.sandbox.faults import Fault
 from tests.sim.kit.network import NetworkClientCluster, is_metadata
 from tests.sim.kit.scripted_node import answer_well
@@ -29,6 +30,29 @@ def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
         sent, received = cluster.seen(RequestSent)[-1], cluster.seen(ResponseReceived)[-1]
         assert sent.correlation_id == received.correlation_id
         assert (sent.api, received.elapsed_ms) == ("Metadata", 2)
+
+
+def test_a_part_of_a_large_answer_ends_no_poll_before_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        answers = cluster.ask()
+        sent = cluster.seen(RequestSent)[-1]
+        topics = [MetadataResponseTopic(name="t" * 200) for _ in range(LARGE_FRAME_BYTES // 200)]
+        frame = encode_response(MetadataResponse(topics=topics), sent.version, sent.correlation_id)
+        channel = next(iter(cluster.client._channels._open))
+        rest = [frame[:4], frame[4:1000], frame[1000:]]
+
+        def arrives(until_ms: int) -> list[IoEvent]:
+            hub.run(hub.now_ms + 1)
+            return [Received(channel, rest.pop(0))]
+
+        monkeypatch.setattr(cluster.client.selector, "poll", arrives)
+        cluster.client.poll(hub.now_ms + 1)
+        assert len(rest) == 2
+        cluster.client.poll(hub.now_ms + 1000)
+        assert not rest
+        assert is_metadata(answers[0].response)
 
 
 def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:

@@ -212,6 +212,20 @@ def test_post_without_events_leaves_the_network_thread_asleep() -> None:
     assert scenario.wakeups == 1
 
 
+def test_room_that_the_loop_does_not_want_leaves_it_asleep() -> None:
+    scenario = Scenario()
+    mailbox = scenario.mailbox
+    mailbox.post_consumed(Consumed(T0, 1, 5))
+    assert mailbox.may_sleep()
+    mailbox.post_all([])
+    assert scenario.wakeups == 0
+    mailbox.wants_room = True  # the loop finds it out, and what makes room is there already
+    assert not mailbox.may_sleep()
+    mailbox.post_consumed(Consumed(T0, 1, 7))
+    mailbox.post_all([])
+    assert scenario.wakeups == 1
+
+
 def test_close_leaves_time_for_the_sockets_and_waits_for_the_last_steps() -> None:
     scenario = Scenario()
     assert scenario.mailbox.close(Loop(), Timer(scenario.clock, 300)) is False

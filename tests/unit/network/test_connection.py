@@ -96,8 +96,10 @@ def test_rest_of_a_large_response_is_read_by_itself_without_tls(is_tls: bool) ->
     data = wired.reply(send(wired), MetadataResponse(topics=topics))
     wired.connection.receive(data[:100], 3)
     assert wired.connection.next_read_bytes == (0 if is_tls else len(data) - 100)
+    assert wired.connection.is_inside_large_frame is not is_tls
     wired.connection.receive(data[100:], 3)
     assert wired.connection.next_read_bytes == (0 if is_tls else 4)
+    assert not wired.connection.is_inside_large_frame
 
 
 def test_several_answers_may_come_in_one_piece() -> None:

@@ -121,13 +121,13 @@ def test_pending_bytes_are_those_of_the_open_frame() -> None:
 def test_a_large_frame_is_to_be_read_by_itself_and_then_the_size_of_the_next_one() -> None:
     size = framing.LARGE_FRAME_BYTES
     reader = FrameReader(size)
-    assert reader.next_read_bytes == 0
+    assert (reader.next_read_bytes, reader.is_inside_large) == (0, False)
     reader.feed(size.to_bytes(4, "big") + b"ab")
-    assert reader.next_read_bytes == size - 2
+    assert (reader.next_read_bytes, reader.is_inside_large) == (size - 2, True)
     reader.feed(bytes(size - 2))
-    assert reader.next_read_bytes == 4
+    assert (reader.next_read_bytes, reader.is_inside_large) == (4, False)
     reader.feed(b"\0\0")
-    assert reader.next_read_bytes == 2
+    assert (reader.next_read_bytes, reader.is_inside_large) == (2, False)
     reader.feed(b"\0\3ab")
     assert reader.next_read_bytes == 0
 

@@ -24,6 +24,7 @@ from kctl.client.consumer.fetch.partition import (
     FetchState,
     drop_quiet,
     held_while_fetching,
+    used_bytes,
 )
 from kctl.client.consumer.fetch.position_check import PositionCheck
 from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
@@ -81,6 +82,8 @@ class FetchManager:
         self._sessions = FetchSessions()
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
+        self.wants_room = False
+        """Whether the last poll would have fetched more, had the application consumed what it holds."""
 
     # --- what the application decided -------------------------------------------------------------------------------
 
@@ -180,6 +183,7 @@ class FetchManager:
                 to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
         requests: list[Outgoing] = []
         self._is_all_waiting = is_all_waiting
+        self.wants_room = bool(left_out)
         deadline_at_ms = min(deadline_at_ms, drop_quiet(to_fetch, left_out, now_ms))
         is_due_again = self._add_checks(requests, to_check)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
@@ -225,20 +229,16 @@ class FetchManager:
             if not self._leaders.is_ready(node_id):
                 is_due_again |= self._not_ready(node_id, entries, now_ms)
                 continue
-            used = self._used_bytes()
+            used = used_bytes(self._partitions.values(), self._in_flight.values())
             room = min(share, self._prefetch_bytes - used)
             if used > 0 and room < max(1, least):
                 is_out_of_room = True
             else:
                 requests.append(self._fetch(node_id, entries, room, now_ms, is_short=node_id in left_out))
         if is_out_of_room:
+            self.wants_room = True
             self._request_return()
         return is_due_again
-
-    def _used_bytes(self) -> int:
-        """Return how much is held by the application or may come with the fetches on the wire."""
-        held = sum(state.buffered_bytes for state in self._partitions.values())
-        return held + sum(fetch.reserved_bytes for fetch in self._in_flight.values())
 
     def _request_return(self) -> None:
         """Where paused partitions hold most of the room, have the application give it back for the others."""
@@ -255,9 +255,8 @@ class FetchManager:
         wanted: dict[TopicPartition, AskedPartition] = {}
         epochs: dict[TopicPartition, int] = {}
         may_follow = True
-        topic_ids = {
-            topic: self._leaders.topic_id(topic) for topic in {entry.topic_partition.topic for entry in entries}
-        }
+        topics = {entry.topic_partition.topic for entry in entries}
+        topic_ids = {topic: self._leaders.topic_id(topic) for topic in topics}
         for tp, state, info in entries:
             state.node_id = node_id
             state.asked_epoch = info.leader_epoch

@@ -4,6 +4,7 @@ Shown by tests/unit/consumer/fetch/test_manager.py.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
@@ -154,6 +155,12 @@ def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: i
     """Return how much of a partition may be held while more of it is fetched: a whole response where there is room."""
     has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
     return partition_bytes if has_room else max(0, partition_bytes - 1)
+
+
+def used_bytes(partitions: Iterable[FetchState], in_flight: Iterable[FetchInFlight]) -> int:
+    """Return how much is held by the application or may come with the fetches on the wire."""
+    held_bytes = sum([state.buffered_bytes for state in partitions])
+    return held_bytes + sum([fetch.reserved_bytes for fetch in in_flight])
 
 
 def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:

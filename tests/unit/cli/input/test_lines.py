@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,9 @@ from kctl.cli.failures import CommandError
 from kctl.cli.input.form import Form, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, BytesRead
 from kctl.cli.input.inputs import PIPE_BYTES, Inputs
-from kctl.cli.input.lines import BLOCK_BYTES, LineBlock, read_line_blocks, read_lines
+from kctl.cli.input.lines import BLOCK_BYTES, LONG_BLOCK_BYTES, LineBlock, read_line_blocks, read_lines
+from kctl.cli.produce.run import BATCH_BYTES
+from kctl.client.records import BATCH_OVERHEAD_BYTES, Lines
 
 
 class Pieces:
@@ -215,3 +218,23 @@ def test_a_file_a_stream_in_memory_and_a_refused_size_are_read_as_they_are(
     os.close(writer)
     with open(reader, "rb") as stdin:
         assert [record.value for record in Inputs((), stdin, Form(), 9).read()] == [b"d"]
+
+
+@pytest.mark.parametrize(("line_bytes", "block_bytes"), [(100, BLOCK_BYTES), (1000, LONG_BLOCK_BYTES)])
+def test_blocks_of_lines_fill_nearly_one_batch_whatever_their_length(line_bytes: int, block_bytes: int) -> None:
+    class Asked(io.BytesIO):
+        sizes: ClassVar[list[int | None]] = []
+
+        def read1(self, size: int | None = -1, /) -> bytes:
+            self.sizes.append(size)
+            return super().read1(size)
+
+    line = b"x" * (line_bytes - 1) + b"\n"
+    source = Asked(line * (4 * BLOCK_BYTES // line_bytes))
+    blocks = [block.values for block in read_line_blocks(source, "stdin", 2000)]
+    assert set(source.sizes[1:]) == {block_bytes}
+    for block in blocks:
+        assert isinstance(block, Lines)
+        _, count, _ = block.encoded_from(0, BATCH_BYTES - BATCH_OVERHEAD_BYTES, len(block))
+        assert count == len(block)  # in one batch
+    assert sum(map(len, blocks)) == 4 * BLOCK_BYTES // line_bytes

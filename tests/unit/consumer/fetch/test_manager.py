@@ -219,9 +219,9 @@ def test_a_full_partition_waits_until_its_data_is_consumed() -> None:
     assert asked(request) == [("t", 1, 0)]
     assert message(request).max_wait_ms == 20, "the full partition must not wait for the quiet one"
     answer(request, brings(data(1, b"", end=0)), at_ms=520)
-    assert scenario.manager.poll(520) == Poll([], 1020)
+    assert (scenario.manager.poll(520), scenario.manager.wants_room) == (Poll([], 1020), True)
     scenario.manager.consumed(T0, 1, 1)
-    assert asked(scenario.request(520)) == [("t", 1, 0), ("t", 0, 1)]
+    assert (asked(scenario.request(520)), scenario.manager.wants_room) == ([("t", 1, 0), ("t", 0, 1)], False)
 
 
 def test_a_partition_that_had_records_is_fetched_at_once_beside_a_full_one() -> None:
@@ -246,7 +246,7 @@ def test_the_budget_bounds_what_is_held_and_in_flight() -> None:
     answer(two, brings(data(1, big)))
     assert scenario.requests() == []
     scenario.manager.consumed(T0, 1, 1)
-    assert scenario.requests() == [], "what is left is less than half of a node's share"
+    assert (scenario.requests(), scenario.manager.wants_room) == ([], True), "less is left than half of a node's share"
 
 
 def test_rest_of_the_budget_is_shared_by_the_nodes() -> None:
