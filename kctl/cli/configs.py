@@ -93,18 +93,23 @@ def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         results = admin.alter_configs(changes, validate_only=dry_run)
-    rows: list[Row] = [
-        {
-            "resource": str(resource),
-            "key": key,
-            "value": value,
-            "result": result_of(value, failed=resource in results.failed, dry_run=dry_run),
-        }
-        for resource, entries in changes.items()
-        for key, value in entries.items()
-    ]
-    write_listing(common.environment, output, Listing("configs", CHANGE_COLUMNS, rows))
-    return report_failures(common, results.done, list(results.failed.values()))
+        rows: list[Row] = [
+            {
+                "resource": str(resource),
+                "key": key,
+                "value": value,
+                "result": result_of(value, failed=resource in results.failed, dry_run=dry_run),
+            }
+            for resource, entries in changes.items()
+            for key, value in entries.items()
+        ]
+        write_listing(common.environment, output, Listing("configs", CHANGE_COLUMNS, rows))
+        code = report_failures(common, results.done, list(results.failed.values()))
+        if results.done and not dry_run:
+            from kctl.cli.metadata_wait import wait_for_configs  # wanted once something was changed
+
+            wait_for_configs(common, admin, {each: changes[each] for each in results.done})
+    return code
 
 
 def result_of(value: str | None, *, failed: bool, dry_run: bool) -> str:

@@ -5,16 +5,25 @@ broker is waited for: one that does not respond is named, and not waited for. Sh
 tests/sim/admin/test_metadata_wait.py, tests/sim/admin/test_apply.py and tests/broker/test_operator_changes.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kctl.cli.failures import CommandError
 from kctl.cli.options import Common
 from kctl.cli.wait_loop import look_until
-from kctl.client.admin import Admin
-from kctl.client.clock import Timer
+from kctl.client.admin import (
+    CONFIG_SOURCES,
+    AclRule,
+    Admin,
+    ConfigEntry,
+    ConfigResource,
+    Credential,
+    ResourceType,
+)
+from kctl.client.clock import Timer, duration_text
 from kctl.client.cluster import NO_TOPIC_ID, TopicInfo
 from kctl.client.config import AdminConfig
-from kctl.client.errors import AuthorizationError, KafkaError
+from kctl.client.errors import AuthorizationError, BrokerError, KafkaError
 from kctl.client.network.system import system_runtime
 
 INTERVAL_MS = 50
@@ -32,23 +41,30 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
     runtime = system_runtime()
     timer = Timer(runtime.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     pending: list[int] = []
-    silent: list[int] = []
-    others = ""
+    heard: set[int] = set()
+    left: list[int] = []
 
     def missing() -> str:
         known = look(pending)
-        silent.extend(node_id for node_id in pending if node_id not in known)
+        heard.update(known)
+        left.extend(node_id for node_id in pending if node_id not in known)
         pending[:] = [node_id for node_id in pending if not known.get(node_id, True)]
-        return _names(pending)
+        return _names(pending) if pending else ""
 
     try:
         pending.extend(node.node_id for node in admin.describe_cluster().nodes)
         look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
-    except (CommandError, KafkaError):
-        others = "some brokers"
-    names = _names(sorted([*silent, *pending])) or others
-    if names:
-        common.say(f"{common.environment.program}: note: {names} may not know all changes yet")
+    except (CommandError, KafkaError) as error:
+        if not pending:
+            common.say(f"{common.environment.program}: note: it is not known which brokers know the changes: {error}")
+    unsure = sorted({*left, *pending})
+    silent, late = [each for each in unsure if each not in heard], [each for each in unsure if each in heard]
+    if silent:
+        who = _names(silent)
+        common.say(f"{common.environment.program}: note: {who} did not respond, and may not know the changes yet")
+    if late:
+        within = f"{duration_text(timer.timeout_ms)} (--api-timeout)"
+        common.say(f"{common.environment.program}: note: {_names(late)} did not report the changes within {within}")
 
 
 def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows]) -> None:
@@ -69,6 +85,87 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
 
     if expected:
         wait_for_brokers(common, admin, look)
+
+
+def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
+    """Return as `wait_for_brokers`, once every broker reports the values; those of one broker are reported by it alone.
+
+    A resource that a broker may not, or cannot, describe is not waited for.
+    """
+
+    def knows(node_id: int) -> bool:
+        own = {each: entries for each, entries in changes.items() if each.node_id in (None, node_id)}
+        found = admin.describe_configs(list(own), broker_id=node_id, timeout=ANSWER_S).done if own else {}
+        return all(
+            _has_value(found[each].get(key), value, OWN_SOURCES.get(each.type, ()))
+            for each, entries in own.items()
+            if each in found
+            for key, value in entries.items()
+        )
+
+    wait_for_brokers(common, admin, _each(knows))
+
+
+def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
+    """Return as `wait_for_brokers`, once every broker reports the ACL rules, or none of those that were deleted."""
+
+    def knows(node_id: int) -> bool:
+        found = set(admin.describe_acls(broker_id=node_id, timeout=ANSWER_S))
+        return found.issuperset(rules) if are_there else found.isdisjoint(rules)
+
+    wait_for_brokers(common, admin, _each(knows))
+
+
+def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credential], *, are_there: bool) -> None:
+    """Return as `wait_for_brokers`, once every broker reports the credentials, or none of those that were deleted."""
+
+    def knows(node_id: int) -> bool:
+        found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
+        return all((each.mechanism in found.get(each.user, ())) is are_there for each in credentials)
+
+    wait_for_brokers(common, admin, _each(knows))
+
+
+def _each(knows: Callable[[int], bool]) -> Look:
+    """Return what asks one broker after the other; one that refuses the request is not waited for."""
+
+    def look(node_ids: Sequence[int]) -> dict[int, bool]:
+        known: dict[int, bool] = {}
+        for node_id in node_ids:
+            try:
+                known[node_id] = knows(node_id)
+            except BrokerError:
+                known[node_id] = True
+            except KafkaError:
+                continue
+        return known
+
+    return look
+
+
+OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {
+    ResourceType.TOPIC: ("DYNAMIC_TOPIC_CONFIG",),
+    ResourceType.BROKER: ("DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+    ResourceType.GROUP: ("DYNAMIC_GROUP_CONFIG",),
+    ResourceType.CLIENT_METRICS: ("DYNAMIC_CLIENT_METRICS_CONFIG",),
+}
+"""Where a value is that was set for a resource of a type."""
+
+
+def _has_value(entry: ConfigEntry | None, value: str | None, own: Collection[str]) -> bool:
+    is_set = entry is not None and CONFIG_SOURCES.get(entry.source) in own
+    if value is None or not is_set or entry is None:
+        return is_set is (value is not None)
+    return entry.value is None or _plain(entry.value) == _plain(value)  # a secret has no value
+
+
+def _plain(value: str) -> str:
+    """Return a value without what a broker leaves out when it writes a boolean, a list or a number."""
+    text = re.sub(r"\s*,\s*", ",", value.strip().lower())
+    try:
+        return str(float(text)) if "." in text else str(int(text))
+    except ValueError:
+        return text
 
 
 def is_created(topic_id: bytes) -> Knows:
@@ -93,4 +190,6 @@ def _is_known(info: TopicInfo | None, knows: Knows) -> bool:
 
 
 def _names(node_ids: Sequence[int]) -> str:
-    return ", ".join(f"broker {node_id}" for node_id in node_ids)
+    """Return `broker 1`, `brokers 1 and 2` or `brokers 1, 2 and 3`."""
+    *others, last = map(str, node_ids)
+    return f"brokers {', '.join(others)} and {last}" if others else f"broker {last}"

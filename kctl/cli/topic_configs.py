@@ -84,12 +84,22 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
         if not dry_run and not is_refused:
             failed = _alter(admin, wanted, validate_only=False)
         code = _report(common, output, wanted, failed, is_refused=is_refused, dry_run=dry_run)
-        if wanted.partitions is not None and not dry_run and not is_refused:
-            from kctl.cli.metadata_wait import has_partitions, wait_for_topics  # wanted once partitions were added
-
-            grown = [name for name in wanted.names if (name, PARTITIONS) not in failed]
-            wait_for_topics(common, admin, dict.fromkeys(grown, has_partitions(wanted.partitions)))
+        if not dry_run and not is_refused:
+            _wait(common, admin, wanted, failed)
     return code
+
+
+def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) -> None:
+    """Return once every broker knows what was changed."""
+    from kctl.cli.metadata_wait import has_partitions, wait_for_configs, wait_for_topics  # wanted after changes alone
+
+    if wanted.partitions is not None:
+        grown = [name for name in wanted.names if (name, PARTITIONS) not in failed]
+        wait_for_topics(common, admin, dict.fromkeys(grown, has_partitions(wanted.partitions)))
+    changed = [name for name in wanted.names if wanted.entries and (name, "configs") not in failed]
+    if changed:
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in changed]
+        wait_for_configs(common, admin, dict.fromkeys(resources, wanted.entries))
 
 
 def _report(

@@ -166,9 +166,10 @@ def delete(
             facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
             question = f"Delete {counted(len(changes), 'credential')}?"
             results = after_yes(common, admin, facts, question, lambda: admin.alter_user_scram_credentials(changes))
-    code = _write(common, changes, "deleted", results)
-    if results is None:
-        say_dry_run(common, f"{counted(len(changes), 'credential')} would be deleted")
+        code = _write(common, changes, "deleted", results)
+        if results is None:
+            say_dry_run(common, f"{counted(len(changes), 'credential')} would be deleted")
+        _wait(common, admin, results, are_there=False)
     return code
 
 
@@ -187,7 +188,17 @@ def _set_password(
         chosen = mechanisms or known or MECHANISMS.words
         changes = [ScramPassword(name, mechanism, text, iterations) for mechanism in dict.fromkeys(chosen)]
         results = None if dry_run else admin.alter_user_scram_credentials(changes)
-    return _write(common, changes, "created" if is_new else "changed", results)
+        code = _write(common, changes, "created" if is_new else "changed", results)
+        _wait(common, admin, results, are_there=True)
+    return code
+
+
+def _wait(common: Common, admin: "Admin", results: "Results[Credential, None] | None", *, are_there: bool) -> None:
+    """Return once every broker knows what was done."""
+    if results is not None and results.done:
+        from kctl.cli.metadata_wait import wait_for_users  # wanted once something was changed
+
+        wait_for_users(common, admin, results.done, are_there=are_there)
 
 
 def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> "list[ScramRemoval]":

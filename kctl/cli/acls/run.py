@@ -12,6 +12,7 @@ from kctl.cli.changes import after_yes, end_change, report_failures, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.metadata_wait import wait_for_rules
 from kctl.cli.options import Common, Output
 from kctl.client.admin import AclFilter, AclOperation, AclRule, Admin, Results
 from kctl.client.errors import BrokerError, KafkaError
@@ -94,14 +95,17 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
     with admin_of(common) as admin:
         known = _existing(admin, rules, is_needed=dry_run)
         results = Results[AclRule, None]({}, {}) if dry_run else admin.create_acls(rules)
-    rows: list[Row] = []
-    for rule in rules:
-        result = "failed" if rule in results.failed else "exists" if rule in known else "created"
-        if dry_run and rule not in known:
-            result = "would be created"
-        rows.append({**rule_row(rule), "result": result})
-    write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
-    return report_failures(common, results.done, list(results.failed.values()))
+        rows: list[Row] = []
+        for rule in rules:
+            result = "failed" if rule in results.failed else "exists" if rule in known else "created"
+            if dry_run and rule not in known:
+                result = "would be created"
+            rows.append({**rule_row(rule), "result": result})
+        write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
+        code = report_failures(common, results.done, list(results.failed.values()))
+        if results.done:
+            wait_for_rules(common, admin, results.done, are_there=True)
+    return code
 
 
 def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set[AclRule]:
@@ -127,9 +131,13 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool)
         if failed is None:
             facts, question = [one_line(str(rule)) for rule in rules], f"Delete {counted(len(rules), 'rule')}?"
             failed = after_yes(common, admin, facts, question, lambda: _delete(admin, rules))
-    rows = [{**rule_row(rule), "result": result_word(AclFilter.of(rule), failed, "deleted")} for rule in rules]
-    listing = Listing("acls", (*COLUMNS, "result"), rows)
-    return end_change(common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted")
+        rows = [{**rule_row(rule), "result": result_word(AclFilter.of(rule), failed, "deleted")} for rule in rules]
+        listing = Listing("acls", (*COLUMNS, "result"), rows)
+        code = end_change(common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted")
+        deleted = [] if failed is None else [rule for rule in rules if AclFilter.of(rule) not in failed]
+        if deleted:
+            wait_for_rules(common, admin, deleted, are_there=False)
+    return code
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:

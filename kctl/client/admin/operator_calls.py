@@ -211,15 +211,16 @@ class OperatorCalls:
         return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
 
     def describe_user_scram_credentials(
-        self, users: Sequence[str] | None = None, *, timeout: Timeout = None
+        self, users: Sequence[str] | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, ScramMechanisms]:
         """Return the SCRAM mechanisms of users, with their iterations; None: of all users that have any.
 
+        Args: broker_id: asked; None: whichever is ready.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # imported for those who want it
 
-        return scram_users.describe_scram_users(self._call("describing users", timeout), users)
+        return scram_users.describe_scram_users(self._call("describing users", timeout), users, broker_id)
 
     def alter_user_scram_credentials(
         self, changes: Sequence[ScramChange], *, timeout: Timeout = None

@@ -6,7 +6,7 @@ A password never leaves the client: what is sent is salted and hashed as often a
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.call import Call, Results, any_node, broker, controller
 from kctl.client.admin.scram_values import (
     SCRAM_NUMBERS,
     Credential,
@@ -35,14 +35,17 @@ _NAMES = {number: name for name, number in SCRAM_NUMBERS.items()}
 SALT_BYTES = 24
 
 
-def describe_scram_users(call: Call, names: Sequence[str] | None) -> Results[str, ScramMechanisms]:
+def describe_scram_users(
+    call: Call, names: Sequence[str] | None, broker_id: int | None = None
+) -> Results[str, ScramMechanisms]:
     """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND where there are none."""
+    route = any_node if broker_id is None else broker(broker_id)
     # none stands for all; a broker that refuses the request closes the connection where it is null
     users = [UserName(name=name) for name in dict.fromkeys(names or ())]
 
     def attempt(keys: list[str]) -> dict[str, Results[str, ScramMechanisms] | KafkaError]:
         answer = call.answer_of(
-            any_node, lambda _: DescribeUserScramCredentialsRequest(users=users), DescribeUserScramCredentialsResponse
+            route, lambda _: DescribeUserScramCredentialsRequest(users=users), DescribeUserScramCredentialsResponse
         )
         response = answer.response
         assert isinstance(response, DescribeUserScramCredentialsResponse)

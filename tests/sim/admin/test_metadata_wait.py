@@ -4,17 +4,23 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.client.admin import Admin
-from kctl.sandbox import Fault
+from kctl.cli.metadata_wait import _names, _plain
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
 
 Topics = Callable[..., Ended]
+TOPIC, DEFAULTS = ConfigResource(ResourceType.TOPIC, "t"), ConfigResource(ResourceType.BROKER, "")
 CHANGES = [("create", "new"), ("delete", "u", "--yes"), ("alter", "t", "--partitions", "9")]
 every_change = pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[0])
 
 
-def with_topics(monkeypatch: pytest.MonkeyPatch, use: Callable[[SimCluster, Topics], None]) -> None:
+def with_topics(
+    monkeypatch: pytest.MonkeyPatch,
+    use: Callable[[SimCluster, Topics], None],
+    settings: ClusterSettings | None = None,
+) -> None:
     def app(cluster: SimCluster, admin: Admin) -> None:
         del admin
         for module in ("kctl.client.admin.admin", "kctl.cli.metadata_wait"):
@@ -26,7 +32,7 @@ def with_topics(monkeypatch: pytest.MonkeyPatch, use: Callable[[SimCluster, Topi
 
         use(cluster, run)
 
-    run_with_admin(app)
+    run_with_admin(app, settings=settings)
 
 
 @every_change
@@ -56,7 +62,7 @@ def test_broker_that_does_not_hear_of_a_change_is_named_at_the_api_timeout(
         cluster.sandbox.hold_metadata(2)
         before_ms = cluster.clock.now_ms()
         ended = topics(*change)
-        note = "kctl topics: note: broker 2 may not know all changes yet\n"
+        note = "kctl topics: note: broker 2 did not report the changes within 2s (--api-timeout)\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert 2_000 <= cluster.clock.now_ms() - before_ms < 2_200
         assert topics(*change, "-q").stderr.count("note:") == 0
@@ -73,7 +79,7 @@ def test_broker_that_does_not_respond_is_named_and_not_waited_for_to_the_end(
         cluster.sandbox.start_fault(3, fault)
         before_ms = cluster.clock.now_ms()
         ended = topics(*change, "--api-timeout", "30s")
-        note = "kctl topics: note: broker 3 may not know all changes yet\n"
+        note = "kctl topics: note: broker 3 did not respond, and may not know the changes yet\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert cluster.clock.now_ms() - before_ms < (1_000 if fault is Fault.REFUSE else 3_000)
 
@@ -103,3 +109,72 @@ def test_topic_that_is_recreated_at_once_is_waited_for_by_its_id(monkeypatch: py
         assert cluster.clock.now_ms() - before_ms >= 700
 
     with_topics(monkeypatch, use)
+
+
+LATE: dict[str, tuple[str, str]] = {
+    "configs set topic t retention.ms=7": ("describe_configs", ""),
+    "configs set broker-defaults log.retention.ms=7": ("describe_configs", ""),
+    "topics alter t --config retention.ms=7": ("describe_configs", ""),
+    "configs unset topic t retention.ms": ("describe_configs", "configs set topic t retention.ms=7"),
+    "acls create --allow User:a --topic t --operation read": ("describe_acls", ""),
+    "acls delete --principal User:a --execute": (
+        "describe_acls",
+        "acls create --allow User:a --topic t --operation read",
+    ),
+    "users create a --password-from env:SECRET": ("describe_user_scram_credentials", ""),
+    "users delete a --execute": ("describe_user_scram_credentials", "users create a --password-from env:SECRET"),
+}
+"""Changes, what a broker is asked for to see them, and what has to be done before."""
+
+
+@pytest.mark.parametrize("command", LATE)
+@pytest.mark.parametrize("late", [True, False], ids=["late", "never"])
+def test_change_of_configs_rules_and_users_is_waited_for_at_every_broker(
+    monkeypatch: pytest.MonkeyPatch, command: str, late: bool
+) -> None:
+    asked, first = LATE[command]
+
+    def use(cluster: SimCluster, topics: Topics) -> None:
+        def run(line: str) -> Ended:
+            words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", "2s")
+            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
+
+        if first:
+            assert run(first).code == 0
+        before_ms = cluster.clock.now_ms()
+        known_at_ms = before_ms + (900 if late else 60_000)
+        there: Callable[..., object] = getattr(Admin, asked)
+        with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
+            old = there(admin, *([[TOPIC, DEFAULTS]] if asked == "describe_configs" else []))
+
+        def behind(admin: Admin, *arguments: object, broker_id: int | None = None, **named: object) -> object:
+            is_behind = broker_id == 3 and cluster.clock.now_ms() < known_at_ms
+            return old if is_behind else there(admin, *arguments, broker_id=broker_id, **named)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Admin, asked, behind)
+            ended = run(command)
+        took_ms = cluster.clock.now_ms() - before_ms
+        assert ended.code == 0, ended
+        assert ("note: broker 3 did not report the changes within 2s (--api-timeout)" in ended.stderr) is not late, (
+            ended
+        )
+        assert (900 if late else 2_000) <= took_ms < (1_100 if late else 2_200)
+        assert run("topics list").code == 0
+
+    with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reported", "is_same"),
+    [("TRUE", "true", True), ("007", "7", True), ("a, b", "a,b", True), (" 0.50", "0.5", True), ("1", "2", False)],
+)
+def test_value_is_known_as_brokers_write_it(wanted: str, reported: str, is_same: bool) -> None:
+    assert (_plain(wanted) == _plain(reported)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("node_ids", "names"), [([1], "broker 1"), ([1, 2], "brokers 1 and 2"), ([1, 2, 3], "brokers 1, 2 and 3")]
+)
+def test_brokers_are_named_as_in_a_sentence(node_ids: list[int], names: str) -> None:
+    assert _names(node_ids) == names
