@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.clock import Clock
-from kctl.client.errors import ConnectionRefused, DnsError, KafkaError
+from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, KafkaError
 from kctl.client.events import (
     Closed,
     Event,
+    EventSink,
     Expired,
     Failed,
     Lost,
@@ -25,6 +26,7 @@ from kctl.client.events import (
     ResponseReceived,
     Started,
     Target,
+    Throttled,
 )
 from kctl.client.runtime import Driver
 
@@ -36,6 +38,7 @@ HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 """Requests that a healthy broker answers late."""
 
 
+_UNREACHED = (ConnectionRefused, ConnectTimeout, DnsError)
 _DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
 """What differs from attempt to attempt, in the text of an error."""
 
@@ -67,12 +70,16 @@ class Waits:
         """The time of the first connection to each address."""
         self._unused: set[int] = set()
         """The attempts of ready connections on which no response has come yet."""
+        self._throttled: dict[str, int] = {}
+        """When the pause ends that the broker at each address has asked for."""
         self._useless: set[str] = set()
         """The addresses whose last connection was lost unused: that the next one is ready is no progress."""
 
     def on_event(self, event: Event) -> None:
         """Learn from an event."""
         with self._lock:
+            if isinstance(event, Throttled):
+                self._throttled[_place(event.target)] = event.at_ms + event.throttle_ms
             self._on_event(event)
 
     def _on_event(self, event: Event) -> None:
@@ -146,6 +153,14 @@ class Waits:
             failed = [f"{place} is not usable: {_brief(place, error)}" for place, error in self._errors.items()]
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
+    def failures(self, now_ms: int) -> list[str]:
+        """Return why servers that accept connections are not usable, as `causes` does; nothing while another one is."""
+        with self._lock:
+            if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
+                return []
+            found = self._errors.items()
+            return [f"{place}: {_brief(place, error)}" for place, error in found if not isinstance(error, _UNREACHED)]
+
     def _causes(self, now_ms: int) -> list[str]:
         if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
             return []
@@ -154,6 +169,9 @@ class Waits:
             for each in self._requests.values()
             if now_ms - each.sent_at_ms >= REPORT_AFTER_MS
         }
+        for place, until_ms in self._throttled.items():
+            if until_ms > now_ms:
+                found.setdefault(place, "the broker throttles this client (a quota)")
         for place, error in self._errors.items():
             found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
@@ -178,12 +196,20 @@ class WaitNotices:
         say: prints a line on stderr.
         limit: until when it is tried, such as "60s (--api-timeout)".
         verbose: at the end, also name the servers that accepted the client and those that failed.
+        is_brief: say nothing but once, and only where servers accept connections that then fail: a log needs no more.
 
     Attributes: refused_limit: the same where all bootstrap servers refuse; empty where that makes no difference.
     """
 
     def __init__(
-        self, program: str, say: Callable[[str], None], clock: Clock, limit: str, *, verbose: bool = False
+        self,
+        program: str,
+        say: Callable[[str], None],
+        clock: Clock,
+        limit: str,
+        *,
+        verbose: bool = False,
+        is_brief: bool = False,
     ) -> None:
         self.say = say
         self._program = program
@@ -192,16 +218,26 @@ class WaitNotices:
         self._verbose = verbose
         self.refused_limit = ""
         self._waits = Waits(clock.now_ms())
-        self.on_event = self._waits.on_event
+        self._is_brief = is_brief
+        self.on_event: EventSink = self._on_event_once if is_brief else self._waits.on_event
         self._reported: list[str] = []
         self._reported_at_ms = clock.now_ms() - REPORT_AFTER_MS
         self._repeat_ms = REPEAT_MS
         self._driver: Driver | None = None
         self._is_stopping = False
 
+    def _on_event_once(self, event: Event) -> None:
+        """Learn from an event, and say once that servers are not usable; the task that would look is not needed."""
+        self._waits.on_event(event)
+        if isinstance(event, Failed | Lost) and not self._is_stopping:
+            failures = self._waits.failures(event.at_ms)
+            if failures:
+                self._is_stopping = True
+                self._say(failures)
+
     def start(self, driver: Driver) -> None:
         """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""
-        if self._driver is None and not self._is_stopping:
+        if self._driver is None and not self._is_stopping and not self._is_brief:
             self._driver = driver
             self._stop = driver.waiter()
             self._task = driver.spawn(self._run, "notices")
@@ -236,6 +272,9 @@ class WaitNotices:
         self._repeat_ms = REPEAT_MS if is_new else min(2 * self._repeat_ms, MOST_REPEAT_MS)
         self._reported = causes
         self._reported_at_ms = now_ms
+        self._say(causes)
+
+    def _say(self, causes: list[str]) -> None:
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
         limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit

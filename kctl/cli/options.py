@@ -298,9 +298,7 @@ def common(
         verbose=verbose,
         tracer=_start_trace(environment, settings) if trace else None,
         trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
-        notices=None
-        if quiet or trace or not (environment.stderr_is_tty or verbose)
-        else _notices(environment, settings, verbose=verbose),
+        notices=None if quiet or trace else _notices(environment, settings, verbose=verbose),
     )
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
@@ -363,7 +361,9 @@ def _notices(environment: Environment, settings: Settings, *, verbose: bool) -> 
     from kctl.cli.notices import WaitNotices, limit_text
 
     limit = limit_text(_api_timeout_ms(settings), "--api-timeout")
-    return WaitNotices(environment.program, environment.say, environment.clock, limit, verbose=verbose)
+    is_brief = not (environment.stderr_is_tty or verbose)
+    say, clock = environment.say, environment.clock
+    return WaitNotices(environment.program, say, clock, limit, verbose=verbose, is_brief=is_brief)
 
 
 def _api_timeout_ms(settings: Settings) -> int:

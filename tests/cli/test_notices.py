@@ -1,10 +1,38 @@
 """What commands wait for is on stderr after a second, with -v and on a terminal; refusing servers end them soon."""
 
+import socket
+from collections.abc import Iterator
+from threading import Thread
+
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import kctl
 from tests.cli.terminal import Terminal
+
+
+@pytest.fixture
+def closing() -> Iterator[str]:
+    """An address whose server closes each connection on its first request, as a listener with TLS does."""
+
+    def serve() -> None:
+        while True:
+            try:
+                accepted, _ = listening.accept()
+            except OSError:  # the test is over
+                return
+            with accepted:
+                accepted.recv(1000)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(64)
+        server = Thread(target=serve)
+        server.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+        server.join()
+
 
 ONE_SHOT = [
     ("topics", "list"),
@@ -47,3 +75,13 @@ def test_terminal_shows_what_is_waited_for(silent: str) -> None:
 def test_pipe_without_verbose_shows_only_the_end(refused: str) -> None:
     ended = kctl("topics", "list", "-b", refused, "--api-timeout", "3s")
     assert "waiting:" not in ended.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("command", [("consume", "t"), ("topics", "list"), ("produce", "t")], ids=" ".join)
+def test_pipe_gets_one_line_about_a_listener_of_another_protocol(command: tuple[str, ...], closing: str) -> None:
+    ended = kctl(*command, "-b", closing, "--api-timeout", "4s", stdin=b"a record\n")
+    first, *others = ended.stderr.splitlines()
+    assert first.startswith(f"kctl {command[0]}: waiting: {closing}: the server closed the connection")
+    assert first.endswith(", retrying for up to 4s (--api-timeout)")
+    assert not any("waiting: " in line for line in others)
+    assert "waiting: " not in kctl(*command, "-b", closing, "-q", "--api-timeout", "2s", stdin=b"a record\n").stderr

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.clock import Timer
+from kctl.client.clock import Timer, duration_text
 from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.errors import ApiTimeout, BrokerError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -160,14 +160,23 @@ class Call:
                 timer.update()
                 if timer.is_expired:
                     self._span.update()
+                    text = waiting_for if isinstance(waiting_for, str) else waiting_for()
                     raise ApiTimeout(
-                        f"{self.what}: {waiting_for if isinstance(waiting_for, str) else waiting_for()}",
+                        f"{self.what}: {text}{self._pauses()}",
                         timeout_ms=self._span.timeout_ms,
                         elapsed_ms=self._span.elapsed_ms,
                         cause=self._last_error or client.last_error(),
                         account=client.account_since(self._since),
                     )
                 client.poll(timer.deadline_at_ms)
+
+    def _pauses(self) -> str:
+        """Return which brokers throttle this client, for the end of what a timeout reports; empty where none does."""
+        pauses = [
+            f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
+            for node, left_ms in self.client.network.status.throttling()
+        ]
+        return "".join(f", {each}" for each in pauses)
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
         """Return the response of the broker that the route finds, asking again after errors that may pass.

@@ -5,6 +5,7 @@ tests/sim/network/test_connect_limit.py.
 """
 
 from kctl.client.clock import Clock
+from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network import connect_errors
 from kctl.client.network.advertised import AdvertisedAddresses
@@ -83,5 +84,12 @@ class NetworkStatus:
             return "waiting for an answer"
         if self._dialer.under_way:
             return "dns" if self._dialer.is_resolving else "connecting"
+        throttling = [str(node) for node, _ in self.throttling()]
+        return f"throttled by {', '.join(throttling)}" if throttling else "back-off"
+
+    def throttling(self) -> list[tuple[Node, int]]:
+        """Return the connected brokers that throttle this client, with the milliseconds that are left of the pause."""
         now_ms = self._clock.now_ms()
-        return "throttled by a broker" if any(entry.throttled_until_ms > now_ms for entry in connected) else "back-off"
+        connected = [entry for entry in self._nodes.entries.values() if entry.connection is not None]
+        left_ms = [(entry.node, entry.throttled_until_ms - now_ms) for entry in connected]
+        return [(node, ms) for node, ms in left_ms if ms > 0]

@@ -7,6 +7,7 @@ from kctl.client.broker_errors import error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
 from kctl.sandbox import Fault
+from tests.sim.chaos.replies import Replies
 from tests.sim.kit import SimCluster, run, run_with_admin
 
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
@@ -192,3 +193,21 @@ def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
         assert caught.value.cause.phase == "dns"
 
     run(app, topics={})
+
+
+def test_timeout_names_the_broker_that_throttles_and_for_how_long() -> None:
+    """A broker that asks for 24 days is obeyed for a minute (tests/sim/network/test_requests.py)."""
+
+    def app(cluster: SimCluster) -> None:
+        replies = Replies()
+        replies.throttle_ms = 2**31 - 1
+        with replies.installed(), cluster.admin() as admin:
+            admin.list_topics()
+            before_ms = cluster.clock.now_ms()
+            with pytest.raises(ApiTimeout) as caught:
+                admin.list_topics(timeout=5)
+            assert cluster.clock.now_ms() - before_ms == 5000
+            assert ", 10.0.0.1:9092 throttles this client for another 55s (a quota)" in str(caught.value)
+            assert "throttled by 10.0.0.1:9092 5000 ms" in str(caught.value.account)
+
+    run(app, nodes=1)

@@ -122,7 +122,9 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(
         answered_at_ms = hub.now_ms
         assert [event.throttle_ms for event in cluster.seen(Throttled)] == ([waited_ms] if waited_ms else [])
         assert cluster.client.ready(-1) == (waited_ms == 0)
-        assert cluster.client.status.activity() == ("throttled by a broker" if waited_ms else "back-off")
+        assert cluster.client.status.activity() == (
+            f"throttled by {cluster.client.node(-1)}" if waited_ms else "back-off"
+        )
         assert cluster.connect(until_ms=100_000)
         assert hub.now_ms == answered_at_ms + waited_ms
 

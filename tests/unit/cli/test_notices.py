@@ -16,6 +16,7 @@ from kctl.client.events import (
     ResponseReceived,
     Started,
     Target,
+    Throttled,
 )
 
 PLACE = "127.0.0.1:9092"
@@ -28,11 +29,12 @@ def _target(attempt: int = 1, port: int = 9092) -> Target:
 class Run:
     """Notices that are looked at every 100 ms."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_brief: bool = False) -> None:
         self.clock = ManualClock()
         self.said: list[str] = []
         self.refusals = 0
-        self.notices = WaitNotices("kctl topics", self.said.append, self.clock, limit_text(60_000, "--api-timeout"))
+        limit = limit_text(60_000, "--api-timeout")
+        self.notices = WaitNotices("kctl topics", self.said.append, self.clock, limit, is_brief=is_brief)
 
     def on_event(self, *events: Event) -> None:
         for event in events:
@@ -198,3 +200,54 @@ def test_lost_connection_ends_its_requests() -> None:
     [line] = run.passes(1000)
     assert "the connection was closed" in line
     assert "no response" not in line
+
+
+def _closed(run: Run) -> Failed:
+    error = ConnectionLost(f"{PLACE}: the server closed the connection after 4 ms [phase apiversions]")
+    return Failed(run.clock.now_ms(), _target(), Phase.APIVERSIONS, 0, error)
+
+
+def test_brief_notices_say_once_that_a_server_that_accepts_connections_is_not_usable() -> None:
+    run = Run(is_brief=True)
+    run.on_event(_closed(run))
+    run.clock.advance(900)
+    run.on_event(_closed(run))
+    assert run.said == []
+    run.clock.advance(100)
+    run.on_event(_closed(run))
+    assert run.said == [
+        f"kctl topics: waiting: {PLACE}: the server closed the connection, retrying for up to 60s (--api-timeout)"
+    ]
+    run.clock.advance(60_000)
+    run.on_event(_closed(run))
+    assert len(run.said) == 1
+
+
+def test_brief_notices_say_nothing_of_refused_connections_or_after_the_end() -> None:
+    run = Run(is_brief=True)
+    for _ in range(5):
+        run.clock.advance(1_000)
+        run.on_event(run.refused())
+    assert run.said == []
+    run.notices.stop()
+    run.on_event(_closed(run))
+    assert run.said == []
+
+
+def test_brief_notices_say_nothing_while_another_server_responds() -> None:
+    run = Run(is_brief=True)
+    for _ in range(5):
+        run.clock.advance(900)
+        run.on_event(Ready(run.clock.now_ms(), _target(2, 9093), 5))
+        run.on_event(_closed(run))
+    assert run.said == []
+
+
+def test_broker_that_throttles_is_named_until_the_pause_is_over() -> None:
+    run = Run()
+    run.on_event(Ready(0, _target(), 5), Throttled(run.clock.now_ms(), _target(), "Metadata", 5_000))
+    assert run.passes(2_000) == [
+        f"kctl topics: waiting: {PLACE}: the broker throttles this client (a quota), "
+        "retrying for up to 60s (--api-timeout)"
+    ]
+    assert run.passes(30_000) == []
