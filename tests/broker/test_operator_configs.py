@@ -31,7 +31,8 @@ def changed(kafka: KafkaCluster, *resource: str) -> dict[str, Any]:
 
 def is_reported(kafka: KafkaCluster, resource: tuple[str, str], key: str, *expected: str) -> bool:
     """Return whether a value, and its source where given, is what a broker reports: the change has waited for that."""
-    return changed(kafka, *resource).get(key, ())[: len(expected)] == expected
+    found: tuple[Any, ...] = changed(kafka, *resource).get(key, ())
+    return found[: len(expected)] == expected
 
 
 def described_by_java(kafka: KafkaCluster, kind: str, name: str) -> str:
