@@ -7,7 +7,7 @@ Shown by tests/unit/cli/test_notices.py and tests/cli/test_notices.py.
 import re
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import Clock
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, KafkaError
@@ -28,7 +28,9 @@ from kctl.client.events import (
     Target,
     Throttled,
 )
-from kctl.client.runtime import Driver
+
+if TYPE_CHECKING:
+    from kctl.client.runtime import Driver
 
 REPORT_AFTER_MS = 1000
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
@@ -235,7 +237,7 @@ class WaitNotices:
                 self._is_stopping = True
                 self._say(failures)
 
-    def start(self, driver: Driver) -> None:
+    def start(self, driver: "Driver") -> None:
         """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""
         if self._driver is None and not self._is_stopping and not self._is_brief:
             self._driver = driver

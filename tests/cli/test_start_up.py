@@ -92,7 +92,7 @@ ROOT = {
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
-    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings",
+    "kctl.cli.login", "kctl.cli.notices", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings",
     "kctl.cli.suggestions",
     "kctl.grammar",
     "kctl.client.broker_errors", "kctl.client.config", "kctl.client.events",

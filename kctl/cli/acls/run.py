@@ -3,7 +3,7 @@
 Shown by tests/cli/test_acls.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kctl.cli import click
 from kctl.cli.acls.rules import EVERY, Resources, RuleOptions, check_operations, rules_of
@@ -12,7 +12,6 @@ from kctl.cli.changes import after_yes, end_change, report_failures, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.metadata_wait import wait_for_rules
 from kctl.cli.options import Common, Output
 from kctl.client.admin import AclFilter, AclOperation, AclRule, Admin, Results
 from kctl.client.errors import BrokerError, KafkaError
@@ -103,8 +102,7 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
             rows.append({**rule_row(rule), "result": result})
         write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
         code = report_failures(common, results.done, list(results.failed.values()))
-        if results.done:
-            wait_for_rules(common, admin, results.done, are_there=True)
+        _wait(common, admin, results.done, are_there=True)
     return code
 
 
@@ -135,9 +133,16 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool)
         listing = Listing("acls", (*COLUMNS, "result"), rows)
         code = end_change(common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted")
         deleted = [] if failed is None else [rule for rule in rules if AclFilter.of(rule) not in failed]
-        if deleted:
-            wait_for_rules(common, admin, deleted, are_there=False)
+        _wait(common, admin, deleted, are_there=False)
     return code
+
+
+def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
+    """Return once every broker knows what was done."""
+    if rules:
+        from kctl.cli.metadata_wait import wait_for_rules  # wanted once something was changed
+
+        wait_for_rules(common, admin, rules, are_there=are_there)
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
