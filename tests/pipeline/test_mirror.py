@@ -21,7 +21,7 @@ from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget, committed_offsets
 from kctl.pipeline.jobs.mirror_task import Mirrored, mirror_range
-from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, tally_piece, verify
+from kctl.pipeline.jobs.verify import PartitionComparison, VerifyRequest, plan_verify, tally_piece, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
 from kctl.pipeline.running import Attempt, JobProgress
@@ -49,7 +49,7 @@ def verifying(kafka: KafkaCluster, topic: str, target: str = "", **more: Any) ->
     return VerifyRequest(topic, properties(kafka), target, properties(kafka), **more)
 
 
-def counts(one: PartitionResult) -> dict[str, int]:
+def counts(one: PartitionComparison) -> dict[str, int]:
     return {kind: getattr(one.differences, kind) for kind in KINDS if getattr(one.differences, kind)}
 
 

@@ -11,7 +11,7 @@ from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
 from kctl.pipeline.job_errors import FilterTimeoutError, RecordDataError
 from kctl.pipeline.jobs.export import ExportRequest, export
-from kctl.pipeline.jobs.replay import Offsets, ReplayRequest, replay
+from kctl.pipeline.jobs.replay import WantedOffsets, ReplayRequest, replay
 from kctl.pipeline.jobs.replay_task import ATTEMPTS_HEADER
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_filter import RecordFilter
@@ -79,8 +79,8 @@ def test_only_what_is_wanted_is_replayed(kafka_newest: KafkaCluster, session: Se
         (RecordFilter(jq=".value | fromjson | .number >= 8"), (), [8, 9]),
         (RecordFilter(since_ms=1_700_000_000_001, until_ms=1_700_000_000_003), (), [1, 2]),
         (RecordFilter(key=" [67]$"), (), [6, 7]),
-        (RecordFilter(), (Offsets(1, 1, 3),), [3, 5]),
-        (RecordFilter(), (Offsets(None, None, 1),), [0, 1]),
+        (RecordFilter(), (WantedOffsets(1, 1, 3),), [3, 5]),
+        (RecordFilter(), (WantedOffsets(None, None, 1),), [0, 1]),
     ):
         request = replaying(kafka_newest, dead, to, wanted=wanted, offsets=offsets, keep_partitions=True)
         before = committed_rows(kafka_newest, to)
@@ -145,7 +145,7 @@ def test_invalid_requests_fail_before_spark_starts(kafka_newest: KafkaCluster) -
     with pytest.raises(ConfigError, match="would be replayed into itself"):
         replay(replaying(kafka_newest, topic, topic))
     with pytest.raises(ConfigError, match="--offset names partition 3"):
-        replay(replaying(kafka_newest, topic, topic_header="h", offsets=(Offsets(3, 0, 1),)))
+        replay(replaying(kafka_newest, topic, topic_header="h", offsets=(WantedOffsets(3, 0, 1),)))
     with pytest.raises(BrokerError, match="missing"):
         replay(replaying(kafka_newest, topic, "missing"))
 

@@ -22,7 +22,7 @@ from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
     from kctl.grammar.offsets import AtTime
-    from kctl.pipeline.jobs.replay import Offsets
+    from kctl.pipeline.jobs.replay import WantedOffsets
     from kctl.pipeline.jobs.replay_task import Replayed
 
 COLUMNS = ("topic", "records")
@@ -200,12 +200,12 @@ def _header(text: str) -> tuple[str, str | None]:
     return name, value if equals else None
 
 
-def _offsets(text: str) -> "Offsets":
-    from kctl.pipeline.jobs.replay import Offsets
+def _offsets(text: str) -> "WantedOffsets":
+    from kctl.pipeline.jobs.replay import WantedOffsets
 
     found = re.fullmatch(r"(?:(\d{1,9})=)?(\d{0,18}):(\d{0,18})", text)
     if found is None or text.endswith("=:") or text == ":":
         problem = f"{text[:40]!r} is not FROM:TO or PARTITION=FROM:TO, as in 0=100:200"
         raise click.BadParameter(problem, param_hint="'--offset'")
     partition, start, end = (int(part) if part else None for part in found.groups())
-    return Offsets(partition, start, end)
+    return WantedOffsets(partition, start, end)

@@ -12,7 +12,7 @@ MOST_PARTITIONS: Final = 2**31 - 1
 LARGEST_OFFSET: Final = 2**63 - 1
 LARGEST_CONFIG: Final = 32767
 """What Kafka's protocol has room for in a request that creates a topic."""
-Offsets = Mapping[str, Mapping[int, int]]
+OffsetsByTopic = Mapping[str, Mapping[int, int]]
 """Committed offsets of a group by topic and partition."""
 
 
@@ -27,7 +27,7 @@ class ClusterFacts(NamedTuple):
     """Topics by name, and groups by id."""
 
     topics: Mapping[str, TopicFacts] = MappingProxyType({})
-    groups: Mapping[str, Offsets] = MappingProxyType({})
+    groups: Mapping[str, OffsetsByTopic] = MappingProxyType({})
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a manifest has it; empty where there is nothing."""
@@ -89,7 +89,7 @@ def _config(topic: str, name: str, value: Any) -> str:
 def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
     """Return what counts of facts, given from the oldest to the newest."""
     topics: dict[str, TopicFacts] = {}
-    groups: dict[str, Offsets] = {}
+    groups: dict[str, OffsetsByTopic] = {}
     for each in given:
         topics |= each.topics
         groups |= each.groups

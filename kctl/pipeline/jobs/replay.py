@@ -35,7 +35,7 @@ from kctl.pipeline.targets import exported_ranges, files_of
 MAX_ATTEMPTS = 3
 
 
-class Offsets(NamedTuple):
+class WantedOffsets(NamedTuple):
     """Offsets that are wanted: of one partition, or of all; from the first on and before the second, where given."""
 
     partition: int | None
@@ -67,7 +67,7 @@ class ReplayRequest(NamedTuple):
     to_topic: str | None = None
     topic_header: str | None = None
     wanted: RecordFilter = RecordFilter()
-    offsets: tuple[Offsets, ...] = ()
+    offsets: tuple[WantedOffsets, ...] = ()
     rate_per_s: float | None = None
     max_attempts: int = MAX_ATTEMPTS
     keep_partitions: bool = False
@@ -215,7 +215,7 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
     return found
 
 
-def _within(whole: Sequence[OffsetRange], offsets: Sequence[Offsets]) -> list[OffsetRange]:
+def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
     """Return what is left of the ranges; offsets of one partition win over those of all.
 
     Raises: ConfigError: a partition that is not there.

@@ -184,7 +184,7 @@ class _Copy:
         self._chosen = chosen
         self._clock = clock or SystemClock()
         self._sleep = sleep or threading.Event().wait
-        self._pace = Pace(self._clock, task.rate_per_s)
+        self._pace = RateLimit(self._clock, task.rate_per_s)
         self._begun_at_ms = 0
         self._is_open = False
         self._rows = self._read = 0
@@ -236,7 +236,7 @@ class _Copy:
         self._is_open = False
 
 
-class Pace:
+class RateLimit:
     """Keeps sending to a rate: pieces that are a quarter of a second, with delays between them."""
 
     def __init__(self, clock: Clock, rate_per_s: float | None) -> None:

@@ -99,7 +99,7 @@ class VerifyPlan(NamedTuple):
         return sum(piece.size for piece in self.pieces)
 
 
-class PartitionResult(NamedTuple):
+class PartitionComparison(NamedTuple):
     """How one partition compares."""
 
     partition: int
@@ -120,7 +120,7 @@ class PartitionResult(NamedTuple):
 class VerifyResult(NamedTuple):
     """How two topics, or a topic and an export, compare, and how consumer groups continue in the target."""
 
-    partitions: tuple[PartitionResult, ...]
+    partitions: tuple[PartitionComparison, ...]
     groups: tuple[GroupProof, ...] = ()
 
     @property
@@ -248,7 +248,7 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
     unequal = [partition for partition, (ours, theirs) in pairs.items() if not ours.is_same(theirs)]
     found = _differences(plan, sides, unequal, session, on_progress)
     results = (
-        PartitionResult(partition, ours.records, theirs.records, found.get(partition, Differences()))
+        PartitionComparison(partition, ours.records, theirs.records, found.get(partition, Differences()))
         for partition, (ours, theirs) in sorted(pairs.items())
     )
     return VerifyResult(tuple(results))

@@ -12,7 +12,7 @@ from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import replay_task
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget
-from kctl.pipeline.jobs.replay import Offsets, ReplayRequest, replay
+from kctl.pipeline.jobs.replay import WantedOffsets, ReplayRequest, replay
 from kctl.pipeline.jobs.replay_task import COMMIT_MS, Destination, ReplayTask
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_columns import schema_of
@@ -93,12 +93,15 @@ def test_no_transaction_is_open_while_a_low_rate_is_kept(
 @pytest.mark.parametrize(
     ("offsets", "problem"),
     [
-        ((Offsets(0, 1, 2), Offsets(0, 5, 6)), "--offset names partition 0 twice; a replay reads one range of each"),
-        ((Offsets(None, 1, 2), Offsets(None, 5, None)), "--offset names all partitions twice"),
-        ((Offsets(3, 2, 1),), "--offset of partition 3 ends at 1, before it begins at 2"),
+        (
+            (WantedOffsets(0, 1, 2), WantedOffsets(0, 5, 6)),
+            "--offset names partition 0 twice; a replay reads one range of each",
+        ),
+        ((WantedOffsets(None, 1, 2), WantedOffsets(None, 5, None)), "--offset names all partitions twice"),
+        ((WantedOffsets(3, 2, 1),), "--offset of partition 3 ends at 1, before it begins at 2"),
     ],
 )
-def test_offsets_of_which_some_would_be_left_out_are_refused(offsets: tuple[Offsets, ...], problem: str) -> None:
+def test_offsets_of_which_some_would_be_left_out_are_refused(offsets: tuple[WantedOffsets, ...], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         replay(ReplayRequest("t", {}, {}, to_topic="u", offsets=offsets))
 
