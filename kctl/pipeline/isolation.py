@@ -16,7 +16,8 @@ ReadingProperties = NewType("ReadingProperties", dict[str, object])
 """Kafka properties with the isolation level by which one side of a job is planned and read."""
 _NAME: Final = "isolation.level"
 _COMMITTED: Final = "read_committed"
-_UNCOMMITTED: Final = "read_uncommitted"
+UNCOMMITTED: Final = "read_uncommitted"
+"""The level of ends that no open transaction hides."""
 
 
 def as_given(properties: Mapping[str, object]) -> ReadingProperties:
@@ -36,7 +37,7 @@ def of_target(properties: Mapping[str, object]) -> ReadingProperties:
 
 def with_open_transactions(properties: Mapping[str, object]) -> ReadingProperties:
     """Return properties whose ends are behind open transactions, so that who reads `of_target` waits for those."""
-    return ReadingProperties({**properties, _NAME: _UNCOMMITTED})
+    return ReadingProperties({**properties, _NAME: UNCOMMITTED})
 
 
 def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -51,5 +52,5 @@ def have_open_transactions(admin: Admin, partitions: Iterable[TopicPartition]) -
     """Whether one of the partitions has an open transaction, as far as brokers answer."""
     asked = dict.fromkeys(partitions, LATEST)
     committed = admin.list_offsets(asked, isolation_level=_COMMITTED).done
-    ends = admin.list_offsets(asked, isolation_level=_UNCOMMITTED).done
+    ends = admin.list_offsets(asked, isolation_level=UNCOMMITTED).done
     return any(committed[tp].offset < ends[tp].offset for tp in committed if tp in ends)

@@ -20,8 +20,8 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.runtime import Runtime
-from kctl.pipeline.isolation import ReadingProperties
-from kctl.pipeline.resume_point import NO_LOG_END
+from kctl.pipeline.isolation import UNCOMMITTED, ReadingProperties
+from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MAX_OFFSET: Final = 2**63 - 1
 MOST_NAMES: Final = 5
@@ -189,6 +189,14 @@ class Planner:
         """
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
+    def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
+        """Return the ends that copied partitions have to reach: where `ends` do not, an open transaction may hide more.
+
+        Args: points: where the copies are. ends: of all partitions, by the isolation level.
+        """
+        short = [tp for tp, point in points.items() if max(point.offset, point.log_end) > ends[tp]]
+        return ends | self._ask(dict.fromkeys(short, LATEST), isolation_level=UNCOMMITTED)
+
     def _at_times(self, positions: Offsets, place: RangeBound, latest: Offsets) -> dict[TopicPartition, int]:
         found = self._ask(positions)
         none = [tp for tp in positions if found[tp] < 0]
@@ -212,10 +220,11 @@ class Planner:
             for tp in partitions
         }
 
-    def _ask(self, positions: Offsets, *, skip_unknown: bool = False) -> Offsets:
+    def _ask(self, positions: Offsets, *, skip_unknown: bool = False, isolation_level: str | None = None) -> Offsets:
         if not positions:
             return {}
-        found = self._admin.list_offsets(positions, isolation_level=self._isolation_level, timeout=self._left_s())
+        level = isolation_level or self._isolation_level
+        found = self._admin.list_offsets(positions, isolation_level=level, timeout=self._left_s())
         for error in found.failed.values():
             is_unknown = isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if not (skip_unknown and is_unknown):

@@ -11,7 +11,7 @@ from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
 from kctl.pipeline.job_errors import FilterTimeoutError, RecordDataError
 from kctl.pipeline.jobs.export import ExportRequest, export
-from kctl.pipeline.jobs.replay import WantedOffsets, ReplayRequest, replay
+from kctl.pipeline.jobs.replay import ReplayRequest, WantedOffsets, replay
 from kctl.pipeline.jobs.replay_task import ATTEMPTS_HEADER
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_filter import RecordFilter

@@ -327,8 +327,9 @@ def make_plan(
         for tp in fresh:
             resumed_start(tp, starts[tp], earliest[tp], allow_loss=request.allow_loss)
     resumed = [tp for tp in partitions if tp in points]
+    log_ends = planner.log_ends({tp: points[tp] for tp in resumed}, latest)
     for tp in resumed:
-        if problem := points[tp].problem(*tp, topic_ids[tp.topic], latest[tp]):
+        if problem := points[tp].problem(*tp, topic_ids[tp.topic], log_ends[tp]):
             raise ExportDataError(problem, "export it to another folder")
         starts[tp] = resumed_start(tp, points[tp].offset, earliest[tp], allow_loss=request.allow_loss)
     whole = [

@@ -176,25 +176,30 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
         starts = planner.ends(partitions, EARLIEST)
         ends = planner.ends(partitions, LATEST)
         chosen = _chosen(request, planner, starts, ends)
-    with Admin(properties, events=request.events) as admin:
-        source = admin.describe_cluster()
-    target_properties = resolve(request.target_properties)
-    with Admin(target_properties, events=request.events) as admin:
-        if is_same_cluster(source, admin.describe_cluster()):
-            same = [topic for topic in request.topics if request.target_of(topic) == topic]
-            if same:
-                raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
-        wanted = {topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics}
-        targets, missing = _targets(admin, request, wanted, source.cluster_id)
-        there = {topic: target for topic, target in targets.items() if target.topic not in missing}
-        positions = find_positions(admin, target_properties, there, wanted)
+        with Admin(properties, events=request.events) as admin:
+            source = admin.describe_cluster()
+        target_properties = resolve(request.target_properties)
+        with Admin(target_properties, events=request.events) as admin:
+            if is_same_cluster(source, admin.describe_cluster()):
+                same = [topic for topic in request.topics if request.target_of(topic) == topic]
+                if same:
+                    raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
+            wanted = {
+                topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics
+            }
+            targets, missing = _targets(admin, request, wanted, source.cluster_id)
+            there = {topic: target for topic, target in targets.items() if target.topic not in missing}
+            positions = find_positions(admin, target_properties, there, wanted)
+        planner.restart()
+        known = {tp: position.source for tp, position in positions.found.items() if tp in ends}
+        log_ends = planner.log_ends(known, ends)
     _refuse_lost([tp for tp in positions.lost if tp not in chosen])
     ranges = []
     for tp in partitions:
         topic_id = topic_ids[tp.topic]
         start = chosen.get(tp)
         if start is None:
-            start = _first(request, tp, positions.found.get(tp), starts[tp], topic_id, ends[tp])
+            start = _first(request, tp, positions.found.get(tp), starts[tp], topic_id, log_ends[tp])
         ranges.append(OffsetRange(*tp, max(start, starts[tp]), ends[tp], topic_id, ends[tp]))
     left = tuple(each for each in ranges if each.size > 0)
     sizes = bytes_per_offset(properties, left)

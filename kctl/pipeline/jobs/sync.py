@@ -228,8 +228,10 @@ def _planned(
     points = target.resume_points(partitions)
     fresh = [tp for tp in partitions if tp not in points]
     kept = {} if facts is None else {tp: ResumePoint(facts.starts[tp]) for tp in fresh if tp in facts.starts}
-    for tp, point in ({tp: points[tp] for tp in partitions if tp in points} | kept).items():
-        if problem := point.problem(*tp, planner.topic_ids[tp.topic], ends[tp]):
+    known = {tp: points[tp] for tp in partitions if tp in points} | kept
+    log_ends = planner.log_ends(known, ends)
+    for tp, point in known.items():
+        if problem := point.problem(*tp, planner.topic_ids[tp.topic], log_ends[tp]):
             raise ExportDataError(problem, "sync it to another target with its own checkpoint")
     if facts is None:
         starts = planner.resolve(fresh, request.export.start, ends)

@@ -12,7 +12,7 @@ from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import replay_task
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget
-from kctl.pipeline.jobs.replay import WantedOffsets, ReplayRequest, replay
+from kctl.pipeline.jobs.replay import ReplayRequest, WantedOffsets, replay
 from kctl.pipeline.jobs.replay_task import COMMIT_MS, Destination, ReplayTask
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_columns import schema_of
