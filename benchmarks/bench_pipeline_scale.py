@@ -24,14 +24,18 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import NamedTuple
 
+from pyspark.sql import SparkSession
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.bytecode import use_bytecode
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
+from kctl.pipeline import register
 from kctl.pipeline.jobs.export import ExportRequest, ExportResult, export, plan_export
 from kctl.pipeline.jobs.stats import StatsRequest, stats
 from kctl.pipeline.jobs.sync import SyncRequest, SyncResult, sync
+from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.locations import Location, parse_location
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import open_session
@@ -149,9 +153,11 @@ class Bench:
         self.scratch = scratch
         self._store = store
         self._runs = 0
+        self._kept = scratch / "kept"
+        """The export to a folder of the run before, for `verify-folder`."""
 
     def run(self, job: str, topics: Sequence[str], records: int) -> Cost:
-        """Run a job into a target of its own, and remove what it wrote; `stats` is of the first topic."""
+        """Run a job into a target of its own, and remove what it wrote: an export to a folder after the next one."""
         self._runs += 1
         name = f"run-{os.getpid()}-{self._runs}"
         folder = self.scratch / name
@@ -160,7 +166,12 @@ class Bench:
             store_cpu_s, cpu_s, began = process_cpu_s(self._store.pid), self._usage.cpu_s(), perf_counter()
             done: SyncResult | ExportResult
             if job == "stats":
-                done = ExportResult(records=stats(self._stats(topics[0]), session=self._session).total.records)
+                found = [stats(StatsRequest(topic, self._properties), session=self._session) for topic in topics]
+                done = ExportResult(records=sum(each.total.records for each in found))
+            elif job == "read":
+                done = ExportResult(records=self._read(topics))
+            elif job == "verify-folder":
+                done = ExportResult(records=self._verify(topics))
             elif job.startswith("sync"):
                 wanted = SyncRequest(request, self.scratch / f"{name}-state", None, 0)
                 done = sync(wanted, session=self._session)
@@ -170,12 +181,27 @@ class Bench:
             store_cpu_s = process_cpu_s(self._store.pid) - store_cpu_s
         if done.records != records:
             raise SystemExit(f"{job} wrote {done.records} of {records} records")
+        shutil.rmtree(self._kept, ignore_errors=True)
+        if job == "export-folder":
+            folder.rename(self._kept)
         shutil.rmtree(folder, ignore_errors=True)
         worker_bytes = self._usage.largest_worker_bytes
         return Cost(wall_s, cpu_s, store_cpu_s, worker_bytes, done.files, done.size_bytes, done.rounds)
 
-    def _stats(self, topic: str) -> StatsRequest:
-        return StatsRequest(topic, self._properties)
+    def _read(self, topics: Sequence[str]) -> int:
+        """Return how many records a plain scan has, whose values a further worker sees."""
+        spark = SparkSession(self._session.context)
+        register(spark)
+        options = {f"kafka.{name}": value for name, value in self._properties.items()}
+        table = spark.read.format("kctl").options(subscribe=",".join(topics), **options).load()
+        return int(table.selectExpr("count(value)").collect()[0][0])
+
+    def _verify(self, topics: Sequence[str]) -> int:
+        """Return how many records topics share with the export that is kept for this."""
+        found = [
+            verify(VerifyRequest(topic, self._properties, folder=self._kept), session=self._session) for topic in topics
+        ]
+        return sum(each.target_records for result in found if result.is_equal for each in result.partitions)
 
     def _location(self, job: str, name: str, folder: Path) -> Location:
         kind = job.partition("-")[2]
@@ -192,7 +218,9 @@ class Bench:
 
 JOBS = (
     "stats",
+    "read",
     "export-folder",
+    "verify-folder",
     "sync-folder",
     "export-s3",
     "export-iceberg",
@@ -266,8 +294,10 @@ def steady(sizes: Sizes, master: str) -> None:
         )
 
 
-def many_partitions(kafka: KafkaCluster, bench: Bench, jobs: list[str], count: int, topic_count: int) -> None:
-    """Print what many partitions with 10 records each cost, in one topic or in several of one size."""
+def many_partitions(
+    kafka: KafkaCluster, bench: Bench, jobs: list[str], count: int, topic_count: int, records: int
+) -> None:
+    """Print what many partitions with some records each cost, in one topic or in several of one size."""
     each = count // topic_count
     topics = [f"many-{count}-{number}" for number in range(topic_count)]
     properties = {"bootstrap.servers": kafka.bootstrap()}
@@ -285,18 +315,18 @@ def many_partitions(kafka: KafkaCluster, bench: Bench, jobs: list[str], count: i
     with Producer(properties) as producer:
         for topic in topics:
             for partition in range(each):
-                producer.send_columns(topic, [b"%d" % n for n in range(10)], partition=partition)
+                producer.send_columns(topic, [b"%d" % n for n in range(records)], partition=partition)
         producer.flush(600)
     request = ExportRequest(Selection(topics=tuple(topics)), bench.scratch / "plan", properties)
     began, cpu_s = perf_counter(), process_time()
-    ranges = len(plan_export(request).ranges)
+    tasks = len(plan_export(request).tasks)
     took_s, cpu_s = perf_counter() - began, process_time() - cpu_s
     what = f"{count} partitions of {topic_count} topics"
-    print(f"plan of {what}: {took_s:.1f} s, {cpu_s:.1f} s CPU, {ranges} ranges", flush=True)
+    print(f"plan of {what}: {took_s:.1f} s, {cpu_s:.1f} s CPU, {tasks} tasks", flush=True)
     for job in jobs:
-        cost = bench.run(job, topics, 10 * each * topic_count)
+        cost = bench.run(job, topics, records * each * topic_count)
         print(
-            f"{job.replace('-', ' to ')} of {what} with 10 records each: {cost.wall_s:.1f} s, "
+            f"{job.replace('-', ' to ')} of {what} with {records} records each: {cost.wall_s:.1f} s, "
             f"{cost.cpu_s:.1f} s CPU, {cost.files} files, {cost.rounds} rounds, "
             f"worker {cost.worker_bytes / 1e6:.0f} MB",
             flush=True,
@@ -331,6 +361,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--many-partitions", type=int, default=0, help="also this many partitions")
     parser.add_argument("--many-topics", type=int, default=1, help="of this many topics")
+    parser.add_argument("--many-records", type=int, default=10, help="with this many records each")
     args = parser.parse_args()
     use_bytecode()
     print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, records of {VALUE_BYTES} bytes")
@@ -356,7 +387,7 @@ def main() -> None:
                     measure(bench, args.job, topic, records, args.rounds, name, sizes)
                 steady(sizes, name)
                 if args.many_partitions and name.startswith("local"):
-                    many_partitions(kafka, bench, args.job, args.many_partitions, args.many_topics)
+                    many_partitions(kafka, bench, args.job, args.many_partitions, args.many_topics, args.many_records)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 

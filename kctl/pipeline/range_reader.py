@@ -6,38 +6,32 @@ ahead, one chunk that is being decoded, and one batch. Knows nothing of Spark.
 Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_read.py and test_source_faults.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Timer
-from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import Consumer, FetchedChunk, WaitKind
+from kctl.client.consumer import FetchedChunk, WaitKind
 from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
-from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.runtime import Runtime
 from kctl.pipeline.isolation import ReadingProperties
-from kctl.pipeline.ranges import OffsetRange, Properties
+from kctl.pipeline.range_fetch import RangeFetch
+from kctl.pipeline.ranges import OffsetRange
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.client.consumer import Consumer
     from kctl.client.records import Columns
     from kctl.pipeline.client_pool import ClientPool
 
-PREFETCH_BYTES: Final = 16 << 20
-"""Fetched and not yet decoded, at most, beside one answer that is just arriving."""
-FETCH_BYTES: Final = 8 << 20
-"""max.partition.fetch.bytes where nothing else is asked for. A task reads one partition: with fewer and larger answers
-its two threads hinder each other less (a third less CPU a record than with Kafka's 1 MiB)."""
 RECREATED_AFTER_MS: Final = 5_000
 """How long metadata may name another topic before the topic counts as recreated: one broker's may be out of date."""
 LOOKS_BEFORE_SKIPPING: Final = 2
 """How often in a row, RECREATED_AFTER_MS apart, a topic has to be gone before its range is skipped."""
 _NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
-_OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
-_NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
 
 
 def read_range(
@@ -64,18 +58,54 @@ def read_range(
         CorruptBatchError: after the records before it.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
-    reader = RangeReader(
-        properties, offset_range, columns, fail_on_data_loss=fail_on_data_loss, pool=pool, runtime=runtime
+    one = read_ranges(
+        properties, [offset_range], columns, fail_on_data_loss=fail_on_data_loss, pool=pool, runtime=runtime
     )
+    with closing(one):
+        for _, batches in one:
+            yield from batches
+
+
+def read_ranges(
+    properties: ReadingProperties,
+    ranges: Sequence[OffsetRange],
+    columns: Sequence[str] | None = None,
+    *,
+    fail_on_data_loss: bool = True,
+    pool: "ClientPool[Consumer] | None" = None,
+    runtime: Runtime | None = None,
+) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
+    """Yield ranges of different partitions, in their order, each with its batches as of `read_range`.
+
+    They are fetched together. The batches of a range are to be taken before the next range is; what is left is dropped.
+    Args, raises: as of `read_range`; the batches raise what is wrong with their range, and then there are no more.
+    """
+    fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
+    try:
+        for each in ranges:
+            reader = RangeReader(
+                properties, each, columns, fail_on_data_loss=fail_on_data_loss, fetch=fetch, runtime=runtime
+            )
+            yield each, _batches(reader)
+            fetch.end(each.topic_partition, is_read=reader.position >= each.end_offset)
+    except GeneratorExit:  # the caller has enough, as with `limit`
+        fetch.release()
+        raise
+    except BaseException:
+        fetch.close()
+        raise
+    fetch.release()
+
+
+def _batches(reader: "RangeReader") -> "Iterator[pa.RecordBatch]":
+    """Yield the batches of a range; its error closes the consumer that it shares with others."""
     try:
         yield from reader
-    except GeneratorExit:  # the caller has enough, as with `limit`
-        reader.release()
+    except GeneratorExit:
         raise
     except BaseException:
         reader.close()
         raise
-    reader.release()
 
 
 class RangeReader:
@@ -93,7 +123,7 @@ class RangeReader:
         columns: Sequence[str] | None = None,
         *,
         fail_on_data_loss: bool = True,
-        pool: "ClientPool[Consumer] | None" = None,
+        fetch: RangeFetch | None = None,
         runtime: Runtime | None = None,
     ) -> None:
         from kctl.pipeline.record_columns import DEFAULT_COLUMNS, RecordColumns
@@ -104,30 +134,15 @@ class RangeReader:
         self._tp = offset_range.topic_partition
         self._fails = fail_on_data_loss
         self._columns = RecordColumns(*self._tp, DEFAULT_COLUMNS if columns is None else tuple(columns))
-        config = reading_config(properties)
-        self._api_timeout_ms = config.default_api_timeout_ms
+        self._fetch = fetch or RangeFetch(properties, [offset_range], pool=None, runtime=runtime)
+        self._api_timeout_ms = self._fetch.api_timeout_ms
         self.records = 0
         self.position = offset_range.start_offset
         self._looks_without_topic = 0
-        self._properties = properties
-        self._pool = pool
-
-        def make() -> Consumer:
-            return Consumer(config, runtime, prefetch_bytes=PREFETCH_BYTES)
-
-        self._consumer = make() if pool is None else pool.acquire(properties, make)
 
     def close(self) -> None:
         """Close the connections; waits for nothing."""
-        self._consumer.close(0)
-
-    def release(self) -> None:
-        """Leave the consumer to the next range of the pool, or close it where there is none."""
-        if self._pool is None:
-            self.close()
-        else:
-            self._consumer.assign([])
-            self._pool.release(self._properties, self._consumer)
+        self._fetch.close()
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Yield the batches; a batch holds records of one or more fetches."""
@@ -160,14 +175,13 @@ class RangeReader:
         if self._range.size <= 0:
             return
         end, position = self._range.end_offset, self._range.start_offset
-        self._consumer.assign([self._tp], topic_ids=self._topic_ids())
-        self._consumer.seek(self._tp, position, end_offset=end)
+        self._fetch.begin(self._tp)
         timer = Timer(self._clock, self._api_timeout_ms)
         self._find_topic(timer)
         while position < end:
             timer.update()
             try:
-                chunk = self._consumer.poll_chunk(timer.sub(RECREATED_AFTER_MS).remaining_ms / 1000)
+                chunk = self._fetch.next_chunk(self._tp, timer.sub(RECREATED_AFTER_MS))
             except InvalidOffsetError:
                 position = self._after_loss(position, timer)
                 continue
@@ -184,13 +198,10 @@ class RangeReader:
             yield chunk
             timer = Timer(self._clock, self._api_timeout_ms)
 
-    def _topic_ids(self) -> dict[str, bytes]:
-        return {self._tp.topic: parse_uuid(self._range.topic_id)} if self._range.topic_id else {}
-
     def _find_topic(self, timer: Timer) -> None:
         """Ask a broker for the topic; where loss is allowed, the polls that follow find out whether it is gone."""
         try:
-            self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
+            self._fetch.find_topic(self._tp.topic, timer)
         except BrokerError as error:
             if self._fails or error.code not in _NO_TOPIC:
                 raise
@@ -200,7 +211,7 @@ class RangeReader:
 
         One broker's metadata may be out of date: a range is skipped only after more than one look, or at the timeout.
         """
-        reason = self._consumer.waiting_for()[self._tp]
+        reason = self._fetch.waiting_for(self._tp)
         is_recreated = reason.kind is WaitKind.RECREATED
         if is_recreated and self._fails:
             raise InvalidOffsetError(f"{self._range}: {reason.text}", partitions=(self._tp,))
@@ -212,7 +223,7 @@ class RangeReader:
     def _after_loss(self, position: int, timer: Timer) -> int:
         """Continue at the first offset that is there; raise the error at hand where loss is one."""
         timer.update()
-        first = self._consumer.beginning_offsets([self._tp], timer.remaining_ms / 1000)[self._tp]
+        first = self._fetch.first_offset(self._tp, timer)
         if self._fails:
             text = f"{self._tp}: offset {position} of {self._range} is gone, the first is {first}"
             raise InvalidOffsetError(
@@ -220,24 +231,18 @@ class RangeReader:
             )
         if first <= position:
             return self._range.end_offset
-        self._consumer.seek(self._tp, first, end_offset=self._range.end_offset)
+        self._fetch.seek(self._tp, first)
         return first
 
     def _is_at_end(self) -> bool:
-        return self._consumer.waiting_for()[self._tp].kind is WaitKind.AT_END
+        return self._fetch.waiting_for(self._tp).kind is WaitKind.AT_END
 
     def _timeout(self, timer: Timer, position: int) -> ApiTimeout:
         timer.update()
-        reason = self._consumer.waiting_for()[self._tp]
+        reason = self._fetch.waiting_for(self._tp)
         return ApiTimeout(
             f"waiting for offset {position} of {self._range}: {reason.text or 'no reason reported'}",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=reason.cause,
         )
-
-
-def reading_config(properties: Properties) -> ConsumerConfig:
-    """Return the config of a consumer that reads ranges: no group, nothing created, and larger answers."""
-    wanted = {name: value for name, value in properties.items() if name not in _NOT_FOR_READING}
-    return ConsumerConfig.parse({"max.partition.fetch.bytes": FETCH_BYTES, **wanted, **_OURS})

@@ -1,9 +1,10 @@
 """A job's tasks on Spark: run, watched from the caller's thread, and ended at once by Ctrl-C or by the first error.
 
-`run_tasks` gives one Spark task to each item. What a task returns comes back as soon as it is done, and so does an
-error of the client: as data, because an error that is raised is tried again by Spark, and every attempt would spend the
-limits again. Spark tries again only what its user cannot mean: a worker that died. Whatever waits here is a plain wait
-of the main thread, so that a signal gets through; the calls into the JVM are made in daemon threads.
+`run_tasks` gives one Spark task to each item; with `run_split` the work on an item has several results. What a task
+returns comes back as soon as it is done, and so does an error of the client: as data, because an error that is raised
+is tried again by Spark, and every attempt would spend the limits again. Spark tries again only what its user cannot
+mean: a worker that died. Whatever waits here is a plain wait of the main thread, so that a signal gets through; the
+calls into the JVM are made in daemon threads.
 Knows nothing of what tasks do. Shown by tests/pipeline/test_running.py.
 """
 
@@ -228,9 +229,38 @@ def run_tasks(
     Raises:
         SparkFailedError: Spark failed the job: a worker died again and again, or the work raised what is a bug.
     """
-    if not items:
+    each = Split(items, [1] * len(items), _One(work))
+    return run_split(session, name, each, on_done=on_done, on_tick=on_tick, clock=clock)
+
+
+class Split(NamedTuple, Generic[Item, Result]):
+    """Tasks with several results each, which are numbered through all of them.
+
+    Attributes:
+        items: what is pickled to the tasks, as of `run_tasks`.
+        counts: how many results the work on each item has.
+        work: a function of a module that the workers can import, which returns them one by one. The results before an
+            error count; those of a worker that died do not.
+    """
+
+    items: Sequence[Item]
+    counts: Sequence[int]
+    work: Callable[[Item, Attempt], Iterable[Result]]
+
+
+def run_split(
+    session: Session,
+    name: str,
+    split: Split[Item, Result],
+    *,
+    on_done: Callable[[int, Result], None] | None = None,
+    on_tick: Callable[["TaskCounts"], None] | None = None,
+    clock: Clock | None = None,
+) -> RoundResult[Result]:
+    """Run tasks as `run_tasks` does; positions are those of results."""
+    if not split.items:
         return RoundResult({}, [])
-    watcher = _Watcher(session, name, items, work, on_done, on_tick, clock or SystemClock())
+    watcher = _Watcher(session, name, split, on_done, on_tick, clock or SystemClock())
     try:
         collected: list[Done[Result]] = watch(watcher.act, tick=watcher.tick, cancel=watcher.cancel)
     except _Stopped:
@@ -244,7 +274,7 @@ def run_tasks(
 
 
 class TaskCounts(NamedTuple):
-    """Spark's own counts of a round."""
+    """Counts of a round's tasks; those that are active and have failed as Spark counts."""
 
     done: int
     active: int
@@ -266,18 +296,31 @@ def run_counted(
     Args: phase: what is being done. size_of: what an item counts: its offsets, or 1.
     Raises: SparkFailedError: as `run_tasks`. KafkaError: the first error of a task.
     """
-    total, done = sum(map(size_of, items)), 0
+    each = Split(items, [1] * len(items), _One(work))
+    return run_split_counted(session, name, phase, each, [size_of(item) for item in items], on_progress)
+
+
+def run_split_counted(
+    session: Session,
+    name: str,
+    phase: str,
+    split: Split[Item, Result],
+    sizes: Sequence[int],
+    on_progress: OnProgress,
+) -> list[Result]:
+    """Run tasks as `run_counted` does. Args: sizes: what the part of each result counts."""
+    total, done = sum(sizes), 0
 
     def count(position: int, _result: Result) -> None:
         nonlocal done
-        done += size_of(items[position])
+        done += sizes[position]
 
     def report(counts: TaskCounts) -> None:
         on_progress(JobProgress(phase, counts.done, counts.active, counts.total, counts.failed, done, total - done))
 
-    found = run_tasks(session, name, items, work, on_done=count, on_tick=report)
+    found = run_split(session, name, split, on_done=count, on_tick=report)
     found.raise_first()
-    return [found.results[position] for position in range(len(items))]
+    return [found.results[position] for position in range(len(sizes))]
 
 
 class _Watcher(Generic[Item, Result]):
@@ -287,8 +330,7 @@ class _Watcher(Generic[Item, Result]):
         self,
         session: Session,
         name: str,
-        items: Sequence[Item],
-        work: Callable[[Item, Attempt], Result],
+        split: Split[Item, Result],
         on_done: Callable[[int, Result], None] | None,
         on_tick: Callable[[TaskCounts], None] | None,
         clock: Clock,
@@ -296,8 +338,9 @@ class _Watcher(Generic[Item, Result]):
         self._context = session.context
         self._group = f"kctl-round-{next(_round_numbers)}"
         self._name = name
-        self._items = items
-        self._work = work
+        self._split = split
+        self._last_of_task = {end - 1 for end in itertools.accumulate(split.counts)}
+        self._tasks_done = 0
         self._on_done = on_done
         self._on_tick = on_tick
         self._clock = clock
@@ -312,8 +355,9 @@ class _Watcher(Generic[Item, Result]):
         """Run the round; in a thread of its own, because the job group belongs to the thread."""
         context = self._context
         context.setJobGroup(self._group, self._name, interruptOnCancel=True)
-        numbered = list(enumerate(self._items))
-        return context.parallelize(numbered, len(numbered)).mapPartitions(_Task(self._work, self._reports)).collect()
+        split = self._split
+        numbered = list(zip(itertools.accumulate(split.counts, initial=0), split.items, strict=False))
+        return context.parallelize(numbered, len(numbered)).mapPartitions(_Task(split.work, self._reports)).collect()
 
     def tick(self) -> None:
         """Take what has come, and stop at the first error."""
@@ -325,7 +369,7 @@ class _Watcher(Generic[Item, Result]):
             raise _Stopped
         if self._on_tick is not None:
             self._look()
-            self._on_tick(TaskCounts(len(self.results), self._active, self._failed, len(self._items)))
+            self._on_tick(TaskCounts(self._tasks_done, self._active, self._failed, len(self._split.items)))
 
     def on_reports(self, reports: Sequence[Done[Result]]) -> None:
         """Take results and errors; what was taken before is left out."""
@@ -336,6 +380,7 @@ class _Watcher(Generic[Item, Result]):
             elif done.position not in self.results:
                 result: Any = done.result
                 self.results[done.position] = result
+                self._tasks_done += done.position in self._last_of_task
                 if self._on_done is not None:
                     self._on_done(done.position, result)
 
@@ -362,10 +407,20 @@ class _Watcher(Generic[Item, Result]):
         self._failed = sum(stage.numFailedTasks for stage in stages if stage is not None)
 
 
-class _Task(Generic[Item, Result]):
-    """What runs on a worker: one item, and the report about it."""
+class _One(Generic[Item, Result]):
+    """Work with one result."""
 
-    def __init__(self, work: Callable[[Item, Attempt], Result], reports: Any) -> None:
+    def __init__(self, work: Callable[[Item, Attempt], Result]) -> None:
+        self._work = work
+
+    def __call__(self, item: Item, attempt: Attempt) -> Iterator[Result]:
+        yield self._work(item, attempt)
+
+
+class _Task(Generic[Item, Result]):
+    """What runs on a worker: one item, and the reports about it."""
+
+    def __init__(self, work: Callable[[Item, Attempt], Iterable[Result]], reports: Any) -> None:
         self._work = work
         self._reports = reports
 
@@ -376,17 +431,22 @@ class _Task(Generic[Item, Result]):
         context = TaskContext.get()
         assert context is not None
         attempt = Attempt(context.attemptNumber(), context.taskAttemptId())
-        for position, item in items:
-            done = _outcome(position, item, attempt, self._work)
-            self._reports.add([done])
-            yield done
+        for first, item in items:
+            for done in _outcomes(first, item, attempt, self._work):
+                self._reports.add([done])
+                yield done
 
 
-def _outcome(position: int, item: Item, attempt: Attempt, work: Callable[[Item, Attempt], Result]) -> Done[Result]:
+def _outcomes(
+    position: int, item: Item, attempt: Attempt, work: Callable[[Item, Attempt], Iterable[Result]]
+) -> Iterator[Done[Result]]:
+    """Yield what becomes of each part of an item, up to the first error."""
     try:
-        return Done(position, work(item, attempt), None)
+        for result in work(item, attempt):
+            yield Done(position, result, None)
+            position += 1
     except KafkaError as e:
-        return Done(position, None, e)
+        yield Done(position, None, e)
 
 
 def _reports_param() -> Any:

@@ -1,12 +1,10 @@
-"""How many bytes offsets stand for, measured on the beginning of each topic, and how many tasks run at once: for plans.
+"""How many bytes offsets stand for, measured on the beginning of each topic: for plans.
 
 Kafka reports offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there,
 as they lie in the log, and that the brokers deliver at all, before Spark is started.
 Shown by tests/cli/test_pipeline.py (a plan, its dead broker) and tests/pipeline/test_export.py.
 """
 
-import os
-import re
 from collections.abc import Sequence
 
 from kctl.client.clock import Timer
@@ -16,15 +14,10 @@ from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
 from kctl.pipeline.isolation import ReadingProperties
-from kctl.pipeline.range_reader import reading_config
+from kctl.pipeline.range_fetch import reading_config
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.session import Session, SessionOptions
 
-RANGE_BYTES = 64 * 1024 * 1024
-"""About how many bytes, as they lie in the log, one task of a job reads, where nothing else is asked for."""
 SAMPLE_BYTES = 1 << 20
-CLUSTER_TASKS = 8
-"""The least number of ranges while it is unknown how many tasks a cluster runs at once."""
 MOST_SAMPLED = 64
 """Topics that are measured; further ones count as the mean of these."""
 
@@ -85,13 +78,3 @@ def _late(consumer: Consumer, waited_for: OffsetRange, timer: Timer) -> ApiTimeo
         elapsed_ms=timer.elapsed_ms,
         cause=reason.cause,
     )
-
-
-def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
-    """Return how many tasks run at once, as far as that is known."""
-    if session is not None:
-        return session.parallelism
-    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", options.master)
-    if local is None:
-        return CLUSTER_TASKS
-    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)

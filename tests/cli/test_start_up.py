@@ -150,10 +150,13 @@ SPARK = {
 JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.group_selection", "kctl.pipeline.references"}
 RANGES = CONSUMER | {
     "kctl.pipeline.isolation",
-    "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
+    "kctl.pipeline.range_fetch", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
 MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
-FOLDERS = {"kctl.pipeline.export_files", "kctl.pipeline.object_store", "kctl.pipeline.targets"}
+FOLDERS = {
+    "kctl.pipeline.export_files", "kctl.pipeline.object_store", "kctl.pipeline.range_packing", "kctl.pipeline.targets",
+}  # fmt: skip
+"""What jobs on exports import, which all give a task many small ranges."""
 EXPORT = JOBS | RANGES | FOLDERS | {"kctl.pipeline.range_order"}
 VERIFY = JOBS | RANGES | FOLDERS | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.pipeline.jobs.export import ExportRequest, _ExportTask, export, export_range
+from kctl.pipeline.jobs.export import ExportRequest, export
+from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
@@ -79,8 +80,8 @@ def export_here(kafka: KafkaCluster, topic: str, path: Path) -> None:
     folder = FolderTarget(path)
     folder.claim("here", SETTINGS)
     place = folder.begin(1, FileKind("topic", "parquet", 1))
-    task = _ExportTask(OffsetRange(topic, 0, 0, RECORDS // 2), place, False, dict(kafka.client_properties()))
-    folder.commit([export_range(task, Attempt(0, 0))], SETTINGS)
+    task = ExportTask((OffsetRange(topic, 0, 0, RECORDS // 2),), place, False, dict(kafka.client_properties()), {})
+    folder.commit(list(export_ranges(task, Attempt(0, 0))), SETTINGS)
     folder.leave()
 
 

@@ -21,7 +21,7 @@ from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget, committed_offsets
 from kctl.pipeline.jobs.mirror_task import Mirrored, mirror_range
-from kctl.pipeline.jobs.verify import PartitionComparison, VerifyRequest, plan_verify, tally_piece, verify
+from kctl.pipeline.jobs.verify import PartitionComparison, VerifyRequest, plan_verify, tally_pieces, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
 from kctl.pipeline.running import Attempt, JobProgress
@@ -213,7 +213,7 @@ def test_a_frozen_source_ends_mirror_and_verify_by_their_limit_and_after_thawing
             (tmp_path / "frozen").touch()
 
     monkeypatch.setattr(mirror_module, "mirror_range", partial(when_frozen, folder=tmp_path, work=mirror_range))
-    monkeypatch.setattr(verify_module, "tally_piece", partial(when_frozen, folder=tmp_path, work=tally_piece))
+    monkeypatch.setattr(verify_module, "tally_pieces", partial(when_frozen, folder=tmp_path, work=tally_pieces))
     for job in (
         lambda: mirror(mirrors._replace(properties=limited), session=session, on_progress=freeze),
         lambda: verify(compares._replace(properties=limited), session=session, on_progress=freeze),

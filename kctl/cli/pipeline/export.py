@@ -126,7 +126,7 @@ def export(
 
 def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
-    size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.ranges)
+    size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.tasks)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
         f"log, {counted(tasks, 'task')}; {plan.resumed} partitions continue where an earlier run ended"

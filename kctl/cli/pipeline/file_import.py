@@ -3,6 +3,7 @@
 Shown by tests/cli/test_pipeline.py and tests/pipeline/test_import.py.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,7 +106,8 @@ def import_(
         progress=None if progress is None else files_at(progress),
     )
     if spark.dry_run:
-        return _show_plan(common, output, plan_of(common, spark, plan_import, request))
+        plan = partial(plan_import, options=spark.session_options())
+        return _show_plan(common, output, plan_of(common, spark, plan, request))
     found = result_of(common, spark, import_files, request)
     row: Row = {name: getattr(found, name) for name in ("records", "ranges", "skipped")}
     facts: dict[str, object] = {}

@@ -4,6 +4,7 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_stats.py.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
+from kctl.client.wording import counted
 
 if TYPE_CHECKING:
     from kctl.cli.formats.html_page import TitledRows
@@ -85,7 +87,8 @@ def stats(
 
     request = StatsRequest(topic, {})
     if spark.dry_run:
-        return _show_plan(common, output, plan_of(common, spark, plan_stats, request))
+        plan = partial(plan_stats, options=spark.session_options())
+        return _show_plan(common, output, plan_of(common, spark, plan, request))
     found = result_of(common, spark, job, request)
     rows = [_row(each, found.total.records) for each in found.partitions]
     facts = {"skew": found.skew, "total": {**_sums(found.total), **_counts(found.total)}}
@@ -110,7 +113,7 @@ def _show_plan(common: Common, output: Output, plan: "StatsPlan") -> int:
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
         f"kctl pipeline: dry run, nothing was read: {plan.offsets} offsets, about {plan.size_bytes} bytes in the log, "
-        f"{len(plan.ranges)} tasks"
+        f"{counted(len(plan.tasks), 'task')}"
     )
     return ExitCode.OK
 

@@ -4,6 +4,7 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -82,22 +83,25 @@ def verify(
         chosen = group_selection(groups)
         request = VerifyRequest(topic, {}, target.topic or topic, to_properties, folder, compared, groups=chosen)
         if spark.dry_run:
-            return _show_plan(common, output, plan_of(common, spark, plan_verify, request))
+            plan = partial(plan_verify, options=spark.session_options())
+            return _show_plan(common, output, plan_of(common, spark, plan, request))
         result = result_of(common, spark, job, request)
     return _show(common, output, result, allow_behind=allow_behind)
 
 
 def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
+    sizes: dict[tuple[bool, int], list[int]] = {}
+    for piece in plan.pieces:
+        sizes.setdefault((piece.is_target, piece.partition), []).append(piece.size)
     rows: list[Row] = []
     for is_target, side in ((False, "source"), (True, "target")):
         for partition in plan.partitions:
-            pieces = [piece for piece in plan.pieces if (piece.is_target, piece.partition) == (is_target, partition)]
-            records = sum(piece.size for piece in pieces)
-            rows.append(dict(zip(PLAN_COLUMNS, (side, partition, records, len(pieces)), strict=True)))
+            each = sizes.get((is_target, partition), [])
+            rows.append(dict(zip(PLAN_COLUMNS, (side, partition, sum(each), len(each)), strict=True)))
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
         f"kctl pipeline: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
-        f"{len(plan.pieces)} tasks; differing ranges are then read again"
+        f"{counted(len(plan.tasks), 'task')}; differing ranges are then read again"
     )
     return ExitCode.OK
 

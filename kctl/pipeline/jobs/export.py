@@ -1,9 +1,9 @@
 """`export`: topics into files, each record exactly once, whatever is killed on the way.
 
-The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes one
-range (`export_files.range_files`), and a round becomes part of the export when its target commits it (`targets`). The
-target is also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is
-kept: of each partition the ranges from its beginning without a hole.
+The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes
+its ranges (`export_task`), and a round becomes part of the export when its target commits it (`targets`). The target
+is also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is kept: of
+each partition the ranges from its beginning without a hole.
 Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
 """
 
@@ -27,10 +27,11 @@ from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS, FORMATS, LA
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.range_order import interleaved, without_holes
-from kctl.pipeline.range_reader import read_range
+from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing, tasks_at_once
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
     Cut,
@@ -43,24 +44,23 @@ from kctl.pipeline.ranges import (
 )
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
-    Attempt,
     JobProgress,
     OnProgress,
+    Split,
     TaskCounts,
     ignore_progress,
     open_session,
-    run_tasks,
+    run_split,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed
-from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset, tasks_at_once
-from kctl.pipeline.targets import FileKind, RoundPlace, Target, facts_in, open_target
+from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
 
 if TYPE_CHECKING:
-    from kctl.pipeline.decoding.plan import DecodePlan, DecodeRequest
-    from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
+    from kctl.pipeline.decoding.plan import DecodeRequest
 
 ROUND_TASKS = 32
-"""Ranges of a round for each task that runs at once: the end of a round, where some of them have nothing to do, is
+"""Tasks of a round for each task that runs at once: the end of a round, where some of them have nothing to do, is
 then a small part of it."""
 INTERVAL_MS = 10_000
 LEVELS = (1, 22)
@@ -127,14 +127,18 @@ class ExportPlan(NamedTuple):
     """What a run would do.
 
     Attributes:
-        ranges: one task each, in the order in which they are begun.
+        tasks: the ranges of each, in the order in which they are begun.
         topic_bytes: about how many bytes each topic's ranges have in the log.
         resumed: partitions that continue where an earlier run has ended.
     """
 
-    ranges: tuple[OffsetRange, ...]
+    tasks: tuple[tuple[OffsetRange, ...], ...]
     topic_bytes: Mapping[str, int]
     resumed: int
+
+    @property
+    def ranges(self) -> tuple[OffsetRange, ...]:
+        return tuple(each for task in self.tasks for each in task)
 
     @property
     def offsets(self) -> int:
@@ -305,6 +309,14 @@ def make_plan(
 
     Args: batch: ends before what there is; None: all of it.
     """
+    partitions = _wanted(request, planner, batch)
+    whole, resumed = _unexported(request, planner, target, partitions, batch)
+    per_offset = bytes_per_offset(isolation.of_source(resolve(request.properties)), whole)
+    return ExportPlan(tuple(_tasks(request, whole, per_offset, at_once)), _topic_bytes(whole, per_offset), resumed)
+
+
+def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> list[TopicPartition]:
+    """Return the partitions that a plan is about. Raises: ConfigError, BrokerError: a topic cannot be exported."""
     partitions = planner.partitions(request.selection)
     if batch is not None:
         partitions = [tp for tp in partitions if tp in batch.ends]
@@ -314,6 +326,13 @@ def make_plan(
     if not partitions and request.interval_ms is None:
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
+    return partitions
+
+
+def _unexported(
+    request: ExportRequest, planner: Planner, target: Target, partitions: list[TopicPartition], batch: Batch | None
+) -> tuple[list[OffsetRange], int]:
+    """Return what is not exported yet of each partition that has any, and how many partitions the target knows."""
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
@@ -337,18 +356,30 @@ def make_plan(
         for tp in partitions
         if max(starts[tp], earliest[tp]) < ends[tp]
     ]
+    return whole, len(resumed)
+
+
+def _tasks(
+    request: ExportRequest, whole: Sequence[OffsetRange], per_offset: Mapping[str, float], at_once: int
+) -> list[tuple[OffsetRange, ...]]:
+    """Return the ranges of each task: large partitions cut, small ones together."""
     range_bytes = max(request.range_bytes, request.file_bytes)
-    per_offset = bytes_per_offset(isolation.of_source(resolve(request.properties)), whole)
     ranges = [
         piece
         for each in whole
         for piece in cut_ranges([each], Cut(max_records=_records(range_bytes, per_offset[each.topic])))
     ]
     ranges = cut_ranges(ranges, Cut(min_partitions=request.min_tasks or at_once))
+    packing = task_packing(at_once, range_bytes)
+    packing = packing._replace(least_tasks=max(packing.least_tasks, request.min_tasks))
+    return pack_ranges(list(interleaved(ranges)), packing, lambda each: each.size * per_offset[each.topic])
+
+
+def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for each in ranges:
+    for each in whole:
         sizes[each.topic] = sizes.get(each.topic, 0) + int(each.size * per_offset[each.topic])
-    return ExportPlan(tuple(interleaved(ranges)), sizes, len(resumed))
+    return sizes
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
@@ -400,20 +431,18 @@ class ExportRounds:
         """Run a plan in rounds, the first of which keeps the facts."""
         self._lag, self._facts = plan.offsets, facts
         size = ROUND_TASKS * self._session.parallelism
-        for at in range(0, len(plan.ranges), size):
-            self._round(plan.ranges[at : at + size])
+        for at in range(0, len(plan.tasks), size):
+            self._round(plan.tasks[at : at + size])
 
-    def _round(self, ranges: Sequence[OffsetRange]) -> None:
+    def _round(self, shared: Sequence[tuple[OffsetRange, ...]]) -> None:
+        ranges = [each for task in shared for each in task]
         self._rounds += 1
         request = self._request
         if request.decode is not None and any(each.topic not in self._decoding.plans for each in ranges):
             self._decoding.fit(ranges, self._target)
         place = self._target.begin(self._rounds, request.kind)
         plans, types = self._decoding.plans, self._decoding.types
-        tasks = [
-            _ExportTask(each, place, request.allow_loss, dict(request.properties), plans.get(each.topic), types)
-            for each in ranges
-        ]
+        tasks = [ExportTask(each, place, request.allow_loss, dict(request.properties), plans, types) for each in shared]
         done: dict[int, ExportedRange] = {}
 
         def take(position: int, exported: ExportedRange) -> None:
@@ -422,11 +451,10 @@ class ExportRounds:
             self._lag -= ranges[position].size
 
         try:
-            found = run_tasks(
+            found = run_split(
                 self._session,
                 f"{self._name}, round {self._rounds}",
-                tasks,
-                export_range,
+                Split(tasks, [len(task.ranges) for task in tasks], export_ranges),
                 on_done=take,
                 on_tick=self._report,
             )
@@ -449,47 +477,3 @@ class ExportRounds:
         self._on_progress(
             JobProgress(self._phase, counts.done, counts.active, counts.total, self._lost, self.done, self._lag)
         )
-
-
-# --- a task ---------------------------------------------------------------------------------------------------------
-
-
-class _ExportTask(NamedTuple):
-    """What a task is given; the secrets in it are references."""
-
-    offsets: OffsetRange
-    place: RoundPlace
-    allow_loss: bool
-    properties: dict[str, object]
-    decoding: "DecodePlan | None" = None
-    types: "DecodedTypes | None" = None
-
-
-def _decode_of(task: _ExportTask) -> "RecordDecoding | None":
-    from kctl.pipeline.record_columns import COLUMN_NAMES
-
-    if task.decoding is None:
-        return None
-    from kctl.pipeline.decoding.record_decoding import task_decoding
-
-    return task_decoding(task.decoding, COLUMN_NAMES, task.types)
-
-
-def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
-    """Write one range; runs on a worker, whose tasks have one consumer after the other."""
-    from kctl.pipeline.client_pool import TASK_CONSUMERS
-    from kctl.pipeline.export_files.range_files import RangeName
-    from kctl.pipeline.record_columns import COLUMN_NAMES
-
-    offsets = task.offsets
-    name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-    properties = isolation.of_source(resolve(task.properties))
-    batches = read_range(properties, offsets, COLUMN_NAMES, fail_on_data_loss=not task.allow_loss, pool=TASK_CONSUMERS)
-    decode = _decode_of(task)
-    with task.place.open(name, attempt.task_id) as files:
-        for batch in batches:
-            for part in (batch,) if decode is None else decode.split(batch):
-                if part is not None and part.num_rows:
-                    files.write(part)
-        written = files.finish()
-        return ExportedRange(*name, files.records, written, offsets.topic_id, offsets.log_end)

@@ -8,6 +8,7 @@ Shown by tests/pipeline/test_import.py and, on a cluster, test_cluster.py.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +25,7 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.locations import Location, StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
+from kctl.pipeline.range_packing import pack, task_packing, tasks_at_once
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
@@ -144,7 +146,8 @@ def import_files(
     if session is None:
         check_installed()
     on_progress(JobProgress("planning"))
-    plan = plan_import(request)
+    options = options or SessionOptions()
+    plan = plan_import(request, options, session)
     result = ImportResult(skipped=plan.done, created=plan.missing)
     if plan.missing:
         from kctl.pipeline.jobs.cluster_facts import create_topics
@@ -168,7 +171,7 @@ def import_files(
         for ranges in plan.tasks
     ]
     with ExitStack() as stack:
-        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl import", on_progress))
+        running = session or stack.enter_context(open_session(options, "kctl import", on_progress))
         watch = _Watch(request, plan, on_progress)
         if tasks:
             found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tick)
@@ -184,7 +187,9 @@ def import_files(
     return result
 
 
-def plan_import(request: ImportRequest) -> ImportPlan:
+def plan_import(
+    request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
+) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
@@ -222,9 +227,14 @@ def plan_import(request: ImportRequest) -> ImportPlan:
     for each in sorted(left):
         tasks.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
     done_ranges = len(wanted) - len(left)
-    return ImportPlan(
-        tuple(map(tuple, tasks.values())), done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics)
-    )
+    at_once = tasks_at_once(session, options or SessionOptions())
+    shared = pack(list(tasks.values()), task_packing(at_once), _file_bytes, itemgetter(0))
+    made = tuple(tuple(each for ranges in task for each in ranges) for task in shared)
+    return ImportPlan(made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics))
+
+
+def _file_bytes(ranges: Sequence[ExportedRange]) -> int:
+    return sum(file.size_bytes for each in ranges for file in each.files)
 
 
 def _topics(

@@ -1,21 +1,30 @@
 """`stats`: what is in a topic, partition by partition, from one pass over its columns.
 
-Each task reads one range and returns its `RecordStatistics`, whose size does not depend on the records; the driver adds
+Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the records; the driver adds
 up those of a partition, and those of the topic. Ends are fixed at the start.
 Shown by tests/pipeline/test_stats.py and tests/unit/pipeline/test_record_statistics.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline import isolation
+from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing, tasks_at_once
 from kctl.pipeline.ranges import Cut, OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
+from kctl.pipeline.running import (
+    Attempt,
+    JobProgress,
+    OnProgress,
+    Split,
+    ignore_progress,
+    open_session,
+    run_split_counted,
+)
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset
+from kctl.pipeline.sizing import bytes_per_offset
 
 if TYPE_CHECKING:
     from kctl.pipeline.record_statistics import RecordStatistics
@@ -40,13 +49,17 @@ class StatsPlan(NamedTuple):
     """What a run would read.
 
     Attributes:
-        partitions: whole, the empty ones with them. ranges: one task each.
+        partitions: whole, the empty ones with them. tasks: the ranges of each.
         size_bytes: about how many bytes all of it has in the log.
     """
 
     partitions: tuple[OffsetRange, ...]
-    ranges: tuple[OffsetRange, ...]
+    tasks: tuple[tuple[OffsetRange, ...], ...]
     size_bytes: int
+
+    @property
+    def ranges(self) -> tuple[OffsetRange, ...]:
+        return tuple(each for task in self.tasks for each in task)
 
     @property
     def offsets(self) -> int:
@@ -97,24 +110,26 @@ def stats(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
     on_progress(JobProgress("planning"))
-    plan = plan_stats(request)
+    options = options or SessionOptions()
+    plan = plan_stats(request, options, session)
     with ExitStack() as stack:
-        if plan.ranges:
-            session = session or stack.enter_context(
-                open_session(options or SessionOptions(), "kctl stats", on_progress)
-            )
+        if plan.tasks:
+            session = session or stack.enter_context(open_session(options, "kctl stats", on_progress))
         return _read(request, plan, session, on_progress)
 
 
-def plan_stats(request: StatsRequest) -> StatsPlan:
+def plan_stats(
+    request: StatsRequest, options: SessionOptions | None = None, session: Session | None = None
+) -> StatsPlan:
     """Return what `stats` would read, without Spark. Raises as `stats`."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True)
     bytes_each = max(bytes_per_offset(properties, whole).values(), default=0.0)
     cut = Cut(max_records=max(1, round(request.range_bytes / max(1.0, bytes_each))))
-    ranges = cut_ranges(whole, cut)
-    return StatsPlan(tuple(whole), tuple(ranges), round(sum(each.size for each in whole) * bytes_each))
+    packing = task_packing(tasks_at_once(session, options or SessionOptions()), request.range_bytes)
+    tasks = pack_ranges(cut_ranges(whole, cut), packing, lambda each: each.size * bytes_each)
+    return StatsPlan(tuple(whole), tuple(tasks), round(sum(each.size for each in whole) * bytes_each))
 
 
 def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_progress: OnProgress) -> TopicStatistics:
@@ -122,10 +137,10 @@ def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_pr
 
     by_partition = {each.partition: RecordStatistics() for each in plan.partitions}
     if session is not None:
-        tasks = [_Task(each, dict(request.properties)) for each in plan.ranges]
-        found = run_counted(
-            session, "kctl stats", "reading", tasks, read_statistics, lambda task: task.range.size, on_progress
-        )
+        tasks = [_Task(each, dict(request.properties)) for each in plan.tasks]
+        split = Split(tasks, [len(task.ranges) for task in tasks], read_statistics)
+        sizes = [each.size for each in plan.ranges]
+        found = run_split_counted(session, "kctl stats", "reading", split, sizes, on_progress)
         for each, statistics in zip(plan.ranges, found, strict=True):
             by_partition[each.partition] = by_partition[each.partition].then(statistics)
     total = RecordStatistics()
@@ -138,18 +153,19 @@ def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_pr
 class _Task(NamedTuple):
     """What a task is given; secrets in it are references."""
 
-    range: OffsetRange
+    ranges: tuple[OffsetRange, ...]
     properties: dict[str, object]
 
 
-def read_statistics(task: _Task, _attempt: Attempt) -> "RecordStatistics":
-    """Read one range and return what its records amount to; runs on a worker."""
+def read_statistics(task: _Task, _attempt: Attempt) -> "Iterator[RecordStatistics]":
+    """Read ranges and yield what the records of each amount to; runs on a worker."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
-    from kctl.pipeline.range_reader import read_range
+    from kctl.pipeline.range_reader import read_ranges
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of
 
-    found = RecordStatistics()
     properties = isolation.of_source(resolve(task.properties))
-    for batch in read_range(properties, task.range, COLUMNS, pool=TASK_CONSUMERS):
-        found = found.then(statistics_of(batch))
-    return found
+    for _, batches in read_ranges(properties, task.ranges, COLUMNS, pool=TASK_CONSUMERS):
+        found = RecordStatistics()
+        for batch in batches:
+            found = found.then(statistics_of(batch))
+        yield found

@@ -1,9 +1,10 @@
 """`verify`: whether two topics, or a topic and its export, hold the same records, and if not, which differ.
 
-Two rounds of tasks. In the first each range of either side is read once and comes back as a tally of fingerprints: sums
-that are the same show that a partition is the same, and in the same order. In the second each partition that is not is
-read again, both sides at once, by one task that says how its records differ (`record_diff`). Neither holds more than a
-window of records. Ends are fixed at the start, the target's first: what comes meanwhile is no difference.
+Two rounds of tasks. In the first each range of either side is read once, small ones together, and comes back as a
+tally of fingerprints: sums that are the same show that a partition is the same, and in the same order. In the second
+each partition that is not is read again, both sides at once, by one task that says how its records differ
+(`record_diff`). Neither holds more than a window of records. Ends are fixed at the start, the target's first: what
+comes meanwhile is no difference.
 Shown by tests/pipeline/test_mirror.py.
 """
 
@@ -24,12 +25,22 @@ from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_expor
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, offsets_of
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
 from kctl.pipeline.locations import Location, StoreUrl
+from kctl.pipeline.range_packing import RANGE_BYTES, Packing, pack, task_packing, tasks_at_once
 from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, JobProgress, OnProgress, ignore_progress, open_session, run_counted
+from kctl.pipeline.running import (
+    Attempt,
+    JobProgress,
+    OnProgress,
+    Split,
+    ignore_progress,
+    open_session,
+    run_counted,
+    run_split_counted,
+)
 from kctl.pipeline.session import Session, SessionOptions
-from kctl.pipeline.sizing import RANGE_BYTES, bytes_per_offset
+from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
 if TYPE_CHECKING:
@@ -61,7 +72,7 @@ class VerifyRequest(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one task of the first round reads: offsets of a topic, or what was exported of them from `skip_to` on."""
+    """What the first round reads in one go: offsets of a topic, or what was exported of them from `skip_to` on."""
 
     is_target: bool
     partition: int
@@ -77,14 +88,20 @@ class Piece(NamedTuple):
 
 
 class VerifyPlan(NamedTuple):
-    """What a run would read: `pieces` are its tasks, each side in the order of its offsets.
+    """What a run would read.
 
-    Attributes: size_bytes: about how many bytes these have in logs and files.
+    Attributes:
+        tasks: the pieces of each, of one side; each side in the order of its offsets.
+        size_bytes: about how many bytes these have in logs and files.
     """
 
-    pieces: tuple[Piece, ...]
+    tasks: tuple[tuple[Piece, ...], ...]
     partitions: tuple[int, ...]
     size_bytes: int
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return tuple(piece for task in self.tasks for piece in task)
 
     def pieces_of(self, partition: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         """Return the pieces of a partition, of the source and of the target."""
@@ -146,14 +163,17 @@ def verify(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
     on_progress(JobProgress("planning"))
-    plan = plan_verify(request)
+    options = options or SessionOptions()
+    plan = plan_verify(request, options, session)
     with ExitStack() as stack:
-        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl verify", on_progress))
+        running = session or stack.enter_context(open_session(options, "kctl verify", on_progress))
         result = _compare(request, plan, running, on_progress)
         return result if not request.groups else _with_groups(request, result, running, on_progress)
 
 
-def plan_verify(request: VerifyRequest) -> VerifyPlan:
+def plan_verify(
+    request: VerifyRequest, options: SessionOptions | None = None, session: Session | None = None
+) -> VerifyPlan:
     """Return what `verify` would read, without Spark. Raises as `verify`."""
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
@@ -169,12 +189,22 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
     if request.folder is not None:
         source, target = _same_beginning(source, target, first)
     partitions = sorted({piece.partition for piece in [*source, *target]})
-    source, source_bytes = _cut(request.range_bytes, reading, source)
+    packing = task_packing(tasks_at_once(session, options or SessionOptions()), request.range_bytes)
+    ours, our_bytes = _cut(packing, reading, source)
     if request.folder is None:
-        target, target_bytes = _cut(request.range_bytes, target_reading, target)
+        theirs, their_bytes = _cut(packing, target_reading, target)
     else:
-        target_bytes = sum(file.size_bytes for piece in target if piece.exported for file in piece.exported.files)
-    return VerifyPlan((*source, *target), tuple(partitions), source_bytes + target_bytes)
+        theirs = pack(target, packing, _file_bytes, _partition)
+        their_bytes = sum(map(_file_bytes, target))
+    return VerifyPlan((*ours, *theirs), tuple(partitions), our_bytes + their_bytes)
+
+
+def _partition(piece: Piece) -> int:
+    return piece.partition
+
+
+def _file_bytes(piece: Piece) -> int:
+    return 0 if piece.exported is None else sum(file.size_bytes for file in piece.exported.files)
 
 
 def _offsets(properties: ReadingProperties, topic: str, events: EventSink, *, is_target: bool) -> list[Piece]:
@@ -214,15 +244,16 @@ def _same_beginning(
     return kept, [piece for piece in skipping if piece.exported is not None and piece.exported.end > piece.skip_to]
 
 
-def _cut(range_bytes: int, reading: ReadingProperties, pieces: list[Piece]) -> tuple[list[Piece], int]:
-    """Return pieces of a topic that are as large as a task is to read, and about how many bytes they have together."""
+def _cut(packing: Packing, reading: ReadingProperties, pieces: list[Piece]) -> tuple[list[tuple[Piece, ...]], int]:
+    """Return the pieces of a topic that each task is to read, and about how many bytes they have together."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     bytes_each = max(bytes_per_offset(reading, ranges).values(), default=0.0)
-    cut = Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))
+    cut = Cut(max_records=max(1, round(packing.most_size / max(1.0, bytes_each))))
     made = [
         piece._replace(offsets=each) for piece in pieces if piece.offsets for each in cut_ranges([piece.offsets], cut)
     ]
-    return made, round(sum(each.size for each in ranges) * bytes_each)
+    tasks = pack(made, packing, lambda piece: piece.size * bytes_each, _partition)
+    return tasks, round(sum(each.size for each in ranges) * bytes_each)
 
 
 def _pairs(plan: VerifyPlan, tallied: Sequence[Tally]) -> dict[int, tuple[Tally, Tally]]:
@@ -240,10 +271,10 @@ def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_prog
         None if request.folder is None else files_of(request.folder, request.properties),
         request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
     )
-    tasks = [_TallyTask(sides, piece) for piece in plan.pieces]
-    tallied = run_counted(
-        session, "kctl verify: tally", "comparing", tasks, tally_piece, lambda task: task.piece.size, on_progress
-    )
+    tasks = [_TallyTask(sides, pieces) for pieces in plan.tasks]
+    split = Split(tasks, [len(task.pieces) for task in tasks], tally_pieces)
+    sizes = [piece.size for piece in plan.pieces]
+    tallied = run_split_counted(session, "kctl verify: tally", "comparing", split, sizes, on_progress)
     pairs = _pairs(plan, tallied)
     unequal = [partition for partition, (ours, theirs) in pairs.items() if not ours.is_same(theirs)]
     found = _differences(plan, sides, unequal, session, on_progress)
@@ -297,10 +328,15 @@ class _Sides(NamedTuple):
     folder: Path | StoreUrl | None
     compared: Compared
 
+    def reading(self, *, is_target: bool) -> ReadingProperties:
+        """Return the properties with which a topic is read."""
+        properties = resolve(self.properties[is_target])
+        return isolation.of_target(properties) if is_target else isolation.of_source(properties)
+
 
 class _TallyTask(NamedTuple):
     sides: _Sides
-    piece: Piece
+    pieces: tuple[Piece, ...]
 
 
 class _DiffTask(NamedTuple):
@@ -309,11 +345,25 @@ class _DiffTask(NamedTuple):
     target: tuple[Piece, ...]
 
 
-def tally_piece(task: _TallyTask, _attempt: Attempt) -> Tally:
-    """Read one piece and return what its records add up to; runs on a worker."""
+def tally_pieces(task: _TallyTask, _attempt: Attempt) -> Iterator[Tally]:
+    """Read pieces and yield what the records of each add up to; runs on a worker."""
     compared = task.sides.compared
-    batches = _batches(task.sides, task.piece)
-    return tally(pair for batch in batches for pair in fingerprints(batch, compared))
+    for batches in _each(task.sides, task.pieces):
+        yield tally(pair for batch in batches for pair in fingerprints(batch, compared))
+
+
+def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.RecordBatch]]":
+    """Yield the batches of each piece of one side; those of a topic are fetched together."""
+    ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
+    if not ranges:
+        yield from (_batches(sides, piece) for piece in pieces)
+        return
+    from kctl.pipeline.client_pool import TASK_CONSUMERS
+    from kctl.pipeline.range_reader import read_ranges
+
+    reading = sides.reading(is_target=pieces[0].is_target)
+    for _, batches in read_ranges(reading, ranges, COLUMNS, pool=TASK_CONSUMERS):
+        yield batches
 
 
 def diff_pieces(task: _DiffTask, _attempt: Attempt) -> Differences:
@@ -344,9 +394,7 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
     if piece.offsets is not None:
         from kctl.pipeline.range_reader import read_range
 
-        properties = resolve(sides.properties[piece.is_target])
-        reading = isolation.of_target(properties) if piece.is_target else isolation.of_source(properties)
-        yield from read_range(reading, piece.offsets, COLUMNS)
+        yield from read_range(sides.reading(is_target=piece.is_target), piece.offsets, COLUMNS)
         return
     from kctl.pipeline.export_files.exported_records import read_exported
 

@@ -1,4 +1,4 @@
-"""Batch reading: the driver plans ranges, each task reads one.
+"""Batch reading: the driver plans ranges, each task reads one, or many that are small.
 
 The reader takes no filters from Spark: Spark 4.1 keeps a pushed filter with the table, which two scans of one query
 share, so a union or self-join would read the wrong rows.
@@ -6,12 +6,13 @@ Shown by tests/pipeline/test_source_read.py.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kctl.pipeline.isolation import as_given
-from kctl.pipeline.ranges import OffsetRange, plan_ranges
+from kctl.pipeline.range_packing import Packing, pack_ranges
+from kctl.pipeline.ranges import Cut, OffsetRange, plan_ranges
 from kctl.pipeline.source.failures import one_timeout, reported_in_one_line
 from kctl.pipeline.source.options import ReadOptions
 
@@ -21,12 +22,29 @@ if TYPE_CHECKING:
     from kctl.pipeline.source.decoded_table import SourceDecoding
 
 
-class RangePartition(InputPartition):
-    """One offset range, for one task."""
+LEAST_TASKS: Final = 200
+"""Tasks of a scan before ranges share one, for a reader does not know how many run at once: the default of
+spark.sql.shuffle.partitions."""
+MOST_RECORDS: Final = 100_000
+"""Of a task that several ranges share."""
 
-    def __init__(self, offset_range: OffsetRange) -> None:
-        super().__init__(str(offset_range))
-        self.range = offset_range
+
+class RangePartition(InputPartition):
+    """Offset ranges of different partitions, for one task."""
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        super().__init__(", ".join(map(str, ranges)))
+        self.ranges = ranges
+
+
+def share_tasks(ranges: Sequence[OffsetRange], cut: Cut) -> list[InputPartition]:
+    """Return what each task reads: a range, or several where they are many and small.
+
+    With no fewer tasks, and no more records in one, than the options want.
+    """
+    most = min(MOST_RECORDS, cut.max_records or MOST_RECORDS)
+    packing = Packing(max(LEAST_TASKS, cut.min_partitions), most)
+    return [RangePartition(each) for each in pack_ranges(ranges, packing, lambda each: each.size)]
 
 
 class KctlReader(DataSourceReader):
@@ -44,7 +62,7 @@ class KctlReader(DataSourceReader):
         self._decoding = decoding
 
     def partitions(self) -> list[InputPartition]:
-        """Return a range for each task, found out now."""
+        """Return what each task reads, found out now."""
         options = self._options
         with reported_in_one_line():
             ranges = plan_ranges(
@@ -55,10 +73,10 @@ class KctlReader(DataSourceReader):
                 cut=options.cut,
                 fail_on_data_loss=options.fail_on_data_loss,
             )
-        return [RangePartition(each) for each in ranges]
+        return share_tasks(ranges, options.cut)
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of one range."""
+        """Yield the records of one task."""
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def __repr__(self) -> str:
@@ -71,11 +89,11 @@ def read_partition(
     partition: InputPartition | None,
     decoding: "SourceDecoding | None" = None,
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of one range; Spark makes a partition None of an empty plan."""
+    """Yield the records of one task; Spark makes a partition None of an empty plan."""
     if not isinstance(partition, RangePartition):
         return
     from kctl.pipeline.client_pool import TASK_CONSUMERS
-    from kctl.pipeline.range_reader import read_range
+    from kctl.pipeline.range_reader import read_ranges
     from kctl.pipeline.spark_archive import keep_spark_archive
 
     keep_spark_archive()
@@ -85,11 +103,12 @@ def read_partition(
             from kctl.pipeline.decoding.record_decoding import task_decoding
 
             decode = task_decoding(decoding.plan, columns, decoding.types)
-        batches = read_range(
+        found = read_ranges(
             as_given(options.client_properties()),
-            partition.range,
+            partition.ranges,
             columns if decode is None else decode.raw_columns,
             fail_on_data_loss=options.fail_on_data_loss,
             pool=TASK_CONSUMERS,
         )
-        yield from batches if decode is None else map(decode.with_errors, batches)
+        for _, batches in found:
+            yield from batches if decode is None else map(decode.with_errors, batches)

@@ -21,7 +21,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.isolation import as_given
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
-from kctl.pipeline.source.batch_reader import RangePartition, read_partition
+from kctl.pipeline.source.batch_reader import read_partition, share_tasks
 from kctl.pipeline.source.failures import SourceError, reported_in_one_line
 from kctl.pipeline.source.group_progress import GroupProgress
 from kctl.pipeline.source.options import ReadOptions
@@ -113,7 +113,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
     # --- ranges -------------------------------------------------------------------------------------------------------
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> list[InputPartition]:
-        """Return a range for each task of a batch; a partition that is new starts with its first record."""
+        """Return what each task of a batch reads; a partition that is new starts with its first record."""
         begin, until = as_offsets(start), as_offsets(end)
         self._planned = until
         with reported_in_one_line():
@@ -122,10 +122,10 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
                 OffsetRange(*tp, starts[tp], offset, until.topic_id(tp.topic), until.point(tp).log_end)
                 for tp, offset in sorted(until.offsets.items())
             ]
-            return [RangePartition(each) for each in cut_ranges(whole, self._options.cut)]
+            return share_tasks(cut_ranges(whole, self._options.cut), self._options.cut)
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of one range."""
+        """Yield the records of one task."""
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:

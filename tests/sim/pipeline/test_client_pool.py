@@ -9,7 +9,7 @@ import pytest
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.producer import Producer
-from kctl.pipeline import range_reader, record_writer
+from kctl.pipeline import range_fetch, record_writer
 from kctl.pipeline.client_pool import MOST_IDLE, ClientPool
 from kctl.pipeline.isolation import as_given
 from kctl.pipeline.range_reader import read_range
@@ -54,7 +54,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Consumer]:
         found.append(Consumer(*given, **more))
         return found[-1]
 
-    monkeypatch.setattr(range_reader, "Consumer", make)
+    monkeypatch.setattr(range_fetch, "Consumer", make)
     return found
 
 

@@ -11,7 +11,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, KafkaTimeoutError
 from kctl.client.events import Event, RequestSent
 from kctl.client.runtime import Runtime
-from kctl.pipeline import range_reader
+from kctl.pipeline import range_fetch
 from kctl.pipeline.isolation import ReadingProperties, as_given
 from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, RangeReader, read_range
 from kctl.pipeline.ranges import Cut, OffsetRange, RangeBound, Selection, plan_ranges
@@ -237,7 +237,7 @@ def test_ranges_within_batches_and_empty_ones(cluster: SimCluster) -> None:
 
 def test_nothing_is_fetched_behind_a_range(cluster: SimCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Event] = []
-    monkeypatch.setattr(range_reader, "Consumer", partial(Consumer, events=events.append))
+    monkeypatch.setattr(range_fetch, "Consumer", partial(Consumer, events=events.append))
 
     def body() -> None:
         for first in range(0, 100, 10):

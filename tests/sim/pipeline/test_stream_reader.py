@@ -21,7 +21,8 @@ def planned_again(cluster: SimCluster, start: JsonOffsets, end: JsonOffsets, *, 
     reader = KctlStreamReader(read_options(options | {"failOnDataLoss": str(fails)}, is_stream=True), ["value"])
     with Planner(properties(cluster), runtime(cluster, f"planner {cluster.hub.now_ms}")) as planner:
         reader._planner = planner
-        return [each.range for each in reader.partitions(start, end) if isinstance(each, RangePartition)]
+        found = reader.partitions(start, end)
+        return [one for each in found if isinstance(each, RangePartition) for one in each.ranges]
 
 
 def recreate(cluster: SimCluster, count: int) -> StreamOffsets:

@@ -9,9 +9,9 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import resumed_start
 from kctl.pipeline.range_order import interleaved, without_holes
+from kctl.pipeline.range_packing import CLUSTER_TASKS, tasks_at_once
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.session import SessionOptions
-from kctl.pipeline.sizing import CLUSTER_TASKS, tasks_at_once
 
 TP = TopicPartition("t", 0)
 
