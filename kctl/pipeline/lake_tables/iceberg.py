@@ -64,6 +64,7 @@ class IcebergTarget(TableTarget):
         check_lakes("pyiceberg")
         super().__init__(f"iceberg:{table}", timeouts)
         self._table = table
+        self._base: Path | StoreUrl | None = None
         self._secrets = self._configured_secrets()
         self._catalog = self._opened()
 
@@ -111,10 +112,12 @@ class IcebergTarget(TableTarget):
         self._asked(create)
 
     def base(self) -> Path | StoreUrl:
-        """Return where the table's data is."""
-        table = self._loaded()
-        assert table is not None
-        return base_of(f"{table.location().rstrip('/')}/data")
+        """Return where the table's data is; a run asks once, and a table that has moved has other positions, too."""
+        if self._base is None:
+            table = self._loaded()
+            assert table is not None
+            self._base = base_of(f"{table.location().rstrip('/')}/data")
+        return self._base
 
     def columns(self) -> "pa.Schema | None":
         """Return the columns of the table."""
