@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
-from kctl.client.cluster_client import ClusterClient
+from kctl.client.cluster_client import ClusterClient, Steps
 from kctl.client.config import ClientConfig
 from kctl.client.errors import KafkaError
 from kctl.client.hedged_requests import HedgedRequests
@@ -65,6 +65,9 @@ class FakeStatus(NetworkStatus):
 
     def activity(self) -> str:
         return "connecting"
+
+    def throttling(self) -> list[tuple[Node, int]]:
+        return []
 
 
 class FakeNetwork(NetworkClient):
@@ -136,6 +139,7 @@ class FakeClient(ClusterClient):
         self.metadata = metadata
         self._config = config
         self._spent_ms = {}
+        self.steps = Steps()
         self.use(FakeNetwork(clock))
 
     def use(self, network: FakeNetwork) -> None:
