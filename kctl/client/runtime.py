@@ -61,7 +61,11 @@ class Selectable(Protocol):
 
     Channels are numbers chosen by the caller and never used twice. Not in the contract: the sizes in which bytes
     arrive, and the order of events of different channels.
+
+    Attributes: was_woken: whether a wake-up ended the last poll, alone or beside events.
     """
+
+    was_woken: bool
 
     def connect(self, channel: int, address: Address) -> None:
         """Start to connect; the outcome is a `Connected` or `Disconnected` of a later poll."""

@@ -203,14 +203,17 @@ class NetworkClient:
     def _poll_io(self, until_ms: int) -> int:
         """Wait, and handle what happened; return when that was.
 
-        A part of a large answer, such as its size, which is read alone, changes nothing for anyone: the wait continues.
+        A part of a large answer, such as its size, which is read alone, changes nothing for anyone: the wait continues,
+        unless a wake-up came with it.
         """
         while True:
             happened = self.selector.poll(until_ms)
             now_ms = self.clock.now_ms()
             for event in happened:
                 self._on_io(event, now_ms)
-            if len(happened) != 1 or now_ms >= until_ms or not self._is_inside_answer(happened[0]):
+            if len(happened) != 1 or self.selector.was_woken or now_ms >= until_ms:
+                return now_ms
+            if not self._is_inside_answer(happened[0]):
                 return now_ms
 
     def _is_inside_answer(self, event: IoEvent) -> bool:

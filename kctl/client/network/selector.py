@@ -89,6 +89,7 @@ class Selector:
         self._last_read = -1
         """The channel that was read last; where a poll cannot read all that are ready, the next begins behind it."""
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        self.was_woken = False
         self._wake_reader, self._wake_writer = socket.socketpair()
         for end in (self._wake_reader, self._wake_writer):
             end.setblocking(False)
@@ -162,6 +163,7 @@ class Selector:
     def poll(self, until_ms: int) -> list[IoEvent]:
         happened = self._wait(0 if self._ended else until_ms)
         events, self._ended = self._ended, []
+        self.was_woken = False
         free = 0
         share = _SCRATCH_BYTES if len(happened) == 1 else _READ_BYTES
         if len(happened) > _SCRATCH_BYTES // _READ_BYTES:
@@ -169,6 +171,7 @@ class Selector:
         for key, mask in happened:
             entry: _Channel | None = key.data
             if entry is None:
+                self.was_woken = True
                 self._drain_wakeups()
                 continue
             if self._channels.get(entry.number) is not entry or entry.ended:

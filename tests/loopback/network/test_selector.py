@@ -283,6 +283,15 @@ def test_wakeups_before_and_during_a_poll_end_it(selector: Selector) -> None:
     assert selector.poll(0) == []
 
 
+def test_a_wakeup_beside_data_is_reported_with_it(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        selector.wakeup()
+        peer.sendall(b"data")
+        assert (next_events(selector), selector.was_woken) == ([Received(1, b"data")], True)
+        peer.sendall(b"more")
+        assert (next_events(selector), selector.was_woken) == ([Received(1, b"more")], False)
+
+
 def test_wakeup_after_shutdown_is_harmless(selector: Selector) -> None:
     selector.shutdown()
     selector.wakeup()

@@ -17,6 +17,7 @@ from kctl.sandbox.faults import Fault
 from tests.sim.kit.network import NetworkClientCluster, is_metadata
 from tests.sim.kit.scripted_node import answer_well
 from tests.sim.virtual import Hub
+from tests.sim.virtual.selector import SimSelector
 
 
 def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
@@ -53,6 +54,20 @@ def test_a_part_of_a_large_answer_ends_no_poll_before_its_deadline(monkeypatch: 
         cluster.client.poll(hub.now_ms + 1000)
         assert not rest
         assert is_metadata(answers[0].response)
+
+
+def test_a_wake_up_beside_a_part_of_a_large_answer_ends_the_poll() -> None:
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        selector = cluster.client.selector
+        assert isinstance(selector, SimSelector)
+        size = Received(next(iter(cluster.client._channels._open)), LARGE_FRAME_BYTES.to_bytes(4, "big"))
+        begun_at_ms = hub.now_ms
+        selector.happened(size)
+        selector.wakeup()
+        cluster.client.poll(hub.now_ms + 1000)
+        assert hub.now_ms == begun_at_ms
 
 
 def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:

@@ -42,6 +42,7 @@ class SimSelector:
         """By channel that the network ended: what its kernel never took."""
         self._events: list[IoEvent] = []
         self._is_woken = False
+        self.was_woken = False
         self._is_shut = False
         self._pause: Pause | None = None
 
@@ -89,7 +90,7 @@ class SimSelector:
         if not self._events and not self._is_woken:
             self._hub.pause("I/O", max(self._hub.now_us, until_ms * MS), self._wait)
             self._pause = None
-        self._is_woken = False
+        self.was_woken, self._is_woken = self._is_woken, False
         events, self._events = self._events, []
         return events
 
