@@ -24,6 +24,9 @@ _DICTIONARY: Final = 0x01
 _PLAIN: Final = 1 << 31
 _MAX_RATIO: Final = 255
 """No byte of a block stands for more."""
+_FEW_BLOCKS: Final = 4
+_FULL_BLOCK_BYTES: Final = 256
+"""A full block has more, whatever its contents. Each costs a turn in Python, and only damage or malice has many."""
 
 
 class _Block(NamedTuple):
@@ -77,10 +80,11 @@ def _block_bytes(header: bytes) -> int | None:
 
 
 def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
-    """Return where the blocks of a frame are; None where they do not end with the data."""
+    """Return where the blocks of a frame are; None where they do not end with the data, or most have no contents."""
     flags = data[4]
     at = descriptor_end(flags) + 1
     behind = 4 if flags & _BLOCK_CHECKSUMS else 0
+    most = _FEW_BLOCKS + len(data) // _FULL_BLOCK_BYTES
     found: list[_Block] = []
     while at + 4 <= len(data):
         size = int.from_bytes(data[at : at + 4], "little")
@@ -89,7 +93,7 @@ def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
             return found if at + (4 if flags & _CONTENT_CHECKSUM else 0) == len(data) else None
         first, is_plain = at, size >= _PLAIN
         at += size & (_PLAIN - 1)
-        if at - first > block_bytes:
+        if at - first > block_bytes or len(found) == most:
             return None
         found.append(_Block(first, at, is_plain))
         at += behind
