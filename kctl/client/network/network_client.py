@@ -204,14 +204,14 @@ class NetworkClient:
         """Wait, and handle what happened; return when that was.
 
         A part of a large answer, such as its size, which is read alone, changes nothing for anyone: the wait continues,
-        unless a wake-up came with it.
+        unless a wake-up came with it or an answer before it.
         """
         while True:
             happened = self.selector.poll(until_ms)
             now_ms = self.clock.now_ms()
             for event in happened:
                 self._on_io(event, now_ms)
-            if len(happened) != 1 or self.selector.was_woken or now_ms >= until_ms:
+            if len(happened) != 1 or self.selector.was_woken or self.requests.has_ended or now_ms >= until_ms:
                 return now_ms
             if not self._is_inside_answer(happened[0]):
                 return now_ms

@@ -70,6 +70,26 @@ def test_a_wake_up_beside_a_part_of_a_large_answer_ends_the_poll() -> None:
         assert hub.now_ms == begun_at_ms
 
 
+def test_an_answer_before_a_part_of_a_large_one_does_not_wait_for_it() -> None:
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        cluster.nodes[0].answer = lambda _: None
+        answers = [cluster.ask(), cluster.ask()]
+        first, second = cluster.seen(RequestSent)[-2:]
+        topics = [MetadataResponseTopic(name="t" * 200) for _ in range(LARGE_FRAME_BYTES // 200)]
+        large = encode_response(MetadataResponse(topics=topics), second.version, second.correlation_id)
+        wire = cluster.nodes[0].wires[-1]
+        wire.write(encode_response(MetadataResponse(), first.version, first.correlation_id) + large[:1000])
+        hub.run(hub.now_ms + 5)
+        begun_at_ms = hub.now_ms
+        cluster.client.poll(begun_at_ms + 100)
+        assert hub.now_ms == begun_at_ms
+        assert [len(each) for each in answers] == [1, 0]
+        wire.write(large[1000:])
+        assert cluster.poll_until(lambda: bool(answers[1]), until_ms=hub.now_ms + 100)
+
+
 def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:
     with Hub() as hub:
         cluster = NetworkClientCluster(hub)
