@@ -18,6 +18,7 @@ from kctl.client.admin import (
     ConfigEntry,
     ConfigResource,
     Credential,
+    MetadataView,
     ResourceType,
 )
 from kctl.client.clock import Timer, duration_text
@@ -74,10 +75,7 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
     """
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
-        try:
-            views = admin.metadata_views(node_ids, list(expected), timeout=ANSWER_S).done
-        except KafkaError:  # no broker has responded
-            return {}
+        views = _views(admin, node_ids, list(expected), ANSWER_S)
         return {
             node_id: all(_is_known(view.topics.get(name), knows) for name, knows in expected.items())
             for node_id, view in views.items()
@@ -103,7 +101,7 @@ def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResour
             for key, value in entries.items()
         )
 
-    wait_for_brokers(common, admin, _each(knows))
+    wait_for_brokers(common, admin, _each(admin, knows))
 
 
 def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
@@ -113,7 +111,7 @@ def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, 
         found = set(admin.describe_acls(broker_id=node_id, timeout=ANSWER_S))
         return found.issuperset(rules) if are_there else found.isdisjoint(rules)
 
-    wait_for_brokers(common, admin, _each(knows))
+    wait_for_brokers(common, admin, _each(admin, knows))
 
 
 def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credential], *, are_there: bool) -> None:
@@ -123,15 +121,25 @@ def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credent
         found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
         return all((each.mechanism in found.get(each.user, ())) is are_there for each in credentials)
 
-    wait_for_brokers(common, admin, _each(knows))
+    wait_for_brokers(common, admin, _each(admin, knows))
 
 
-def _each(knows: Callable[[int], bool]) -> Look:
-    """Return what asks one broker after the other; one that refuses the request is not waited for."""
+def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
+    """Return what asks one broker after the other; one that refuses the request is not waited for.
+
+    All of them are first asked for metadata, at once: those that are silent are waited for together, and leave time
+    to ask the others.
+    """
+    responding: set[int] = set()
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
+        unheard = [node_id for node_id in node_ids if node_id not in responding]
+        if unheard:
+            responding.update(_views(admin, unheard, [], min(ANSWER_S, admin.remaining_ms() / 2000)))
         known: dict[int, bool] = {}
         for node_id in node_ids:
+            if node_id not in responding:
+                continue
             try:
                 known[node_id] = knows(node_id)
             except BrokerError:
@@ -141,6 +149,14 @@ def _each(knows: Callable[[int], bool]) -> Look:
         return known
 
     return look
+
+
+def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout: float) -> Mapping[int, MetadataView]:
+    """Return the metadata of topics as each broker has it; those that did not respond within seconds are left out."""
+    try:
+        return admin.metadata_views(node_ids, topics, timeout=timeout).done
+    except KafkaError:  # no broker has responded
+        return {}
 
 
 OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {

@@ -209,6 +209,12 @@ class Admin(OperatorCalls):
         timer = Timer(self._client.clock, timeout_ms) if within is None else within.timer.sub(timeout_ms)
         return Span(timer, self._client.time_mark())
 
+    def remaining_ms(self) -> int:
+        """Return how much time the next call has: what is left of the block of `within`, else the API timeout."""
+        timer = self._span(None).timer
+        timer.update()
+        return timer.remaining_ms
+
     @property
     def requests_sent(self) -> int:
         """How many requests were sent so far, those for metadata included, those that connect and log in not."""

@@ -165,6 +165,35 @@ def test_change_of_configs_rules_and_users_is_waited_for_at_every_broker(
     with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
 
 
+@pytest.mark.parametrize("command", LATE)
+@pytest.mark.parametrize(
+    ("silent", "timeout", "most_ms"), [((2,), "1s", 1_100), ((2, 3), "30s", 2_500)], ids=["short", "several"]
+)
+def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
+    monkeypatch: pytest.MonkeyPatch, command: str, silent: tuple[int, ...], timeout: str, most_ms: int
+) -> None:
+    _, first = LATE[command]
+
+    def use(cluster: SimCluster, topics: Topics) -> None:
+        del topics
+
+        def run(line: str) -> Ended:
+            words = (*line.split(), "-b", cluster.bootstrap.split(",")[0], "--api-timeout", timeout)
+            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
+
+        if first:
+            assert run(first).code == 0
+        for node in silent:
+            cluster.sandbox.start_fault(node, Fault.SILENCE)
+        before_ms = cluster.clock.now_ms()
+        ended = run(command)
+        note = f"kctl {command.split()[0]}: note: {_names(silent)} did not respond, and may not know the changes yet\n"
+        assert (ended.code, ended.stderr) == (0, note), ended
+        assert cluster.clock.now_ms() - before_ms < most_ms
+
+    with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
+
+
 @pytest.mark.parametrize(
     ("wanted", "reported", "is_same"),
     [("TRUE", "true", True), ("007", "7", True), ("a, b", "a,b", True), (" 0.50", "0.5", True), ("1", "2", False)],
