@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -66,8 +67,8 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Answer requests, as the attributes of Answers say."""
     servers: list[ThreadingHTTPServer] = []
 
-    def started(**attributes: int) -> type[Answers]:
-        kind = type("Kind", (Answers,), attributes)
+    def started(base: type[Answers] = Answers, **attributes: object) -> type[Answers]:
+        kind = type("Kind", (base,), attributes)
         servers.append(ThreadingHTTPServer(("127.0.0.1", 0), kind))
         threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{servers[-1].server_port}")
@@ -109,3 +110,39 @@ def test_folder_of_too_many_probe_files_is_refused(serve: Serve, monkeypatch: py
     monkeypatch.setattr(stored, "MOST_FILES", 200)
     with pytest.raises(CommandError, match="x: more than 200 JSON files"):
         stored.stored_files(URL, {})
+
+
+class Content(Answers):
+    """An object of `length` bytes, of which each request gets the range that it asks for."""
+
+    requests: ClassVar[list[tuple[int, int]]] = []
+
+    def do_GET(self) -> None:
+        start, end = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        self.requests.append((start, end + 1))
+        self._begin(206, end + 1 - start, "Content-Range", f"bytes {start}-{end}/{self.length}")
+        self.wfile.write(bytes(position % 251 for position in range(start, end + 1)))
+
+
+def test_object_is_read_to_its_end_by_one_request(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 100_000
+    requests: list[tuple[int, int]] = []
+    serve(Content, length=size, requests=requests)
+    whole = bytes(position % 251 for position in range(size))
+    with ObjectStore(URL, LIMITS).open("a", size) as opened:
+        assert opened.read() == whole
+        assert opened.read() == b""
+    assert requests == [(0, size)]
+    requests.clear()
+    with ObjectStore(URL, LIMITS).open("a", size) as opened:
+        opened.seek(size - 20_000)
+        assert opened.read() == whole[-20_000:]
+    assert requests == [(size - 20_000, size)]
+    requests.clear()
+    monkeypatch.setattr(object_store, "LARGEST_READ_BYTES", size - 1)
+    with (
+        ObjectStore(URL, LIMITS).open("a", size) as opened,
+        pytest.raises(StoreError, match=f"x/a: {size} bytes are more than the {size - 1} that are read at once"),
+    ):
+        opened.read()
+    assert requests == []

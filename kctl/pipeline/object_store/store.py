@@ -277,6 +277,19 @@ class _Ranges(io.RawIOBase):
         self._at += len(content)
         return len(content)
 
+    def readall(self) -> bytes:
+        """Return the rest by one request, where RawIOBase makes one for each 8 KiB.
+
+        Raises: StoreError: it is too much to hold; what has more is read in pieces.
+        """
+        end = max(self._at, self._size)
+        if end - self._at > LARGEST_READ_BYTES:
+            what = f"{end - self._at} bytes are more than the {LARGEST_READ_BYTES} that are read at once"
+            raise StoreError(f"{self._store.url}/{self._key}: {what}")
+        content = self._store.read_range(self._key, self._at, end) if end > self._at else b""
+        self._at += len(content)
+        return content
+
 
 def check_lakes(*modules: str) -> None:
     """Raise LakesMissingError, with what to install, when a module is not there."""
