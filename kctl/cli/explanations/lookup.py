@@ -132,18 +132,34 @@ def _by_name(text: str) -> list[Page]:
 
 
 def _having(text: str) -> list[str]:
-    """Return the codes whose names have the words of a text of two words and more, as NOT_LEADER has."""
-    words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()
-    names = dict.fromkeys([*ExitCode.__members__, *ErrorCode.__members__]) if "_" in words.strip("_") else ()
-    return [name for name in names if f"_{words}_" in f"_{name}_"]
+    """Return the codes whose names have the words of a text of two words and more, as NOT_LEADER has.
+
+    The last word may be unfinished. Where no name has them, those that have what is most like them.
+    """
+    words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()[:100]
+    if "_" not in words.strip("_"):
+        return []
+    names = dict.fromkeys([*ExitCode.__members__, *ErrorCode.__members__])
+    found = [name for name in names if f"_{words}" in f"_{name}"]
+    return found or (_nearly_having(words) if _CONSTANT.fullmatch(text) else [])
+
+
+def _nearly_having(words: str) -> list[str]:
+    """Return the codes that have the words but for a mistake, or had them in their former names."""
+    parts: dict[str, dict[str, None]] = {}
+    for name in [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]:
+        known = FORMER_NAMES[name].name if name in FORMER_NAMES else name
+        of_name = name.split("_")
+        for count in {len(of_name), min(len(of_name), words.count("_") + 1)}:
+            for start in range(len(of_name) - count + 1):
+                parts.setdefault("_".join(of_name[start : start + count]), {})[known] = None
+    nearest = get_close_matches(words, parts, n=1, cutoff=0.85)
+    return list(parts[nearest[0]]) if nearest else []
 
 
 def _by_part(text: str) -> list[Page]:
     """Return the page of the one code whose name has the words of a text, or is nearly written so."""
     found = _having(text)
-    if not found and _CONSTANT.fullmatch(text):
-        known = [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]
-        found = get_close_matches(text[:100], known, n=1, cutoff=0.85)
     return _by_name(found[0]) if len(found) == 1 else []
 
 

@@ -7,6 +7,7 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.document_file import read_document
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
 from kctl.cli.profile.change import put_new_profile
 from kctl.cli.profiles.choice import Chosen, find_profile, read_files
 from kctl.cli.profiles.foreign.java import read_java, write_java
@@ -42,6 +43,9 @@ def import_profile(
     where = "stdin" if file == "-" else file
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
     read = _readers(raw, where, rpk_profile)[form]()
+    if not read.properties:
+        hint = "nothing was written; --from names the tool that the file belongs to"
+        raise CommandError(ExitCode.USAGE, f"{where}, read as {form}, has no property that kctl knows", hint)
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, read.properties, make_current=make_current, force=force)
     environment.say(f"kctl profile: read {where} as {form}: {len(read.properties)} properties")

@@ -121,6 +121,9 @@ def test_the_nearest_names_are_offered() -> None:
         ("`NOT_LEADER_OR`", "NOT_LEADER_OR_FOLLOWER"),
         ("LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"),
         ("NOT_LEADR_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"),
+        ("NOT_LEDER", "NOT_LEADER_OR_FOLLOWER"),
+        ("TOPIC_AUTH", "TOPIC_AUTHORIZATION_FAILED"),
+        ("LEADER_FOR_PARTITON", "NOT_LEADER_OR_FOLLOWER"),
         ("NOT_LEADER_FOR_PARTITION", "NOT_LEADER_OR_FOLLOWER"),
         ("NotLeaderForPartitionException", "NOT_LEADER_OR_FOLLOWER"),
         ("NOT_COORDINATOR_FOR_GROUP", "NOT_COORDINATOR"),
@@ -141,8 +144,9 @@ def test_each_broker_error_is_found_or_offered_by_its_first_words() -> None:
             assert found in ([error.name], [text]) or error.name in ended.stderr or ended.stderr.count(", ") >= 4, text
 
 
-def test_name_of_an_error_that_several_have_offers_them() -> None:
-    ended = run_in_process("explain", "UNKNOWN_TOPIC")
+@pytest.mark.parametrize("text", ["UNKNOWN_TOPIC", "UNKNOWN_TOPICS", "UNKNWN_TOPIC"])
+def test_name_of_an_error_that_several_have_offers_them(text: str) -> None:
+    ended = run_in_process("explain", text)
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert "nearest: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID" in ended.stderr
 

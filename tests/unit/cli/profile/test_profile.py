@@ -317,6 +317,18 @@ def test_import_guesses_whose_file_it_is(user: User, tmp_path: Path) -> None:
     assert user.profile("import", "r", "-", "--from", "rpk", stdin=b"a: [").code == 2
 
 
+@pytest.mark.parametrize("form", ["java", "librdkafka"])
+@pytest.mark.parametrize("raw", [b"# acks=1\n", b"no.such=1\n"], ids=["comment", "foreign"])
+def test_file_without_a_property_makes_no_profile_and_replaces_none(user: User, form: str, raw: bytes) -> None:
+    assert user.profile("create", "p", "-b", "a:1").code == 0
+    ended = user.profile("import", "p", "-", "--from", form, "--force", stdin=raw)
+    assert (ended.code, ended.stdout) == (2, b"")
+    said, hint = ended.stderr.splitlines()
+    assert said == f"kctl profile: stdin, read as {form}, has no property that kctl knows"
+    assert hint == "hint: nothing was written; --from names the tool that the file belongs to"
+    assert b"a:1" in user.profile("show", "p").stdout
+
+
 def test_secrets_that_are_imported_are_told_and_shown_nowhere(user: User, tmp_path: Path) -> None:
     login = f'sasl.jaas.config=a.b.PlainLoginModule required username="alice" password="{CANARY}";\n'
     raw = "bootstrap.servers=a:9093\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
