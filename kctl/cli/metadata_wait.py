@@ -177,9 +177,9 @@ def _has_value(entry: ConfigEntry | None, value: str | None, own: Collection[str
 
 def _plain(value: str) -> str:
     """Return a value without what a broker leaves out when it writes a boolean, a list or a number."""
-    text = re.sub(r"\s*,\s*", ",", value.strip().lower())
+    text = ",".join(dict.fromkeys(map(str.strip, value.lower().split(","))))
     try:
-        return str(float(text)) if "." in text else str(int(text))
+        return str(float(re.sub(r"[df]$", "", text))) if re.search(r"[.edf]", text) else str(int(text))
     except ValueError:
         return text
 

@@ -196,7 +196,18 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
 
 @pytest.mark.parametrize(
     ("wanted", "reported", "is_same"),
-    [("TRUE", "true", True), ("007", "7", True), ("a, b", "a,b", True), (" 0.50", "0.5", True), ("1", "2", False)],
+    [
+        ("TRUE", "true", True),
+        ("007", "7", True),
+        ("a, b", "a,b", True),
+        ("compact,compact", "compact", True),
+        (" 0.50", "0.5", True),
+        ("5e-1", "0.5", True),
+        (".3d", "0.3", True),
+        ("1", "2", False),
+        ("a,b", "a", False),
+        ("5e-1", "0.6", False),
+    ],
 )
 def test_value_is_known_as_brokers_write_it(wanted: str, reported: str, is_same: bool) -> None:
     assert (_plain(wanted) == _plain(reported)) is is_same
