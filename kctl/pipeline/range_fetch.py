@@ -40,7 +40,9 @@ class RangeFetch:
     Args:
         ranges: of different partitions.
         pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for these ranges alone.
-    Attributes: api_timeout_ms: default.api.timeout.ms.
+    Attributes:
+        api_timeout_ms: default.api.timeout.ms.
+        lost_topics: topics that a range has waited for and found gone; the others of theirs need not wait again.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class RangeFetch:
         self._paused: set[TopicPartition] = set()
         self._has_failed = len(ranges) == 1
         self._found: set[str] = set()
+        self.lost_topics: set[str] = set()
         self._is_begun = self._is_over = False
         self._properties = properties
         self._pool = pool

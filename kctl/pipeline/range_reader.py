@@ -177,16 +177,19 @@ class RangeReader:
         end, position = self._range.end_offset, self._range.start_offset
         self._fetch.begin(self._tp)
         timer = Timer(self._clock, self._api_timeout_ms)
-        self._find_topic(timer)
+        is_lost = self._tp.topic in self._fetch.lost_topics  # then there is only what was fetched before
+        if not is_lost:
+            self._find_topic(timer)
         while position < end:
             timer.update()
             try:
-                chunk = self._fetch.next_chunk(self._tp, timer.sub(RECREATED_AFTER_MS))
+                chunk = self._fetch.next_chunk(self._tp, timer.sub(0 if is_lost else RECREATED_AFTER_MS))
             except InvalidOffsetError:
                 position = self._after_loss(position, timer)
                 continue
             if chunk is None:
-                if self._is_topic_lost(timer):
+                if is_lost or self._is_topic_lost(timer):
+                    self._fetch.lost_topics.add(self._tp.topic)
                     return
                 if timer.not_expired:
                     continue

@@ -13,9 +13,10 @@ from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, Kafk
 from kctl.client.events import Event, RequestSent
 from kctl.pipeline import range_fetch
 from kctl.pipeline.client_pool import ClientPool
+from kctl.pipeline.isolation import as_given
 from kctl.pipeline.range_fetch import RangeFetch
-from kctl.pipeline.range_reader import read_ranges
-from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, read_ranges
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import LIMIT_MS, properties, run, runtime
@@ -159,6 +160,30 @@ def test_a_deleted_topic_fails_its_ranges_alone(cluster: SimCluster) -> None:
         assert got == {each: [] if each.topic == "u" else list(range(10)) for each in ranges}
         with pytest.raises(BrokerError, match="UNKNOWN_TOPIC"):
             read(cluster, ranges)
+
+    run(cluster, body)
+
+
+@pytest.mark.parametrize("is_recreated", [False, True])
+def test_a_topic_that_is_gone_is_waited_for_once_in_a_task(cluster: SimCluster, *, is_recreated: bool) -> None:
+    def body() -> None:
+        write(cluster, 10)
+        write(cluster, 10, topic="u", partitions=3)
+        planned, others = (
+            plan_ranges(properties(cluster), Selection((name,)), runtime=runtime(cluster, name)) for name in ("t", "u")
+        )
+        cluster.sandbox.cluster.delete_topic("t")
+        if is_recreated:
+            cluster.sandbox.cluster.create_topic("t", PARTITIONS)
+            write(cluster, 10)
+        before_ms = cluster.hub.now_ms
+        ranges = [*planned[:30], *others, *planned[30:]]
+        patient = as_given({"bootstrap.servers": cluster.bootstrap, "default.api.timeout.ms": 60_000})
+        found = read_ranges(patient, ranges, ["offset"], fail_on_data_loss=False, runtime=runtime(cluster, "task"))
+        got, error = until_error(found)
+        assert error is None
+        assert got == {each: list(range(10)) if each.topic == "u" else [] for each in ranges}
+        assert cluster.hub.now_ms - before_ms < (LOOKS_BEFORE_SKIPPING + 1) * RECREATED_AFTER_MS
 
     run(cluster, body)
 
