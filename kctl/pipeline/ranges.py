@@ -195,7 +195,7 @@ class Planner:
         Args: points: where the copies are. ends: of all partitions, by the isolation level.
         """
         short = [tp for tp, point in points.items() if max(point.offset, point.log_end) > ends[tp]]
-        return ends | self._ask(dict.fromkeys(short, LATEST), isolation_level=UNCOMMITTED)
+        return ends | self._ask(dict.fromkeys(short, LATEST), skip_unknown=True, isolation_level=UNCOMMITTED)
 
     def _at_times(self, positions: Offsets, place: RangeBound, latest: Offsets) -> dict[TopicPartition, int]:
         found = self._ask(positions)

@@ -16,8 +16,12 @@ from kctl.pipeline.jobs.mirror_task import choose_positions
 from kctl.pipeline.jobs.sync import SyncRequest, plan_sync
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.resume_point import ResumePoint
+from kctl.pipeline.source.failures import SourceError
+from kctl.pipeline.source.options import read_options
+from kctl.pipeline.source.stream_reader import KctlStreamReader
 from kctl.sandbox.sandbox import Sandbox
 
+COMMITTED = "read_committed"
 END = 5
 """Of the log; its last record is in an open transaction."""
 
@@ -59,6 +63,31 @@ def test_export_and_sync_that_are_past_an_open_transaction_have_nothing_to_do(
         plan_export(further)
     with pytest.raises(ExportDataError, match=f"ends at offset {END}, and ended at {END + 1} or later"):
         plan_sync(SyncRequest(further, tmp_path / "checkpoint"))
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+@pytest.mark.parametrize("most", ["0", "1"], ids=["no limit", "limit"])
+def test_a_stream_that_is_past_an_open_transaction_reads_nothing_twice(
+    properties: dict[str, object], fails: str, most: str
+) -> None:
+    options = {"kafka.bootstrap.servers": str(properties["bootstrap.servers"]), "subscribe": "t"}
+    options |= {"failOnDataLoss": fails} | ({"maxOffsetsPerTrigger": most} if most != "0" else {})
+    before = KctlStreamReader(read_options(options, is_stream=True), ["value"])
+    after = KctlStreamReader(read_options({**options, "kafka.isolation.level": COMMITTED}, is_stream=True), ["value"])
+    try:
+        seen = before.reportLatestOffset()
+        assert seen["t"] == {"0": END}
+        assert after.partitions(seen, seen) == []
+        assert after.latestOffset() == seen
+        after._goal = after._latest()
+        assert after.latestOffset() == seen, "with the trigger AvailableNow"
+        lost = {**seen, "t": {"0": END + 1}}
+        if fails == "true":
+            with pytest.raises(SourceError, match=f"ends at offset {END}, and ended at {END + 1} or later"):
+                after.partitions(lost, seen)
+    finally:
+        before.stop()
+        after.stop()
 
 
 def test_mirror_that_is_past_an_open_transaction_has_nothing_to_do(properties: dict[str, object]) -> None:

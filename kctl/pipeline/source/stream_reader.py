@@ -86,6 +86,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             begin = as_offsets(start) if start is not None else self._planned
             if begin is None:
                 begin = self._first()
+            end = self._not_before(begin, end)
             self._commit_progress(begin)  # Spark asks for an end when the batch before is durable
             if self._is_too_early(begin, end):
                 return as_json(begin)
@@ -193,6 +194,19 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         self._triggered_at_ms = now_ms
         return False
 
+    def _not_before(self, begin: StreamOffsets, end: StreamOffsets) -> StreamOffsets:
+        """Return an end that is nowhere before what was read of the same topic.
+
+        It is where a query continues with read_committed behind a transaction that is still open: a batch that ended
+        before its start would have records read twice.
+        """
+        if all(offset >= begin.offsets.get(tp, 0) for tp, offset in end.offsets.items()):
+            return end
+        starts = self._starts(begin, end)
+        hidden = {tp: starts[tp] for tp, offset in end.offsets.items() if offset < starts.get(tp, 0)}
+        log_ends = {tp: max(offset, begin.point(tp).log_end) for tp, offset in hidden.items() if tp in begin.offsets}
+        return end._replace(offsets=end.offsets | hidden, log_ends=end.log_ends | log_ends)
+
     def _limited(self, begin: StreamOffsets, end: StreamOffsets, most: int) -> StreamOffsets:
         """Return an end with at most `most` offsets, shared out in proportion to what waits in each partition."""
         return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
@@ -203,11 +217,11 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         Raises: InvalidOffsetError: records between the two are lost, and that is not allowed.
         """
         starts: Offsets = {}
+        log_ends = self._log_ends(begin, end)
         for tp, offset in begin.offsets.items():
             problem = f"partition {tp} was deleted; it was read up to {offset}"
             if tp in end.offsets:
-                log_end = max(end.offsets[tp], end.point(tp).log_end)
-                problem = begin.point(tp).problem(*tp, end.topic_id(tp.topic), log_end)
+                problem = begin.point(tp).problem(*tp, end.topic_id(tp.topic), log_ends[tp])
             if problem and self._options.fail_on_data_loss:
                 raise _loss(problem, tp)
             if not problem:
@@ -221,6 +235,12 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         if gone and self._options.fail_on_data_loss:
             raise _loss(f"partition {gone[0]} was added, and its records before {first[gone[0]]} are deleted", *gone)
         return starts | first
+
+    def _log_ends(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
+        """Return the ends that the logs have, which an open transaction hides from read_committed."""
+        known = {tp: max(offset, end.point(tp).log_end) for tp, offset in end.offsets.items()}
+        points = {tp: begin.point(tp) for tp in known if tp in begin.offsets}
+        return self._ready_planner().log_ends(points, known) if points else known
 
 
 def _loss(problem: str, *partitions: TopicPartition) -> InvalidOffsetError:
