@@ -6,6 +6,7 @@ by which the next run passes it over: what was under way when a run ended is pro
 Shown by tests/pipeline/test_import.py and, on a cluster, test_cluster.py.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from operator import itemgetter
@@ -305,7 +306,9 @@ def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
 
 
 def _mark(exported: ExportedRange) -> str:
-    topic = exported.topic if len(exported.topic) <= 150 else exported.topic[:150] + "~"
+    topic = exported.topic
+    if len(topic) > 150:  # a file's name has at most 255 bytes; two long names may begin alike
+        topic = f"{topic[:133]}~{hashlib.sha256(topic.encode()).hexdigest()[:16]}"
     return f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done"
 
 
