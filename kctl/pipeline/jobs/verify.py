@@ -194,7 +194,7 @@ def plan_verify(
     if request.folder is None:
         theirs, their_bytes = _cut(packing, target_reading, target)
     else:
-        theirs = pack(target, packing, _file_bytes, _partition)
+        theirs = pack(target, packing, _file_bytes, lambda piece: piece.exported)  # files need no consumer
         their_bytes = sum(map(_file_bytes, target))
     return VerifyPlan((*ours, *theirs), tuple(partitions), our_bytes + their_bytes)
 
