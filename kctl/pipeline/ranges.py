@@ -246,6 +246,7 @@ def plan_ranges(
     fail_on_data_loss: bool = True,
     keep_empty: bool = False,
     runtime: Runtime | None = None,
+    events: EventSink = ignore_events,
 ) -> list[OffsetRange]:
     """Return what is to be read, cut for tasks.
 
@@ -259,7 +260,7 @@ def plan_ranges(
         InvalidOffsetError: offsets that are not there.
         ApiTimeout, TransportError, BrokerError: the cluster does not answer, or not well.
     """
-    with Planner(properties, runtime) as planner:
+    with Planner(properties, runtime, events=events) as planner:
         partitions = planner.partitions(selection)
         earliest = planner.ends(partitions, EARLIEST)
         latest = planner.ends(partitions, LATEST)

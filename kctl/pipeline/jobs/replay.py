@@ -153,7 +153,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
         properties = isolation.of_source(resolve(request.properties))
-        whole = plan_ranges(properties, Selection(topics=(request.topic,)))
+        whole = plan_ranges(properties, Selection(topics=(request.topic,)), events=request.events)
         source, origin = _source(request, properties)
     else:
         exported = _exported(request.folder, request)  # before `files_of`, which needs a table

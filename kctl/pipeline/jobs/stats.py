@@ -124,7 +124,7 @@ def plan_stats(
     """Return what `stats` would read, without Spark. Raises as `stats`."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
-    whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True)
+    whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)
     bytes_each = max(bytes_per_offset(properties, whole).values(), default=0.0)
     cut = Cut(max_records=max(1, round(request.range_bytes / max(1.0, bytes_each))))
     packing = task_packing(tasks_at_once(session, options or SessionOptions()), request.range_bytes)
