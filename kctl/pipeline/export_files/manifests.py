@@ -49,11 +49,20 @@ _NAME = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.json")
 
 
 class ExportedFile(NamedTuple):
-    """A file of an export; `path` is relative to the folder."""
+    """A file of an export; `path` is relative to the folder.
+
+    Attributes: footer: of a Parquet file, where its commit takes facts from it; in no manifest.
+    """
 
     path: str
     records: int
     size_bytes: int
+    footer: bytes = b""
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What is known of the file for good, by name."""
+        return {"path": self.path, "records": self.records, "size_bytes": self.size_bytes}
 
 
 class ExportedRange(NamedTuple):
@@ -341,8 +350,7 @@ def manifest_text(manifest: Manifest) -> str:
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:
     ranges = [
-        each._replace(files=())._asdict() | {"files": [file._asdict() for file in each.files]}
-        for each in manifest.ranges
+        each._replace(files=())._asdict() | {"files": [file.facts for file in each.files]} for each in manifest.ranges
     ]
     head = {"v": VERSION} if manifest.first == manifest.number else {"v": MERGED_VERSION, "first": manifest.first}
     cluster = {"cluster": facts} if (facts := manifest.facts.to_json()) else {}

@@ -59,6 +59,10 @@ class FilePlace(NamedTuple):
         """Make a complete file survive a crash of the machine."""
         sync(draft)
 
+    def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
+        """Return nothing: no manifest has what is in a file."""
+        return b""
+
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file into its folder, and return its path there."""
         placed = inside(self.folder, path)
@@ -116,6 +120,8 @@ class Files(Protocol):
     def file_bytes(self) -> int: ...
 
     def settle(self, draft: Path) -> None: ...
+
+    def footer(self, draft: Path) -> bytes: ...
 
     def put(self, draft: Path, path: str) -> str: ...
 
@@ -187,10 +193,11 @@ class RangeFiles:
         try:
             while self._open:
                 self._close(next(iter(self._open)))
-            done = [
-                ExportedFile(self._place.put(part.draft, part.path), part.records, part.size_bytes)
-                for part in self._parts
-            ]
+            done = []
+            for part in self._parts:
+                footer = self._place.footer(part.draft)  # before the draft goes
+                path = self._place.put(part.draft, part.path)
+                done.append(ExportedFile(path, part.records, part.size_bytes, footer))
         except OSError as e:
             raise self._place.failed(e) from e
         self._parts = []

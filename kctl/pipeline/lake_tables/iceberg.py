@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kctl.pipeline.export_files.column_layout import column_of, name_of, with_column
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
-from kctl.pipeline.export_files.manifests import Manifest
+from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
 from kctl.pipeline.job_errors import (
     ExportDataError,
     FolderError,
@@ -57,7 +57,7 @@ _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 class IcebergTarget(TableTarget):
     """A table of a catalog."""
 
-    can_widen = True
+    can_widen = takes_footers = True
     target_property = "write.target-file-size-bytes"
 
     def __init__(self, table: IcebergTable, timeouts: StoreTimeouts) -> None:
@@ -151,7 +151,7 @@ class IcebergTarget(TableTarget):
             raise self.taken()
         table.metadata.properties["commit.retry.num-retries"] = "0"  # of this object alone
         try:
-            self._commit(table, [file.path for file in added.files], words, added.carried)
+            self._commit(table, added.files, words, added.carried)
         except CommitFailedException as e:
             raise CommitConflictError(without_credentials(reason_of(e))) from None
         except CommitStateUnknownException:
@@ -175,8 +175,12 @@ class IcebergTarget(TableTarget):
                 files.append((path.removeprefix(base), task.file.record_count, task.file.file_size_in_bytes))
         return manifest_of(files, decoded_in(self.columns()), self.carried_facts())
 
-    def _commit(self, table: "Table", paths: Sequence[str], words: Mapping[str, str], carried: str) -> None:
+    def _commit(self, table: "Table", files: Sequence[ExportedFile], words: Mapping[str, str], carried: str) -> None:
+        from kctl.pipeline.lake_tables.footers import FootersAtHand
+
         location = f"{table.location().rstrip('/')}/data"
+        paths = [f"{location}/{file.path}" for file in files]
+        table.io = FootersAtHand(table.io, dict(zip(paths, files, strict=True)))  # of this object alone
         transaction = table.transaction()
 
         def stage() -> None:
@@ -184,8 +188,7 @@ class IcebergTarget(TableTarget):
                 update.union_by_name(with_column(self.schema, self._layout))
             transaction.set_properties({**words, **({CARRIED: carried} if carried else {})})
             if paths:
-                files = [f"{location}/{path}" for path in paths]
-                transaction.add_files(files, snapshot_properties=dict(words), check_duplicate_files=False)
+                transaction.add_files(paths, snapshot_properties=dict(words), check_duplicate_files=False)
             else:  # offsets without a record: the positions alone
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass

@@ -6,6 +6,7 @@ vacuum).
 Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/lake_tables.
 """
 
+import os
 import re
 import shutil
 from collections import Counter
@@ -33,6 +34,10 @@ _DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
 
 LONGEST_PATH = 300
 """More of one is in no error."""
+MAGIC = b"PAR1"
+"""How a Parquet file begins and ends; before the end is the length of its metadata."""
+LARGEST_FOOTER_BYTES = 16 * 1024
+"""Of a file's footer that goes to the driver, which holds those of a round; a larger one is read from the store."""
 
 
 class TablePlace(NamedTuple):
@@ -41,6 +46,7 @@ class TablePlace(NamedTuple):
     Attributes:
         base: what paths are relative to: a URL of an object store, or a path.
         errors: what those of records that do not decode are relative to, below ERRORS.
+        sends_footers: whether the commit takes facts from the footers of files.
     """
 
     base: Path | StoreUrl
@@ -48,6 +54,7 @@ class TablePlace(NamedTuple):
     timeouts: StoreTimeouts
     kind: "FileKind"
     run_id: str
+    sends_footers: bool = False
 
     def open(self, name: RangeName, attempt: int) -> SpilledFiles:
         """Return what writes one range."""
@@ -62,6 +69,11 @@ class _TableSpill(Spill):
         self._base = place.base
         self._errors = place.errors
         self._timeouts = place.timeouts
+        self._sends_footers = place.sends_footers
+
+    def footer(self, draft: Path) -> bytes:
+        """Return the footer of a complete file, if it is wanted and not too large."""
+        return footer_of(draft) if self._sends_footers else b""
 
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file below the table's data, and return its path there."""
@@ -79,6 +91,17 @@ class _TableSpill(Spill):
             ObjectStore(base, self._timeouts).upload(name, draft)
         draft.unlink()
         return key
+
+
+def footer_of(path: Path) -> bytes:
+    """Return the end of a Parquet file from its metadata on; nothing where that is larger than what is sent."""
+    with path.open("rb") as file:
+        file.seek(-len(MAGIC) - 4, os.SEEK_END)
+        size_bytes = int.from_bytes(file.read(4), "little") + 4 + len(MAGIC)
+        if size_bytes > LARGEST_FOOTER_BYTES:
+            return b""
+        file.seek(-size_bytes, os.SEEK_END)
+        return file.read()
 
 
 def base_of(location: str) -> Path | StoreUrl:

@@ -73,9 +73,10 @@ class TableTarget(ABC):
     Attributes:
         can_widen: whether the format changes the types of columns.
         target_property: the format's property of a table for the size of its files.
+        takes_footers: whether a commit takes facts from the footers of files.
     """
 
-    can_widen = False
+    can_widen = takes_footers = False
     target_property = ""
 
     def __init__(self, name: str, timeouts: StoreTimeouts) -> None:
@@ -180,7 +181,7 @@ class TableTarget(ABC):
         errors = None if self._errors is None else self._errors.base()
         if not kind.file_bytes:
             kind = kind._replace(file_bytes=self._target_bytes())
-        return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id)
+        return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id, self.takes_footers)
 
     def _target_bytes(self) -> int:
         """Return the size that the table's own property asks for; 0 where it has none that is a size."""
@@ -208,7 +209,7 @@ class TableTarget(ABC):
         wrong = tuple(file for file in files if file.path.startswith(f"{ERRORS}/"))
         own = {RUN: self._run_id, ROUND: str(number)}
         if self._errors is not None:
-            own[ERROR_FILES] = json.dumps(wrong)
+            own[ERROR_FILES] = json.dumps([[*file.facts.values()] for file in wrong])
         carried = ""
         if facts != NO_FACTS:
             known = self.carried_facts()

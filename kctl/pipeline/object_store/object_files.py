@@ -52,6 +52,10 @@ class Spill:
     def settle(self, draft: Path) -> None:
         """Do nothing: after a crash of the machine another attempt writes the file again."""
 
+    def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
+        """Return nothing, unless a commit takes facts from it."""
+        return b""
+
     def put(self, draft: Path, path: str) -> str:
         """Put a complete file where it belongs, and return its path there."""
         raise NotImplementedError
