@@ -19,7 +19,7 @@ from kctl.pipeline.job_errors import (
     StoreTimeoutError,
     StoreUnreachableError,
 )
-from kctl.pipeline.object_store.store import INSTALL
+from kctl.pipeline.object_store.store import INSTALL, without_credentials
 from kctl.pipeline.running import watch
 
 T = TypeVar("T")
@@ -73,11 +73,6 @@ class Named:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         raise _problem(self._name, error, text) from None
-
-
-def without_credentials(text: str) -> str:
-    """Return a text without what stands before the @ of its URLs."""
-    return re.sub(r"://\S*@", "://", text)
 
 
 def secrets_in(properties: Mapping[str, object]) -> list[str]:

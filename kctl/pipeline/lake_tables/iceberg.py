@@ -26,7 +26,7 @@ from kctl.pipeline.job_errors import (
     StoreMissingError,
     reason_of,
 )
-from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in, without_credentials
+from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in
 from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
@@ -38,7 +38,7 @@ from kctl.pipeline.lake_tables.table_target import (
     TableTarget,
 )
 from kctl.pipeline.locations import IcebergTable, StoreUrl
-from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes
+from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, without_credentials
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:

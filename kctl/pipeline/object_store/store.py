@@ -300,6 +300,11 @@ def check_lakes(*modules: str) -> None:
             raise LakesMissingError(f"{module} is not installed", INSTALL)
 
 
+def without_credentials(text: str) -> str:
+    """Return a text whose URLs have no user, password and query, which may have a signature."""
+    return re.sub(r"(://[^\s?#'\"]*)[?#][^\s'\"]*", r"\1", re.sub(r"://\S*@", "://", text))
+
+
 def store_problem(error: BaseException, what: str) -> StoreError:
     """Return an error of obstore in one line: what it was about, and why."""
     text = _TREE.sub(": ", str(error))
@@ -329,7 +334,7 @@ def store_problem(error: BaseException, what: str) -> StoreError:
         return StoreError(f"{what}: the server has no TLS", _NO_TLS)
     if status is not None and status[1].startswith(("5", "429")):
         return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
-    first = text.splitlines()[0][:300] if text else name
+    first = without_credentials(text).splitlines()[0][:300] if text else name
     return StoreError(f"{what}: {reason or first}{more}")
 
 
