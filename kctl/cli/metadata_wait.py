@@ -53,8 +53,9 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
         return _names(pending) if pending else ""
 
     try:
-        pending.extend(node.node_id for node in admin.describe_cluster().nodes)
-        look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
+        with admin.within():  # each broker has ANSWER_S, and any number of them may fall silent
+            pending.extend(node.node_id for node in admin.describe_cluster().nodes)
+            look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
     except (CommandError, KafkaError) as error:
         if not pending:
             common.say(f"{common.environment.program}: note: it is not known which brokers know the changes: {error}")

@@ -194,6 +194,42 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
     with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
 
 
+@pytest.mark.parametrize("command", LATE)
+def test_silent_brokers_are_waited_for_no_longer_than_the_api_timeout(
+    monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Those that answer metadata and then fall silent were given two seconds each, so that a hundred took minutes."""
+    asked, first = LATE[command]
+
+    def use(cluster: SimCluster, topics: Topics) -> None:
+        def run(line: str) -> Ended:
+            words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", "2s")
+            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
+
+        if first:
+            assert run(first).code == 0
+        there: Callable[..., object] = getattr(Admin, asked)
+        began_at_ms: list[int] = []
+
+        def silenced(admin: Admin, *arguments: object, broker_id: int | None = None, **named: object) -> object:
+            if broker_id is not None and not began_at_ms:
+                began_at_ms.append(cluster.clock.now_ms())
+                for node_id in (1, 2, 3):
+                    cluster.sandbox.start_fault(node_id, Fault.SILENCE)
+            return there(admin, *arguments, broker_id=broker_id, **named)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Admin, asked, silenced)
+            ended = run(command)
+        assert ended.code == 0, ended
+        note = "note: brokers 1, 2 and 3 did not respond, and may not know the changes yet"
+        assert note in ended.stderr, ended
+        assert began_at_ms
+        assert cluster.clock.now_ms() - began_at_ms[0] <= 2_000
+
+    with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
+
+
 @pytest.mark.parametrize(
     ("wanted", "reported", "is_same"),
     [
