@@ -259,10 +259,13 @@ def _check_targets(
     """Return the id of the cluster, whose topics have all partitions that are wanted, and the topics to be created."""
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
+    highest: dict[str, int] = {}
+    for each in ranges:
+        highest[each.topic] = max(highest.get(each.topic, 0), each.partition)
     for name in topics:  # also those that had no record
         topic = request.topic or name
         sources.setdefault(topic, set()).add(name)
-        most[topic] = max([most.get(topic, 0), *(each.partition for each in ranges if each.topic == name)])
+        most[topic] = max(most.get(topic, 0), highest.get(name, 0))
     for topic, names in sources.items():  # where groups have offsets they continue, also without records
         most[topic] = max(
             [most[topic], *(n for group in groups for name in names for n in facts.groups[group].get(name, ()))]
