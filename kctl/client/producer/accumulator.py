@@ -21,6 +21,7 @@ from kctl.client.producer.partition_queue import PartitionQueue, plus
 from kctl.client.producer.partitioner import QueueState
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.run_encoder import compression_level
+from kctl.client.protocol.pieces import Pieces
 from kctl.client.records import BATCH_OVERHEAD_BYTES, RecordBatchBuilder
 
 TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
@@ -269,7 +270,7 @@ class Accumulator:
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
-        return Batch(runs, builder.build(), base_sequence, builder.plain_bytes), builder.ratio
+        return Batch(runs, Pieces(*builder.build_pieces()), base_sequence, builder.plain_bytes), builder.ratio
 
     def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
         """Return the batch that the caller has made of a run, unless the broker has found batches too large."""

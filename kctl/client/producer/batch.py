@@ -11,6 +11,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.protocol.pieces import Pieces
 from kctl.client.records import renumber_batch
 
 NO_SEQUENCE = -1
@@ -55,7 +56,7 @@ class Batch:
         "runs",
     )
 
-    def __init__(self, runs: list[RecordRun], data: bytes, base_sequence: int, plain_bytes: int) -> None:
+    def __init__(self, runs: list[RecordRun], data: Pieces, base_sequence: int, plain_bytes: int) -> None:
         self.plain_bytes = plain_bytes
         self.runs = runs
         self.record_count = count_of(runs)
@@ -93,7 +94,8 @@ class Batch:
         """Give a batch that is certainly in no log other sequence numbers; its records stay as they are encoded."""
         assert not self.is_in_flight
         assert not self.may_be_written
-        self.data = renumber_batch(self.data, producer_id, epoch, base_sequence)
+        head, body = self.data.head, self.data.body
+        self.data = Pieces(renumber_batch(head, body, producer_id, epoch, base_sequence), body)
         self.base_sequence = base_sequence
 
     # --- deadlines ----------------------------------------------------------------------------------------------------

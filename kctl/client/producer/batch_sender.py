@@ -8,6 +8,7 @@ Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, TopicPartition
@@ -210,7 +211,8 @@ def _produce_request(
             info = cluster.topics.get(topic)
             topic_id = NO_TOPIC_ID if info is None else info.topic_id
             data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
-        data.partition_data.append(PartitionProduceData(index=partition, records=batch.data))
+        records = cast("bytes", batch.data)  # Pieces, which only an encoder sees
+        data.partition_data.append(PartitionProduceData(index=partition, records=records))
     return ProduceRequest(
         transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values())
     )

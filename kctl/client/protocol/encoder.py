@@ -1,13 +1,14 @@
 """Writes straight-line Python that encodes one (message, version) into a list of byte strings.
 
 A value that does not fit raises from struct, str.encode or len; codec.py catches it and lets the walker name the field.
-Large byte fields are appended as they are, so a batch is copied once, when the parts are joined.
+Large byte fields are appended as they are, records given as Pieces in two parts: no batch is copied.
 Must do exactly what walker.py does, which tests/fuzz/protocol checks.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.primitives import FIXED_FORMATS, MAX_STRING_BYTES, SMALL_UVARINTS, tag_section, uvarint
 from kctl.client.protocol.schema import Field, Message, Struct
 from kctl.client.protocol.source import Repeated, Source
@@ -29,7 +30,7 @@ class _Encoder(Source):
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(version, flexible)
         self.names |= {"UVARINTS": SMALL_UVARINTS, "uvarint": uvarint, "tag_section": tag_section}
-        self.names["add_unknown"] = _add_unknown
+        self.names |= {"add_unknown": _add_unknown, "Pieces": Pieces}
         self.writer = "w"
 
     def flush(self) -> None:
@@ -100,10 +101,15 @@ class _Encoder(Source):
         if is_text:
             self.line(f"{head}{raw} = {raw}.encode(); {size} = len({raw})")
             self.fail_if(f"{size} > {MAX_STRING_BYTES}", "string too long")
+        elif entry.kind == "records":
+            self.line(f"{head}{size} = len({raw})")
+            self.fail_if(f"not isinstance({raw}, (bytes, Pieces))", "bytes")
         else:
             self.line(f"{head}{size} = len({raw})")
             self.fail_if(f"not isinstance({raw}, bytes)", "bytes")
         self.length(size, compact, "h" if is_text else "i")
+        if entry.kind == "records":
+            self.line(f"if isinstance({raw}, Pieces): {self.writer}({raw}.head); {raw} = {raw}.body")
         self.line(f"{self.writer}({raw})")
 
     def length(self, size: str, compact: bool, letter: str) -> None:

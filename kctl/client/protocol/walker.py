@@ -9,6 +9,7 @@ Shown by tests/conformance/protocol against Kafka's own message classes.
 from typing import Any, TypeVar
 
 from kctl.client.errors import LocalProtocolError, RemoteProtocolError
+from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.primitives import FIXED_SIZES, MAX_TAG, Malformed, Reader, Writer
 from kctl.client.protocol.schema import Field, Message, Struct
 
@@ -217,7 +218,8 @@ class _Encode:
         elif entry.kind == "string":
             self.writer.string(value, compact)
         elif entry.kind in ("bytes", "records"):
-            self.writer.byte_string(value, compact)
+            is_joined = entry.kind == "records" and isinstance(value, Pieces)
+            self.writer.byte_string(bytes(value) if is_joined else value, compact)
         else:
             self.writer.fixed(entry.kind, value)
 

@@ -140,7 +140,12 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
     )
 
 
-def encode_batch(
+def encode_batch(body: bytes, **fields: int) -> bytes:
+    """A whole batch around `body`, as `batch_head` with these fields has it."""
+    return batch_head(body, **fields) + body
+
+
+def batch_head(
     body: bytes,
     *,
     attributes: int,
@@ -154,7 +159,7 @@ def encode_batch(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """A whole batch around `body`, the encoded records, compressed as `attributes` say."""
+    """The header of a batch whose other part is `body`, the encoded records, compressed as `attributes` say."""
     head = _CHECKED.pack(
         attributes,
         last_offset_delta,
@@ -167,7 +172,7 @@ def encode_batch(
     )
     length = BATCH_OVERHEAD_BYTES - FRAME_BYTES + len(body)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, 2)
-    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
+    return b"".join((before, _CRC.pack(crc32c(head, body)), head))
 
 
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
@@ -185,11 +190,9 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
     return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
 
 
-def renumber_batch(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """The version 2 batch under another producer id, epoch and base sequence; its records' own bytes stay."""
-    before = batch[: CHECKED_AT - 4]
-    fields = list(_CHECKED.unpack_from(batch, CHECKED_AT))
+def renumber_batch(batch_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """The header of the version 2 batch under another producer id, epoch and base sequence; its records stay."""
+    fields = list(_CHECKED.unpack_from(batch_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)
-    body = batch[BATCH_OVERHEAD_BYTES:]
-    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
+    return b"".join((batch_head[: CHECKED_AT - 4], _CRC.pack(crc32c(head, body)), head))

@@ -78,7 +78,7 @@ def watch(producer: Producer, note: Note) -> None:
 
     def sending(node_id: int, entries: list[Sent], now_ms: int) -> None:
         for entry in entries:
-            value = _of(entry.queue.topic_partition.partition, entry.batch.data)
+            value = _of(entry.queue.topic_partition.partition, bytes(entry.batch.data))
             firsts[entry.batch] = value[1][0]
             note("sent", value)
         send(node_id, entries, now_ms)

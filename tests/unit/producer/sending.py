@@ -85,7 +85,7 @@ def values_in(sent: SentRequest, partition: int = 0) -> list[bytes | None]:
     data = [
         part.records for entry in sent.request.topic_data for part in entry.partition_data if part.index == partition
     ]
-    reader = BatchReader(data[0] or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
+    reader = BatchReader(bytes(data[0] or b""), topic="t", partition=0, fetch_offset=0, aborted=None)
     return [record.value for record in reader.records(1000)]
 
 

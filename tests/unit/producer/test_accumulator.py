@@ -80,7 +80,7 @@ def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
     first = scenario.accumulator.freeze(queue)
     assert len(first.data) <= 200
     second = scenario.accumulator.freeze(queue)
-    taken = [value[:2] for value in values(first.data) + values(second.data) if value is not None]
+    taken = [value[:2] for value in values(bytes(first.data)) + values(bytes(second.data)) if value is not None]
     assert taken == [b"%02d" % number for number in range(len(taken))]
     assert [run.offset_in_batch for run in first.runs] == list(range(len(first.runs)))
 
@@ -98,7 +98,7 @@ def test_compressed_batches_come_to_fill_batch_size(codec: str) -> None:
         batch = scenario.accumulator.freeze(queue)
         sizes.append(len(batch.data))
         counts.append(batch.record_count)
-        assert values(batch.data) == [value] * batch.record_count
+        assert values(bytes(batch.data)) == [value] * batch.record_count
         assert batch.plain_bytes >= 200 * batch.record_count
         scenario.accumulator.acknowledge(queue, batch, Outcome())
         scenario.add(value)
@@ -143,11 +143,11 @@ def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> No
     pieces = list(queue.batches)[:-1]
     assert len(pieces) > 1
     assert all(len(piece.data) <= queue.batch_size_bytes <= len(whole.data) // 2 for piece in pieces)
-    assert [value for piece in pieces for value in values(piece.data)] == values(whole.data)
+    assert [value for piece in pieces for value in values(bytes(piece.data))] == values(bytes(whole.data))
     starts = [piece.base_sequence for piece in pieces]
     assert starts == [sum(earlier.record_count for earlier in pieces[:at]) for at in range(len(pieces))]
     assert (queue.batches[-1], behind.base_sequence, queue.sequence.next_sequence) == (behind, 20, 21)
-    assert all(numbers(piece.data) == (7, 3, piece.base_sequence) for piece in pieces)
+    assert all(numbers(bytes(piece.data)) == (7, 3, piece.base_sequence) for piece in pieces)
 
 
 def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() -> None:
@@ -166,11 +166,11 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
     first.retry_at_ms, first.failures = 70, 2
     scenario.accumulator._cut_again(queue, first)
     again = queue.batches[0]
-    assert values(again.data) == [b"1", b"2"]
+    assert values(bytes(again.data)) == [b"1", b"2"]
     assert (again.retry_at_ms, again.failures) == (70, 2)
     assert [run.offset_in_batch for run in again.runs] == [0, 1]
-    assert (behind.base_sequence, numbers(behind.data), queue.sequence.next_sequence) == (2, (7, 0, 2), 3)
-    assert values(behind.data) == [b"behind"]
+    assert (behind.base_sequence, numbers(bytes(behind.data)), queue.sequence.next_sequence) == (2, (7, 0, 2), 3)
+    assert values(bytes(behind.data)) == [b"behind"]
 
 
 def test_the_queue_served_last_is_asked_last() -> None:

@@ -2,6 +2,7 @@ from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.errors import KafkaError
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.protocol.pieces import Pieces
 from tests.unit.producer.records import Maker
 
 
@@ -12,7 +13,7 @@ def batch_at(*created_at_ms: int) -> Batch:
     for at_ms in created_at_ms:
         clock.advance(at_ms - clock.now_ms())
         runs.append(maker.sent())
-    return Batch(runs, b"", -1, 0)
+    return Batch(runs, Pieces(b"", b""), -1, 0)
 
 
 def test_each_record_expires_once_and_on_its_own_millisecond() -> None:

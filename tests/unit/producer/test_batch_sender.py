@@ -219,8 +219,7 @@ def test_records_that_expired_unwritten_are_not_among_those_sent_later() -> None
     scenario.network.up = [1]
     again = scenario.sent()
     assert isinstance(again.request, ProduceRequest)
-    data = again.request.topic_data[0].partition_data[0].records
-    assert data is not None
+    data = bytes(again.request.topic_data[0].partition_data[0].records or b"")
     assert b"late" in data
     assert b"early" not in data
     again.answer(response(said(offset=4)))

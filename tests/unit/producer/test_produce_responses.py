@@ -37,7 +37,7 @@ def on_their_way(scenario: Scenario, count: int) -> tuple[list[SendFuture], list
 def numbers(sent: SentRequest) -> tuple[int, int, int]:
     """Producer id, epoch and base sequence of a request's one batch, as a broker reads them."""
     assert isinstance(sent.request, ProduceRequest)
-    header = produced_batch(sent.request.topic_data[0].partition_data[0].records)
+    header = produced_batch(bytes(sent.request.topic_data[0].partition_data[0].records or b""))
     return header.producer_id, header.producer_epoch, header.base_sequence
 
 

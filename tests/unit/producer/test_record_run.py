@@ -87,7 +87,7 @@ class Scenario:
         found = []
         while self.queue.runs:
             batch = self.accumulator.freeze(self.queue)
-            found.append(read(batch.data))
+            found.append(read(bytes(batch.data)))
             assert batch.record_count == len(found[-1])
         assert self.queue.queued_bytes == self.queue.queued_count == 0
         assert self.queue.sequence.next_sequence == sum(map(len, found))
@@ -132,7 +132,7 @@ def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
     scenario.accumulator.split(scenario.queue, whole)
     pieces = list(scenario.queue.batches)
     assert len(pieces) > 1
-    assert [value for piece in pieces for value in read(piece.data)] == values
+    assert [value for piece in pieces for value in read(bytes(piece.data))] == values
     assert [piece.base_sequence for piece in pieces] == [
         sum(earlier.record_count for earlier in pieces[:at]) for at in range(len(pieces))
     ]

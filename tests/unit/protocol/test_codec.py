@@ -4,7 +4,7 @@ Equality with the walker and with Kafka is shown by tests/fuzz/protocol and test
 """
 
 import linecache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -28,6 +28,7 @@ from kctl.client.protocol.api.metadata import (
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.client.protocol.api.topics import CreatableTopic, CreateTopicsRequest
 from kctl.client.protocol.frame_slice import FrameSlice
+from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.primitives import uvarint
 from kctl.client.protocol.schema import Message, Struct, field
 
@@ -97,6 +98,23 @@ def test_records_stay_in_the_frame_where_that_is_asked_for() -> None:
     for cut in range(0, len(raw), 97):
         with pytest.raises(RemoteProtocolError):
             codec.decode_prefix(FetchResponse, raw[:cut], 11, in_place=True)
+
+
+def test_records_in_pieces_are_encoded_as_bytes_are_and_not_copied() -> None:
+    head, body = b"h" * 61, b"r" * 2000
+
+    def request(records: object) -> ProduceRequest:
+        partition = PartitionProduceData(records=cast("bytes", records))
+        return ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=[partition])])
+
+    pieces = Pieces(head, body)
+    assert (bytes(pieces), len(pieces)) == (head + body, 2061)
+    for version in (3, 9):  # the first uses are walked
+        expected = codec.encode(request(head + body), version)
+        assert [codec.encode(request(pieces), version) for _ in range(4)] == [expected] * 4
+        assert any(part is body for part in codec.encode_parts(request(pieces), version))
+        with pytest.raises(LocalProtocolError, match="records"):
+            codec.encode(request(bytearray(head)), version)
 
 
 def test_slice_keeps_no_frame_that_has_much_more() -> None:

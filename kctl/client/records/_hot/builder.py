@@ -15,7 +15,7 @@ from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
 from kctl.client.records._hot.rows import TIMESTAMP_END_MS, Rows
 from kctl.client.records._hot.varint import SMALL, varint
-from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, encode_batch
+from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, batch_head
 from kctl.client.records.compression import CODEC_IDS, compress
 
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
@@ -367,10 +367,16 @@ class RecordBatchBuilder:
 
         Raises LocalProtocolError without a record.
         """
+        head, body = self.build_pieces()
+        return head + body
+
+    def build_pieces(self) -> tuple[bytes, bytes]:
+        """The whole batch as build() makes it, as its header and the records behind it, which are not copied."""
         if self.record_count == 0:
             raise LocalProtocolError("a batch without records")
-        return encode_batch(
-            self._compressed(),
+        body = self._compressed()
+        head = batch_head(
+            body,
             attributes=CODEC_IDS[self.compression] | (TRANSACTIONAL if self.transactional else 0),
             record_count=self.record_count,
             last_offset_delta=self.record_count - 1,
@@ -380,3 +386,4 @@ class RecordBatchBuilder:
             producer_epoch=self.producer_epoch,
             base_sequence=self.base_sequence,
         )
+        return head, body
