@@ -203,9 +203,9 @@ def measure(kafka: KafkaCluster, client: str, protocol: str, args: argparse.Name
     def account() -> Account:
         return Account(list(changes), killed[0] if killed else None)
 
-    def done(name: str, since_ms: int, members: int) -> None:
+    def done(name: str, started_at_ms: int, members: int) -> None:
         settle(account, changes, members, args.partitions)
-        gaps = [gap for lost_at, gap in account().gaps if lost_at >= since_ms]
+        gaps = [gap for lost_at, gap in account().gaps if lost_at >= started_at_ms]
         phases.append(Phase(name, len(gaps), statistics.median(gaps), max(gaps)))
 
     with (

@@ -48,7 +48,7 @@ _DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a
 class _Attempt(NamedTuple):
     target: Target
     where: str
-    since_ms: int
+    started_at_ms: int
 
 
 class _Request(NamedTuple):
@@ -177,7 +177,7 @@ class Waits:
         for place, error in self._errors.items():
             found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
-            if now_ms - attempt.since_ms >= REPORT_AFTER_MS:
+            if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
                 found.setdefault(_place(attempt.target), f"no progress {attempt.where} of connecting")
         return [f"{place}: {cause}" for place, cause in found.items()]
 

@@ -25,7 +25,7 @@ class ReadingTimers:
         self._clock = clock
         self._limit_ms = limit_ms
         self._idle_ms = idle_ms
-        self._fault_since_ms: int | None = None
+        self._fault_started_at_ms: int | None = None
         """Since when something has been wrong, without a break of CALM_MS, and nothing has come."""
         self._fault_seen_ms = 0
         self.start()
@@ -39,7 +39,7 @@ class ReadingTimers:
 
     def on_fetched(self) -> None:
         """Note that something has come."""
-        self._rest, self._fault_since_ms = Timer(self._clock, FOREVER_MS), None
+        self._rest, self._fault_started_at_ms = Timer(self._clock, FOREVER_MS), None
 
     def on_written(self) -> None:
         """Note that a record was written."""
@@ -71,8 +71,8 @@ class ReadingTimers:
         left_ms = min(IDLE_MS, self._idle_ms - self.rest_ms)
         if is_bounded:
             left_ms = min(left_ms, self._limit_ms - self.rest_ms)
-        if has_goal and self._fault_since_ms is not None:
-            until_end_ms = self._fault_since_ms + self._limit_ms - self._clock.now_ms()
+        if has_goal and self._fault_started_at_ms is not None:
+            until_end_ms = self._fault_started_at_ms + self._limit_ms - self._clock.now_ms()
             left_ms = min(left_ms, until_end_ms) if until_end_ms > 0 else left_ms
         return max(1, left_ms) / 1000
 
@@ -82,19 +82,19 @@ class ReadingTimers:
         self._follow_fault(words, now_ms)
         if is_bounded and self.rest_ms >= self._limit_ms:
             raise self.timeout(words, self.rest_ms)
-        fault_ms = 0 if self._fault_since_ms is None else now_ms - self._fault_since_ms
+        fault_ms = 0 if self._fault_started_at_ms is None else now_ms - self._fault_started_at_ms
         if has_goal and words.is_fault and fault_ms >= self._limit_ms:
             raise self.timeout(words, fault_ms)
 
     def _follow_fault(self, words: WaitingWords, now_ms: int) -> None:
         if not words.is_fault:
             if now_ms - self._fault_seen_ms >= CALM_MS:
-                self._fault_since_ms = None
+                self._fault_started_at_ms = None
             return
         self._fault_seen_ms = now_ms
-        if self._fault_since_ms is None:
-            since_ms = now_ms if words.since_ms is None else words.since_ms
-            self._fault_since_ms = max(since_ms, self._rest.start_at_ms)
+        if self._fault_started_at_ms is None:
+            started_at_ms = now_ms if words.started_at_ms is None else words.started_at_ms
+            self._fault_started_at_ms = max(started_at_ms, self._rest.start_at_ms)
 
     def timeout(self, words: WaitingWords, elapsed_ms: int) -> ApiTimeout:
         """Return the error of a reading that has waited too long."""

@@ -34,14 +34,14 @@ class WaitingWords(NamedTuple):
         text: for people; empty where there is nothing to say.
         is_fault: something keeps records from arriving that are or may be there.
         cause: the last error on the way, where there was one.
-        since_ms: the instant from which the oldest of the faults has lasted, where that is known.
+        started_at_ms: the instant from which the oldest of the faults has lasted, where that is known.
         key: the same for the same reasons, however long they have lasted: the faults alone where there are any.
     """
 
     text: str = ""
     is_fault: bool = False
     cause: KafkaError | None = None
-    since_ms: int | None = None
+    started_at_ms: int | None = None
     key: str = ""
 
 
@@ -60,7 +60,7 @@ def waiting_words(
         now_ms: the instant up to which a broker has not responded.
     """
     if group is not None:
-        return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.since_ms, group.text)
+        return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.started_at_ms, group.text)
     lasting = {tp: reason for tp, reason in partitions.items() if not _is_passing(reason, now_ms)}
     at_end = sum(reason.kind is WaitKind.AT_END for reason in lasting.values())
     by_text: dict[str, list[TopicPartition]] = {}
@@ -79,21 +79,25 @@ def waiting_words(
     if not faults:
         return WaitingWords(text, key=text)
     cause = next((reason.cause for reason in faults.values() if reason.cause is not None), None)
-    since_ms = min((reason.since_ms for reason in faults.values() if reason.since_ms is not None), default=None)
+    started_at_ms = min(
+        (reason.started_at_ms for reason in faults.values() if reason.started_at_ms is not None), default=None
+    )
     key = "; ".join(f"{tp}: {reason.text}" for tp, reason in faults.items())
-    return WaitingWords(text, True, cause, since_ms, key)
+    return WaitingWords(text, True, cause, started_at_ms, key)
 
 
 def _is_passing(reason: WaitReason, now_ms: int) -> bool:
     """Return whether a reason is not worth a word: our own doing, or a request that was sent just now."""
-    is_early = reason.kind is WaitKind.ANSWER and (reason.since_ms is None or now_ms - reason.since_ms < FRESH_MS)
+    is_early = reason.kind is WaitKind.ANSWER and (
+        reason.started_at_ms is None or now_ms - reason.started_at_ms < FRESH_MS
+    )
     return reason.kind in PASSING or is_early
 
 
 def _text(reason: WaitReason, now_ms: int) -> str:
-    if reason.kind is not WaitKind.ANSWER or reason.since_ms is None:
+    if reason.kind is not WaitKind.ANSWER or reason.started_at_ms is None:
         return reason.text
-    return f"{reason.text} for {(now_ms - reason.since_ms) // 1000}s"
+    return f"{reason.text} for {(now_ms - reason.started_at_ms) // 1000}s"
 
 
 def without_figures(text: str) -> str:

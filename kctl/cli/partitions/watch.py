@@ -64,7 +64,7 @@ class Watch:
         self._admin = admin
         self._targets = targets
         self._clock = clock
-        self._over_since_ms: dict[TopicPartition, int] = {}
+        self._over_at_ms: dict[TopicPartition, int] = {}
 
     @property
     def pending(self) -> list[TopicPartition]:
@@ -94,9 +94,9 @@ class Watch:
             )
             return GONE if is_gone else None
         if key in view.moves:
-            self._over_since_ms.pop(key, None)
+            self._over_at_ms.pop(key, None)
             return None if view.is_moving(key, target) else ELSEWHERE
         if view.replicas[key] == target:
             return MOVED
-        since_ms = self._over_since_ms.setdefault(key, now_ms)
-        return NOT_MOVED if now_ms - since_ms >= SETTLE_MS else None
+        over_at_ms = self._over_at_ms.setdefault(key, now_ms)
+        return NOT_MOVED if now_ms - over_at_ms >= SETTLE_MS else None

@@ -69,7 +69,7 @@ def _resolved(texts: Sequence[str]) -> dict[tuple[str, int], list[Address]]:
 
 def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, write_out: str | None) -> Report:
     environment = common.environment
-    since_ms = environment.clock.now_ms()
+    started_at_ms = environment.clock.now_ms()
     at_once = MaskedOut(environment, flush_bytes=0)
     is_repeated = plan.rounds != 1
     if write_out is not None:
@@ -80,7 +80,7 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
     if output is Output.CSV:
         return CsvReport(environment)
     if output is not Output.TABLE:
-        return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, output)
+        return ObjectsReport(at_once, started_at_ms, statistics if is_repeated else None, output)
     if common.quiet:
         return QuietReport(at_once)
     if is_live(common, write_out is not None):
@@ -88,12 +88,12 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
 
         out = MaskedOut(environment)
         if is_repeated:
-            return WatchReport(out, environment, since_ms, statistics)
-        return LiveReport(out, environment, since_ms, _phases(plan.config))
+            return WatchReport(out, environment, started_at_ms, statistics)
+        return LiveReport(out, environment, started_at_ms, _phases(plan.config))
     if is_repeated:
         columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
         return RoundsReport(at_once, statistics, columns)
-    return LinesReport(at_once, since_ms, verbose=common.verbose)
+    return LinesReport(at_once, started_at_ms, verbose=common.verbose)
 
 
 def is_live(common: Common, has_template: bool) -> bool:

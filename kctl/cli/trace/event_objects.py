@@ -61,9 +61,9 @@ def ending(at_ms: int) -> dict[str, Any]:
     return {"v": SCHEMA_VERSION, "event": "end", "at_ms": at_ms}
 
 
-def event_object(event: Event, since_ms: int) -> dict[str, Any]:
-    """Return an event as plain values; instants are milliseconds since `since_ms`."""
-    fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - since_ms}
+def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
+    """Return an event as plain values; instants are milliseconds since `started_at_ms`."""
+    fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - started_at_ms}
     for name, value in event._asdict().items():
         if name == "target":
             fields |= {"attempt": value.attempt, **target_object(value)}

@@ -65,17 +65,17 @@ class Tracer:
             self._say(harmless_text(start) + self._styled(bar, style))
 
 
-def trace_line(event: Event, since_ms: int) -> str:
+def trace_line(event: Event, started_at_ms: int) -> str:
     """Return one event as a line: milliseconds, direction, node, what."""
     if isinstance(event, PositionReset | AutoCommitFailed | MembershipLost):
-        return f"{event.at_ms - since_ms:>7} ms * {event}"
+        return f"{event.at_ms - started_at_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):
         mark, words = ">", f"{_frame(event)}, {event.size_bytes} bytes"
     elif isinstance(event, ResponseReceived):
         mark, words = "<", f"{_frame(event)}, {event.size_bytes} bytes after {event.elapsed_ms} ms"
     else:
         mark, words = "*", _words(event)
-    return f"{event.at_ms - since_ms:>7} ms {mark} {event.target}  {words}"
+    return f"{event.at_ms - started_at_ms:>7} ms {mark} {event.target}  {words}"
 
 
 def _frame(event: RequestSent | ResponseReceived) -> str:

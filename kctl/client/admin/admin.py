@@ -237,9 +237,9 @@ class Admin(OperatorCalls):
         """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""
         return self._client.network.requests.left != 0
 
-    def has_heard(self, node_id: int, since_ms: int) -> bool:
+    def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
         """Return whether a broker has sent something since an instant: it is slow, but it runs."""
-        return self._client.network.status.has_heard(node_id, since_ms)
+        return self._client.network.status.has_heard(node_id, asked_at_ms)
 
     def unfinished(self, node_id: int) -> KafkaError | None:
         """Return what the connection to a broker that is being made has been waiting for so far; None without one."""

@@ -72,8 +72,8 @@ class OpenTransaction(NamedTuple):
 
     def age_ms(self, wall_ms: int) -> int | None:
         """Return how long ago it began, or at least when its producer wrote last; None where neither is known."""
-        since_ms = self.producer.last_timestamp_ms if self.started_at_ms is None else self.started_at_ms
-        return None if since_ms < 0 else max(0, wall_ms - since_ms)
+        began_at_ms = self.producer.last_timestamp_ms if self.started_at_ms is None else self.started_at_ms
+        return None if began_at_ms < 0 else max(0, wall_ms - began_at_ms)
 
 
 class OpenTransactions(NamedTuple):

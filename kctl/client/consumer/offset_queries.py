@@ -285,7 +285,7 @@ class OffsetQueries:
             return
         if self._calls[query.call_id].is_background:
             query.reason = reason
-            waiting = WaitReason(WaitKind.POSITION, reason, cause=error, since_ms=self._now_ms)
+            waiting = WaitReason(WaitKind.POSITION, reason, cause=error, started_at_ms=self._now_ms)
             self._report(LookupNews(query.call_id, query.topic_partition, waiting))
         elif query.call_id == POSITIONS:
             query.reason = reason

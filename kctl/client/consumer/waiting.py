@@ -35,8 +35,8 @@ class WaitKind(Enum):
     CONNECTION = "connection"
     """The client connects to the leader, or cannot reach it."""
     ANSWER = "answer"
-    """The broker `node_id` has not responded to a request sent at `since_ms`; of a fetch that is reported after
-    2 x fetch.max.wait.ms. Without a `since_ms` nothing is known yet."""
+    """The broker `node_id` has not responded to a request sent at `started_at_ms`; of a fetch that is reported after
+    2 x fetch.max.wait.ms. Without a `started_at_ms` nothing is known yet."""
     REFUSED = "refused"
     """The broker responded with an error; the request is repeated."""
     AT_END = "at-end"
@@ -61,14 +61,14 @@ class WaitReason(NamedTuple):
         text: the same for people.
         node_id: the broker that has to respond, if there is one.
         cause: the last error, if there was one.
-        since_ms: when the wait began, by the client's clock; None where it has just begun.
+        started_at_ms: when the wait began, by the client's clock; None where it has just begun.
     """
 
     kind: WaitKind
     text: str
     node_id: int | None = None
     cause: KafkaError | None = None
-    since_ms: int | None = None
+    started_at_ms: int | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -76,4 +76,4 @@ class WaitReason(NamedTuple):
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
         """Return this reason, with the time of the earlier one where both are the same."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
-        return self._replace(since_ms=earlier.since_ms) if is_same and earlier is not None else self
+        return self._replace(started_at_ms=earlier.started_at_ms) if is_same and earlier is not None else self

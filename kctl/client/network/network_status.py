@@ -45,10 +45,10 @@ class NetworkStatus:
         """Return why the node's last attempt or connection ended; None after a success."""
         return self._states.error(node_id) or self._advertised.error(node_id)
 
-    def has_heard(self, node_id: int, since_ms: int) -> bool:
+    def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
         """Return whether the node has sent something on a connection that was ready, since an instant."""
         entry = self._nodes.entries.get(node_id)
-        return entry is not None and entry.heard_at_ms >= since_ms
+        return entry is not None and entry.heard_at_ms >= asked_at_ms
 
     def errors(self) -> list[KafkaError]:
         """Return the last error of each node that has one, the one that got furthest first; any thread."""

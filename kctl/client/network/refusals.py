@@ -24,13 +24,13 @@ class BootstrapRefusal:
     def __init__(self, states: ClusterConnectionStates, timeout_ms: int) -> None:
         self._states = states
         self._timeout_ms = timeout_ms
-        self._since_ms: int | None = None
+        self._started_at_ms: int | None = None
         """Since when all of them have refused."""
         self._error: TransportError | None = None
 
     def clear(self) -> None:
         """Start again: a new call of the user is a new attempt."""
-        self._since_ms = self._error = None
+        self._started_at_ms = self._error = None
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
         """Return the error of servers that have all refused for the whole timeout, the same object each time."""
@@ -39,11 +39,11 @@ class BootstrapRefusal:
         errors = [self._states.error(node_id) for node_id in node_ids]
         refusals = [error for error in errors if isinstance(error, ConnectionRefused | DnsError)]
         if not refusals or len(refusals) < len(errors):
-            self._since_ms = None
+            self._started_at_ms = None
             return None
-        if self._since_ms is None:
-            self._since_ms = now_ms
-        if now_ms - self._since_ms >= self._timeout_ms:
+        if self._started_at_ms is None:
+            self._started_at_ms = now_ms
+        if now_ms - self._started_at_ms >= self._timeout_ms:
             self._error = self._error_of(refusals)
         return self._error
 

@@ -39,23 +39,23 @@ class Watched:
         )
         for _, each in CALLS.values():
             each(self.consumer, 10)
-        self.since_ms = cluster.hub.now_ms
+        self.started_at_ms = cluster.hub.now_ms
         self._events.clear()
 
     def call(self, timeout_ms: int | None) -> int:
         """Make the call, and return how long it took."""
         self._call(self.consumer, None if timeout_ms is None else timeout_ms / 1000)
-        return self._hub.now_ms - self.since_ms
+        return self._hub.now_ms - self.started_at_ms
 
     def sent_at_ms(self) -> list[int]:
         """Return when requests of the API were sent, since the call."""
         sent = [event for event in self._events if isinstance(event, RequestSent) and event.api == self.api]
-        return [event.at_ms - self.since_ms for event in sent]
+        return [event.at_ms - self.started_at_ms for event in sent]
 
     def ends(self, *kinds: type[Event]) -> list[tuple[int, int]]:
         """Return when requests of the API ended without an answer, since the call, and what they had been given."""
         return [
-            (event.at_ms - self.since_ms, event.limit_ms)
+            (event.at_ms - self.started_at_ms, event.limit_ms)
             for event in self._events
             if isinstance(event, RequestExpired | RequestAbandoned) and isinstance(event, kinds)
             if event.api == self.api
@@ -64,11 +64,11 @@ class Watched:
     def expiries(self) -> list[tuple[int, int]]:
         """Return when requests and attempts to connect expired, since the call, and what they had been given."""
         expired = [event for event in self._events if isinstance(event, Expired | RequestExpired)]
-        return [(event.at_ms - self.since_ms, event.limit_ms) for event in expired]
+        return [(event.at_ms - self.started_at_ms, event.limit_ms) for event in expired]
 
     def losses_after(self, at_ms: int) -> list[Event]:
         """Return the connections that ended from an instant on, which counts from the call."""
-        return [e for e in self._events if isinstance(e, Closed | Lost) and e.at_ms >= self.since_ms + at_ms]
+        return [e for e in self._events if isinstance(e, Closed | Lost) and e.at_ms >= self.started_at_ms + at_ms]
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_two_request_timeouts_and_an_answer_to_the_third_request(cluster: GroupC
 
     def body() -> None:
         watched = Watched(cluster, call)
-        with Replies.silent(watched.api, lambda: cluster.hub.now_ms < watched.since_ms + 2 * REQUEST_MS):
+        with Replies.silent(watched.api, lambda: cluster.hub.now_ms < watched.started_at_ms + 2 * REQUEST_MS):
             elapsed_ms = watched.call(30_000)
         assert [limit_ms for _, limit_ms in watched.ends(RequestExpired)] == [REQUEST_MS, REQUEST_MS]
         assert 2 * REQUEST_MS < elapsed_ms <= 2 * REQUEST_MS + SOON_MS
@@ -102,7 +102,7 @@ def test_the_third_request_gets_what_is_left_of_the_api_timeout(cluster: GroupCl
         with Replies.silent(watched.api, lambda: True):
             with pytest.raises(ApiTimeout):
                 watched.call(timeout_ms)
-            assert cluster.hub.now_ms - watched.since_ms == timeout_ms
+            assert cluster.hub.now_ms - watched.started_at_ms == timeout_ms
             cluster.hub.sleep_ms(100)
             cut = RequestExpired if call == "commit_sync" else RequestAbandoned
             ends = watched.ends(RequestExpired, RequestAbandoned)
@@ -124,7 +124,7 @@ def test_a_call_without_a_timeout_has_the_default_api_timeout(cluster: GroupClus
         cluster.sandbox.start_fault(1, Fault.SILENCE)
         with pytest.raises(ApiTimeout):
             watched.call(None)
-        assert cluster.hub.now_ms - watched.since_ms == 60_000
+        assert cluster.hub.now_ms - watched.started_at_ms == 60_000
         watched.consumer.close()
 
     cluster.run(body)

@@ -41,8 +41,8 @@ def test_frozen_leader_delays_no_other_partition(cluster: SimCluster) -> None:
             reason = lookup.waiting[T0]
             assert (reason.kind, reason.node_id) == (WaitKind.ANSWER, frozen)
             assert str(reason) == f"no response from broker {frozen}"
-            assert reason.since_ms is not None
-            assert before_ms <= reason.since_ms <= before_ms + 100
+            assert reason.started_at_ms is not None
+            assert before_ms <= reason.started_at_ms <= before_ms + 100
             consumer.poll(120)
             assert lookup.pending == [T0], "there is no timeout"
             cluster.sandbox.heal()

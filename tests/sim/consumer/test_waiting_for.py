@@ -30,8 +30,8 @@ def test_from_the_assignment_to_the_end_and_a_pause(cluster: GroupCluster) -> No
             consumer.poll(1)
             first = consumer.waiting_for()[T0]
             assert (first.kind, str(first), first.cause) == (WaitKind.AT_END, "at the end, offset 3", None)
-            assert first.since_ms is not None
-            assert first.since_ms <= cluster.hub.now_ms
+            assert first.started_at_ms is not None
+            assert first.started_at_ms <= cluster.hub.now_ms
             consumer.poll(4)
             assert consumer.waiting_for()[T0] == first, "it has been so since then"
             consumer.pause([T0])
@@ -90,8 +90,8 @@ def test_partition_of_a_frozen_leader_is_not_at_the_end(cluster: GroupCluster, m
             waiting = consumer.waiting_for()[T0]
             assert (waiting.kind, waiting.node_id) == (WaitKind.ANSWER, cluster.leader(0))
             assert str(waiting) == f"no response from broker {cluster.leader(0)}"
-            assert waiting.since_ms is not None
-            assert frozen_at_ms - max_wait_ms <= waiting.since_ms <= frozen_at_ms
+            assert waiting.started_at_ms is not None
+            assert frozen_at_ms - max_wait_ms <= waiting.started_at_ms <= frozen_at_ms
             assert consumer.current_lag(T0) is None, "what the leader holds by now is unknown"
             cluster.sandbox.heal()
             consumer.poll(max_wait_ms / 500)

@@ -28,20 +28,20 @@ REDRAW_MS = 50
 class Painted(Report):
     """What the reports have in common that paint over what they showed before."""
 
-    def __init__(self, out: DataOut, environment: Environment, since_ms: int) -> None:
+    def __init__(self, out: DataOut, environment: Environment, started_at_ms: int) -> None:
         super().__init__(out)
         self._clock = environment.clock
         self._environment = environment
-        self._since_ms = since_ms
+        self._started_at_ms = started_at_ms
         self._painter = Painter.on_stdout(out, environment)
-        self._painted_at_ms = since_ms - REDRAW_MS
+        self._painted_at_ms = started_at_ms - REDRAW_MS
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
     def on_event(self, event: Event) -> None:
         """Note what the next frame tells: ends and expiries, and how far the others came."""
         is_noise = isinstance(event, Started) or (isinstance(event, PhaseDone) and event.phase is not Phase.METADATA)
         if is_logged(event) and not is_noise:
-            self._events.append(event_line(event, self._since_ms))
+            self._events.append(event_line(event, self._started_at_ms))
 
     def _is_due(self) -> bool:
         now_ms = self._clock.now_ms()
@@ -61,8 +61,8 @@ class Painted(Report):
 class LiveReport(Painted):
     """A row an address while it runs; what was found below it in the end."""
 
-    def __init__(self, out: DataOut, environment: Environment, since_ms: int, plan: Sequence[Phase]) -> None:
-        super().__init__(out, environment, since_ms)
+    def __init__(self, out: DataOut, environment: Environment, started_at_ms: int, plan: Sequence[Phase]) -> None:
+        super().__init__(out, environment, started_at_ms)
         self._plan = plan
 
     def draw(self, prober: Prober, timer: Timer) -> None:
@@ -81,8 +81,8 @@ class LiveReport(Painted):
 class WatchReport(Painted):
     """The statistics of all rounds so far, painted over after each."""
 
-    def __init__(self, out: DataOut, environment: Environment, since_ms: int, statistics: Statistics) -> None:
-        super().__init__(out, environment, since_ms)
+    def __init__(self, out: DataOut, environment: Environment, started_at_ms: int, statistics: Statistics) -> None:
+        super().__init__(out, environment, started_at_ms)
         self._statistics = statistics
         self._round, self._last_line = 1, ""
 

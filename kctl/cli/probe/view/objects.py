@@ -19,20 +19,20 @@ from kctl.version import VERSION
 SCHEMA_VERSION = 1
 
 
-def event_object(event: LoggedEvent, since_ms: int, round_number: int = 1) -> dict[str, Any]:
-    """Return an event as plain values; instants are milliseconds since `since_ms`."""
-    return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, since_ms)}
+def event_object(event: LoggedEvent, started_at_ms: int, round_number: int = 1) -> dict[str, Any]:
+    """Return an event as plain values; instants are milliseconds since `started_at_ms`."""
+    return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, started_at_ms)}
 
 
 def summary_object(
-    result: ProbeResult, since_ms: int, statistics: Mapping[AddressKey, AddressLatencies] | None = None
+    result: ProbeResult, started_at_ms: int, statistics: Mapping[AddressKey, AddressLatencies] | None = None
 ) -> dict[str, Any]:
     """Return how a round ended: every address, all findings, and the exit code."""
     return {
         "v": SCHEMA_VERSION,
         "event": "summary",
         "round": result.number,
-        "at_ms": result.started_at_ms + result.elapsed_ms - since_ms,
+        "at_ms": result.started_at_ms + result.elapsed_ms - started_at_ms,
         "elapsed_ms": result.elapsed_ms,
         "time_ms": result.wall_ms,
         "kctl": VERSION,

@@ -50,14 +50,14 @@ class Report:
 class LinesReport(Report):
     """One line an event, then what was found, and a summary."""
 
-    def __init__(self, out: DataOut, since_ms: int, *, verbose: bool) -> None:
+    def __init__(self, out: DataOut, started_at_ms: int, *, verbose: bool) -> None:
         super().__init__(out)
-        self._since_ms = since_ms
+        self._started_at_ms = started_at_ms
         self._verbose = verbose
 
     def on_event(self, event: Event) -> None:
         if is_logged(event) and (self._verbose or not isinstance(event, Started)):
-            self._out.write_line(event_line(event, self._since_ms))
+            self._out.write_line(event_line(event, self._started_at_ms))
 
     def ended(self, result: ProbeResult) -> None:
         for line in (*fact_lines(result), *finding_lines(result.findings), summary(result.reports)):
@@ -67,19 +67,19 @@ class LinesReport(Report):
 class ObjectsReport(Report):
     """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too."""
 
-    def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, output: Output) -> None:
+    def __init__(self, out: DataOut, started_at_ms: int, statistics: Statistics | None, output: Output) -> None:
         super().__init__(out)
-        self._since_ms = since_ms
+        self._started_at_ms = started_at_ms
         self._statistics: Mapping[AddressKey, AddressLatencies] | None = statistics
         self._output = output
         self._round = 1
 
     def on_event(self, event: Event) -> None:
         if self._output is Output.JSONL and is_logged(event):
-            self._write(event_object(event, self._since_ms, self._round))
+            self._write(event_object(event, self._started_at_ms, self._round))
 
     def ended(self, result: ProbeResult) -> None:
-        self._write(summary_object(result, self._since_ms, self._statistics))
+        self._write(summary_object(result, self._started_at_ms, self._statistics))
         self._round = result.number + 1
 
     def _write(self, one: Mapping[str, Any]) -> None:

@@ -23,9 +23,9 @@ def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
     return isinstance(event, LoggedEvent)
 
 
-def event_line(event: LoggedEvent, since_ms: int) -> str:
-    """Return the event as one line that starts with the milliseconds since `since_ms`."""
-    return harmless_text(f"{event.at_ms - since_ms:>6} ms  {event.target}  {_words(event)}")
+def event_line(event: LoggedEvent, started_at_ms: int) -> str:
+    """Return the event as one line that starts with the milliseconds since `started_at_ms`."""
+    return harmless_text(f"{event.at_ms - started_at_ms:>6} ms  {event.target}  {_words(event)}")
 
 
 def _words(event: LoggedEvent) -> str:

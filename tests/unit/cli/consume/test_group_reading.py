@@ -187,7 +187,7 @@ def test_ends_of_partitions_are_a_goal_before_the_first_assignment() -> None:
     run = Run()
     run.reading.join(TopicWords(("t",), ()), (), exit_at_end=True)
     run.member.waits = WaitReason(
-        WaitKind.COORDINATOR, "waiting for the coordinator of group g", cause=GONE, since_ms=0
+        WaitKind.COORDINATOR, "waiting for the coordinator of group g", cause=GONE, started_at_ms=0
     )
     run.member.poll_chunk = run.nothing_comes  # type: ignore[method-assign]  # no error of a poll here
     with pytest.raises(ApiTimeout) as caught:

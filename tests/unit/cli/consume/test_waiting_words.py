@@ -70,13 +70,13 @@ def test_new_partition_is_left_out_while_grep_matches_nothing() -> None:
     assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record read so far matches --grep"
 
 
-SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, since_ms=10_000)
+SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, started_at_ms=10_000)
 
 
 def test_broker_without_a_response_is_reported_with_the_time_it_lasts() -> None:
     words = waiting_words({TPS[0]: AT_END, TPS[2]: SILENT}, now_ms=16_200)
     assert words.text == "t-2: no response from broker 3 for 6s; at the end of 1 of 2 partitions"
-    assert (words.is_fault, words.since_ms) == (True, 10_000)
+    assert (words.is_fault, words.started_at_ms) == (True, 10_000)
     assert words.key == waiting_words({TPS[0]: NEW, TPS[2]: SILENT}, now_ms=90_000).key, "the same fault"
 
 
