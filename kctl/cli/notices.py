@@ -97,8 +97,10 @@ class Waits:
             case Failed() | Expired() | Lost():
                 if event.target.attempt in self._unused:
                     self._useless.add(_place(event.target))
+                is_idle = isinstance(event, Lost) and self._is_idle(event.target)
                 self._drop(event.target)
-                self._errors[_place(event.target)] = event.error
+                if not is_idle:
+                    self._errors[_place(event.target)] = event.error
             case Closed():
                 self._drop(event.target)
             case RequestSent():
@@ -127,6 +129,10 @@ class Waits:
     def _on_progress(self, event: Ready | ResponseReceived) -> None:
         self._errors.pop(_place(event.target), None)
         self._progress_at_ms = event.at_ms
+
+    def _is_idle(self, target: Target) -> bool:
+        """Whether nobody waits for a connection: it was used, and nothing is asked on it; brokers close such ones."""
+        return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _drop(self, target: Target) -> None:
         self._attempts.pop(target.attempt, None)

@@ -251,3 +251,24 @@ def test_broker_that_throttles_is_named_until_the_pause_is_over() -> None:
         "retrying for up to 60s (--api-timeout)"
     ]
     assert run.passes(30_000) == []
+
+
+@pytest.mark.parametrize("is_brief", [False, True])
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_connection_that_the_broker_closes_is_reported_where_something_was_asked_on_it(
+    is_brief: bool, is_asked: bool
+) -> None:
+    """`kctl produce` whose input comes now and then is idle for minutes, which is no wait."""
+    run = Run(is_brief=is_brief)
+    target = _target()
+    run.on_event(Started(0, target, Phase.APIVERSIONS, 10_000), Ready(0, target, 1))
+    run.on_event(RequestSent(0, target, "Produce", 9, 1, 10), ResponseReceived(0, target, "Produce", 9, 1, 10, 1))
+    run.passes(15_000)
+    if is_asked:
+        run.on_event(RequestSent(run.clock.now_ms(), target, "Produce", 9, 2, 10))
+    run.said.clear()
+    run.on_event(Lost(run.clock.now_ms(), target, ConnectionLost(f"{PLACE}: the server closed the connection")))
+    said = list(run.said) if is_brief else run.passes(5_000)  # brief ones are not looked at
+    assert [line.partition(", retrying")[0] for line in said] == [
+        f"kctl topics: waiting: {PLACE}: the server closed the connection"
+    ] * is_asked
