@@ -95,12 +95,7 @@ class Waits:
                 if _place(event.target) not in self._useless:
                     self._on_progress(event)
             case Failed() | Expired() | Lost():
-                if event.target.attempt in self._unused:
-                    self._useless.add(_place(event.target))
-                is_idle = isinstance(event, Lost) and self._is_idle(event.target)
-                self._drop(event.target)
-                if not is_idle:
-                    self._errors[_place(event.target)] = event.error
+                self._on_failure(event)
             case Closed():
                 self._drop(event.target)
             case RequestSent():
@@ -125,6 +120,13 @@ class Waits:
             return
         where = f"{'in' if isinstance(event, Started) else 'after'} phase {event.phase.value}"
         self._attempts[event.target.attempt] = _Attempt(event.target, where, event.at_ms)
+
+    def _on_failure(self, event: Failed | Expired | Lost) -> None:
+        if event.target.attempt in self._unused:
+            self._useless.add(_place(event.target))
+        if not (isinstance(event, Lost) and self._is_idle(event.target)):
+            self._errors[_place(event.target)] = event.error
+        self._drop(event.target)
 
     def _on_progress(self, event: Ready | ResponseReceived) -> None:
         self._errors.pop(_place(event.target), None)
