@@ -133,7 +133,7 @@ class Waits:
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
-        """Whether nobody waits for a connection: it was used, and nothing is asked on it; brokers close such ones."""
+        """Whether a connection is not waited for: it was used, and nothing is asked on it. Brokers close such ones."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _drop(self, target: Target) -> None:
