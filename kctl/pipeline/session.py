@@ -7,6 +7,7 @@ Knows nothing of jobs. Shown by tests/unit/pipeline/test_session.py and tests/pi
 """
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -228,6 +229,7 @@ class Gateway:
             stopping.start()
             stopping.join(STOP_S)
         if self._process is not None:
+            logging.getLogger().addFilter(_is_no_lost_command)
             self._process.end()
             _forget_gateway()
 
@@ -247,6 +249,11 @@ def last_log_line(path: Path | None) -> str:
 def _stop(context: "SparkContext") -> None:
     with suppress(Exception):  # the JVM may be gone already; what is left of it is killed next
         context.stop()
+
+
+def _is_no_lost_command(record: logging.LogRecord) -> bool:
+    """Keep py4j from printing, with a traceback, that a command was under way when the JVM was ended."""
+    return not (record.msg == "Exception while sending command." and Path(record.pathname).parent.name == "py4j")
 
 
 def _forget_gateway() -> None:
