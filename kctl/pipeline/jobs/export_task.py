@@ -4,6 +4,7 @@ Shown by tests/pipeline/test_many_partitions.py, and as of `export`.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.pipeline import isolation
@@ -53,9 +54,10 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Iterator[ExportedRange]
         fail_on_data_loss=not task.allow_loss,
         pool=TASK_CONSUMERS,
     )
+    decode_of = cache(partial(_decode_of, task))  # of a topic; small ranges are many
     for offsets, batches in found:
         name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-        decode = _decode_of(task, offsets.topic)
+        decode = decode_of(offsets.topic)
         with task.place.open(name, attempt.task_id) as files:
             for batch in batches:
                 for part in (batch,) if decode is None else decode.split(batch):
