@@ -1,4 +1,4 @@
-"""What one task of a job is given: how many tasks there are to be, and many small ranges in one of them.
+"""What one task of a job is given: a part of a large partition, or many small ranges.
 
 What a task costs by itself is then paid for some megabytes, not for each partition. A task reads its ranges with one
 consumer that fetches them together (`range_fetch`). What comes of each is still its own: files, positions and results
@@ -6,20 +6,14 @@ are those of a range.
 Shown by tests/unit/pipeline/test_range_packing.py.
 """
 
-import os
-import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    from kctl.pipeline.ranges import OffsetRange
-    from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.ranges import Cut, OffsetRange
 
 T = TypeVar("T")
 RANGE_BYTES: Final = 64 * 1024 * 1024
 """About how many bytes, as they lie in the log, one task of a job reads, where nothing else is asked for."""
-CLUSTER_TASKS: Final = 8
-"""The number of tasks while it is unknown how many a cluster runs at once."""
 MOST_RANGES: Final = 256
 """Ranges of one task: what a worker that died has to write again, and what one consumer has assigned."""
 TASKS_EACH: Final = 4
@@ -65,8 +59,8 @@ def pack(
 
 
 def pack_ranges(
-    ranges: "Sequence[OffsetRange]", packing: Packing, size_of: "Callable[[OffsetRange], float]"
-) -> "list[tuple[OffsetRange, ...]]":
+    ranges: Sequence[OffsetRange], packing: Packing, size_of: Callable[[OffsetRange], float]
+) -> list[tuple[OffsetRange, ...]]:
     """Return the ranges of each task, as `pack` does."""
     return pack(ranges, packing, size_of, lambda each: each.topic_partition)
 
@@ -76,11 +70,6 @@ def task_packing(at_once: int, range_bytes: float = RANGE_BYTES) -> Packing:
     return Packing(TASKS_EACH * at_once, range_bytes)
 
 
-def tasks_at_once(session: "Session | None", options: "SessionOptions") -> int:
-    """Return how many tasks run at once, as far as that is known."""
-    if session is not None:
-        return session.parallelism
-    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", options.master)
-    if local is None:
-        return CLUSTER_TASKS
-    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+def cut_to(range_bytes: float, bytes_each: float) -> Cut:
+    """Return how large partitions are cut: into ranges of about that many bytes, by the bytes of an offset."""
+    return Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))

@@ -229,8 +229,7 @@ def run_tasks(
     Raises:
         SparkFailedError: Spark failed the job: a worker died again and again, or the work raised what is a bug.
     """
-    each = Split(items, [1] * len(items), _One(work))
-    return run_split(session, name, each, on_done=on_done, on_tick=on_tick, clock=clock)
+    return run_split(session, name, _unsplit(items, work), on_done=on_done, on_tick=on_tick, clock=clock)
 
 
 class Split(NamedTuple, Generic[Item, Result]):
@@ -296,8 +295,8 @@ def run_counted(
     Args: phase: what is being done. size_of: what an item counts: its offsets, or 1.
     Raises: SparkFailedError: as `run_tasks`. KafkaError: the first error of a task.
     """
-    each = Split(items, [1] * len(items), _One(work))
-    return run_split_counted(session, name, phase, each, [size_of(item) for item in items], on_progress)
+    sizes = [size_of(item) for item in items]
+    return run_split_counted(session, name, phase, _unsplit(items, work), sizes, on_progress)
 
 
 def run_split_counted(
@@ -405,6 +404,11 @@ class _Watcher(Generic[Item, Result]):
         ]
         self._active = sum(stage.numActiveTasks for stage in stages if stage is not None)
         self._failed = sum(stage.numFailedTasks for stage in stages if stage is not None)
+
+
+def _unsplit(items: Sequence[Item], work: Callable[[Item, Attempt], Result]) -> Split[Item, Result]:
+    """Return tasks with one result each."""
+    return Split(items, [1] * len(items), _One(work))
 
 
 class _One(Generic[Item, Result]):

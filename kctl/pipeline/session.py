@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL_MASTER = "local[*]"
+CLUSTER_TASKS = 8
+"""The number of tasks while it is unknown how many a cluster runs at once."""
 LOCAL_ATTEMPTS = 4
 """As many as a cluster makes by default (spark.task.maxFailures)."""
 INSTALL = "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
@@ -87,6 +89,16 @@ class Session:
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
+
+
+def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
+    """Return how many tasks run at once in a session, or will in one with these options, as far as that is known."""
+    if session is not None:
+        return session.parallelism
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
+    if local is None:
+        return CLUSTER_TASKS
+    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
 
 def session_over(spark: "SparkSession") -> Session:

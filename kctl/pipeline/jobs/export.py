@@ -31,7 +31,7 @@ from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.locations import Location, StoreUrl
 from kctl.pipeline.range_order import interleaved, without_holes
-from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing, tasks_at_once
+from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
     Cut,
@@ -52,7 +52,7 @@ from kctl.pipeline.running import (
     open_session,
     run_split,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
 
@@ -254,7 +254,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     target = open_target(request.folder, request.properties)
     target.read()
     with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
-        plan = make_plan(request, planner, target, tasks_at_once(None, options or SessionOptions()))
+        plan = make_plan(request, planner, target, tasks_at_once(None, options))
     TopicDecoding(request.decode, request.properties).fit(plan.ranges, target)
     target.check(request.settings)
     return plan

@@ -26,7 +26,7 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.locations import Location, StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
-from kctl.pipeline.range_packing import pack, task_packing, tasks_at_once
+from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
@@ -37,7 +37,7 @@ from kctl.pipeline.running import (
     open_session,
     run_tasks,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.targets import files_of, read_raw_export
 
 if TYPE_CHECKING:
@@ -228,8 +228,7 @@ def plan_import(
     for each in sorted(left):
         tasks.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
     done_ranges = len(wanted) - len(left)
-    at_once = tasks_at_once(session, options or SessionOptions())
-    shared = pack(list(tasks.values()), task_packing(at_once), _file_bytes, itemgetter(0))
+    shared = pack(list(tasks.values()), task_packing(tasks_at_once(session, options)), _file_bytes, itemgetter(0))
     made = tuple(tuple(each for ranges in task for each in ranges) for task in shared)
     return ImportPlan(made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics))
 

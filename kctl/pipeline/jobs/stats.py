@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline import isolation
-from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing, tasks_at_once
-from kctl.pipeline.ranges import Cut, OffsetRange, Selection, cut_ranges, plan_ranges
+from kctl.pipeline.range_packing import RANGE_BYTES, cut_to, pack_ranges, task_packing
+from kctl.pipeline.ranges import OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
@@ -23,7 +23,7 @@ from kctl.pipeline.running import (
     open_session,
     run_split_counted,
 )
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def plan_stats(
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)
     bytes_each = max(bytes_per_offset(properties, whole).values(), default=0.0)
-    cut = Cut(max_records=max(1, round(request.range_bytes / max(1.0, bytes_each))))
-    packing = task_packing(tasks_at_once(session, options or SessionOptions()), request.range_bytes)
-    tasks = pack_ranges(cut_ranges(whole, cut), packing, lambda each: each.size * bytes_each)
+    packing = task_packing(tasks_at_once(session, options), request.range_bytes)
+    pieces = cut_ranges(whole, cut_to(request.range_bytes, bytes_each))
+    tasks = pack_ranges(pieces, packing, lambda each: each.size * bytes_each)
     return StatsPlan(tuple(whole), tuple(tasks), round(sum(each.size for each in whole) * bytes_each))
 
 

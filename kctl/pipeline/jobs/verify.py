@@ -25,8 +25,8 @@ from kctl.pipeline.jobs.group_proofs import GroupProof, behind_only, prove_expor
 from kctl.pipeline.jobs.mirror_groups import MirroredTopics, offsets_of
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget
 from kctl.pipeline.locations import Location, StoreUrl
-from kctl.pipeline.range_packing import RANGE_BYTES, Packing, pack, task_packing, tasks_at_once
-from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
+from kctl.pipeline.range_packing import RANGE_BYTES, Packing, cut_to, pack, task_packing
+from kctl.pipeline.ranges import OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
@@ -39,7 +39,7 @@ from kctl.pipeline.running import (
     run_counted,
     run_split_counted,
 )
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
@@ -189,7 +189,7 @@ def plan_verify(
     if request.folder is not None:
         source, target = _same_beginning(source, target, first)
     partitions = sorted({piece.partition for piece in [*source, *target]})
-    packing = task_packing(tasks_at_once(session, options or SessionOptions()), request.range_bytes)
+    packing = task_packing(tasks_at_once(session, options), request.range_bytes)
     ours, our_bytes = _cut(packing, reading, source)
     if request.folder is None:
         theirs, their_bytes = _cut(packing, target_reading, target)
@@ -248,7 +248,7 @@ def _cut(packing: Packing, reading: ReadingProperties, pieces: list[Piece]) -> t
     """Return the pieces of a topic that each task is to read, and about how many bytes they have together."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     bytes_each = max(bytes_per_offset(reading, ranges).values(), default=0.0)
-    cut = Cut(max_records=max(1, round(packing.most_size / max(1.0, bytes_each))))
+    cut = cut_to(packing.most_size, bytes_each)
     made = [
         piece._replace(offsets=each) for piece in pieces if piece.offsets for each in cut_ranges([piece.offsets], cut)
     ]

@@ -9,9 +9,8 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import resumed_start
 from kctl.pipeline.range_order import interleaved, without_holes
-from kctl.pipeline.range_packing import CLUSTER_TASKS, tasks_at_once
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.session import SessionOptions
+from kctl.pipeline.session import CLUSTER_TASKS, SessionOptions, tasks_at_once
 
 TP = TopicPartition("t", 0)
 
