@@ -79,8 +79,7 @@ class NetworkStatus:
 
     def activity(self) -> str:
         """Return in a few words what the network is doing, for the time breakdown of a timeout."""
-        connected = [entry for entry in self._nodes.entries.values() if entry.connection is not None]
-        if any(entry.connection is not None and entry.connection.in_flight for entry in connected):
+        if any(entry.connection is not None and entry.connection.in_flight for entry in self._nodes.entries.values()):
             return "waiting for an answer"
         if self._dialer.under_way:
             return "dns" if self._dialer.is_resolving else "connecting"

@@ -140,11 +140,6 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
     )
 
 
-def encode_batch(body: bytes, **fields: int) -> bytes:
-    """A whole batch around `body`, as `batch_head` with these fields has it."""
-    return batch_head(body, **fields) + body
-
-
 def batch_head(
     body: bytes,
     *,
@@ -190,9 +185,9 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
     return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
 
 
-def renumber_batch(batch_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
     """The header of the version 2 batch under another producer id, epoch and base sequence; its records stay."""
-    fields = list(_CHECKED.unpack_from(batch_head, CHECKED_AT))
+    fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)
-    return b"".join((batch_head[: CHECKED_AT - 4], _CRC.pack(crc32c(head, body)), head))
+    return b"".join((old_head[: CHECKED_AT - 4], _CRC.pack(crc32c(head, body)), head))

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kctl.client.records._hot.builder import append_record
 from kctl.client.records._hot.record import BatchInfo, Record
-from kctl.client.records.batch import CONTROL, TRANSACTIONAL, encode_batch
+from kctl.client.records.batch import CONTROL, TRANSACTIONAL, batch_head
 
 _KEY: Final = Struct(">hh")
 _VALUE: Final = Struct(">hi")
@@ -67,8 +67,9 @@ def control_batch(
     parts: list[bytes] = []
     key, value = _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch)
     append_record(parts, 0, 0, key, value, (), 1 << 16)
-    return encode_batch(
-        b"".join(parts),
+    body = b"".join(parts)
+    head = batch_head(
+        body,
         attributes=TRANSACTIONAL | CONTROL,
         record_count=1,
         last_offset_delta=0,
@@ -79,6 +80,7 @@ def control_batch(
         base_offset=base_offset,
         leader_epoch=leader_epoch,
     )
+    return head + body
 
 
 class AbortedFilter:

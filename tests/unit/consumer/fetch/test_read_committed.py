@@ -10,7 +10,7 @@ from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.protocol.api.fetch import AbortedTransaction, PartitionData
 from kctl.client.records import control_batch
-from kctl.client.records.batch import TRANSACTIONAL, encode_batch
+from kctl.client.records.batch import TRANSACTIONAL, batch_head
 from tests.unit.consumer.fakes import T0, FakeClient, answer, take, take_changes, topic
 from tests.unit.consumer.fetch.test_manager import Scenario, asked, brings
 from tests.unit.records.handmade import batch, record
@@ -89,7 +89,7 @@ class Log:
             if fate < 0.1:
                 continue
             if fate < 0.2:
-                empty = encode_batch(
+                empty = batch_head(
                     b"",
                     attributes=0,
                     record_count=0,
