@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Thread
 
 import pytest
@@ -83,25 +84,39 @@ def silent(silent_peer: SilentPeer) -> str:
     return silent_peer.address
 
 
-@pytest.fixture
-def ssh() -> Iterator[str]:
-    """An address at which an SSH server greets everybody."""
+@contextmanager
+def _closing_server(greeting: bytes) -> Iterator[str]:
+    """An address whose server greets everybody, and closes the connection once it has received something."""
 
-    def greet() -> None:
+    def serve() -> None:
         while True:
             try:
                 accepted, _ = listening.accept()
             except OSError:  # the test is over
                 return
             with accepted:
-                accepted.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                accepted.sendall(greeting)
                 accepted.recv(1000)
 
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(64)
-        greeter = Thread(target=greet)
-        greeter.start()
+        server = Thread(target=serve)
+        server.start()
         yield f"127.0.0.1:{listening.getsockname()[1]}"
         listening.shutdown(socket.SHUT_RDWR)
-        greeter.join()
+        server.join()
+
+
+@pytest.fixture
+def ssh() -> Iterator[str]:
+    """An address at which an SSH server greets everybody."""
+    with _closing_server(b"SSH-2.0-OpenSSH_9.2\r\n") as address:
+        yield address
+
+
+@pytest.fixture
+def closing() -> Iterator[str]:
+    """An address whose server closes each connection on its first request, as a listener with TLS does."""
+    with _closing_server(b"") as address:
+        yield address

@@ -1,38 +1,10 @@
 """What commands wait for is on stderr after a second, with -v and on a terminal; refusing servers end them soon."""
 
-import socket
-from collections.abc import Iterator
-from threading import Thread
-
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import kctl
 from tests.cli.terminal import Terminal
-
-
-@pytest.fixture
-def closing() -> Iterator[str]:
-    """An address whose server closes each connection on its first request, as a listener with TLS does."""
-
-    def serve() -> None:
-        while True:
-            try:
-                accepted, _ = listening.accept()
-            except OSError:  # the test is over
-                return
-            with accepted:
-                accepted.recv(1000)
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(64)
-        server = Thread(target=serve)
-        server.start()
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
-        listening.shutdown(socket.SHUT_RDWR)
-        server.join()
-
 
 ONE_SHOT = [
     ("topics", "list"),

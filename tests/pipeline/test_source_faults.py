@@ -30,7 +30,7 @@ LIMIT_S = 3
 SLACK_S = 45
 """For a machine that does much else."""
 FIRST_ROWS_MS = 300_000
-"""Spark plans and starts its workers first; who waits for rows is told when the read has ended without."""
+"""Spark plans and starts its workers first; who waits for rows gets an error when the read has ended without any."""
 
 
 @pytest.fixture(scope="module")

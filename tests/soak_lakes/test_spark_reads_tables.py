@@ -104,7 +104,7 @@ def test_facts_of_files_in_an_iceberg_table_are_those_that_spark_finds_in_them(
 ) -> None:
     """A wrong bound hides rows from a query, a wrong partition or count makes it wrong."""
     del tables
-    told = lake_spark.sql(
+    recorded = lake_spark.sql(
         "SELECT file_path, partition.day, readable_metrics.partition.lower_bound AS partition, record_count, "
         "readable_metrics.offset.lower_bound AS first, readable_metrics.offset.upper_bound AS last "
         "FROM lake.db.t.files ORDER BY file_path"
@@ -113,10 +113,10 @@ def test_facts_of_files_in_an_iceberg_table_are_those_that_spark_finds_in_them(
         "SELECT _file, to_date(max(timestamp)), max(partition), count(*), min(offset), max(offset) "
         "FROM lake.db.t GROUP BY _file ORDER BY _file"
     ).collect()
-    assert len(told) > 2
-    assert [tuple(each) for each in told] == [tuple(each) for each in found]
+    assert len(recorded) > 2
+    assert [tuple(each) for each in recorded] == [tuple(each) for each in found]
     table = lake_spark.table("lake.db.t")
-    for each in told:
+    for each in recorded:
         for offset in (each["first"], each["last"]):
             where = f"partition = {each['partition']} AND offset = {offset} AND timestamp >= '{each['day']}'"
             assert [row["offset"] for row in table.where(where).collect()] == [offset]

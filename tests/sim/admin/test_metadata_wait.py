@@ -127,6 +127,16 @@ LATE: dict[str, tuple[str, str]] = {
 """Changes, what a broker is asked for to see them, and what has to be done before."""
 
 
+def _runs(cluster: SimCluster, bootstrap: str, timeout: str) -> Callable[[str], Ended]:
+    """Return what runs a command line against the cluster."""
+
+    def run(line: str) -> Ended:
+        words = (*line.split(), "-b", bootstrap, "--api-timeout", timeout)
+        return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
+
+    return run
+
+
 @pytest.mark.parametrize("command", LATE)
 @pytest.mark.parametrize("late", [True, False], ids=["late", "never"])
 def test_change_of_configs_rules_and_users_is_waited_for_at_every_broker(
@@ -135,10 +145,7 @@ def test_change_of_configs_rules_and_users_is_waited_for_at_every_broker(
     asked, first = LATE[command]
 
     def use(cluster: SimCluster, topics: Topics) -> None:
-        def run(line: str) -> Ended:
-            words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", "2s")
-            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
-
+        run = _runs(cluster, cluster.bootstrap, "2s")
         if first:
             assert run(first).code == 0
         before_ms = cluster.clock.now_ms()
@@ -177,10 +184,7 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
     def use(cluster: SimCluster, topics: Topics) -> None:
         del topics
 
-        def run(line: str) -> Ended:
-            words = (*line.split(), "-b", cluster.bootstrap.split(",")[0], "--api-timeout", timeout)
-            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
-
+        run = _runs(cluster, cluster.bootstrap.split(",")[0], timeout)
         if first:
             assert run(first).code == 0
         for node in silent:
@@ -202,10 +206,7 @@ def test_silent_brokers_are_waited_for_no_longer_than_the_api_timeout(
     asked, first = LATE[command]
 
     def use(cluster: SimCluster, topics: Topics) -> None:
-        def run(line: str) -> Ended:
-            words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", "2s")
-            return run_in_process(*words, environ={"SECRET": "secret"}, clock=cluster.clock)
-
+        run = _runs(cluster, cluster.bootstrap, "2s")
         if first:
             assert run(first).code == 0
         there: Callable[..., object] = getattr(Admin, asked)
