@@ -7,10 +7,13 @@ client. Shown by tests/loopback/test_fork.py and tests/loopback/test_dropped_cli
 
 import os
 import warnings
-from typing import Protocol
-from weakref import WeakSet
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+from weakref import WeakSet, finalize
 
 from kctl.client.errors import IllegalStateError
+
+C = TypeVar("C")
 
 
 class Forkable(Protocol):
@@ -45,10 +48,24 @@ def forked_error(client: str) -> IllegalStateError:
     )
 
 
-def warn_unclosed(client: object) -> None:
-    """Warn that a client was dropped without close(), as sockets and files do; `-X tracemalloc` shows where it is from.
+def when_dropped(client: C, end: Callable[[], object], part: object) -> "finalize[..., C]":
+    """Call `end` and warn if this process drops the client without close(), which detaches what is returned here.
 
+    Not `__del__`, which runs for closed clients, too: Python prints a KeyboardInterrupt raised in it, and ends nothing.
+
+    Args:
+        end: must not keep the client alive.
+        part: something the client made; `-X tracemalloc` shows where, as the client itself no longer exists.
     Source: ResourceWarning in the Python library reference.
     """
-    text = f"unclosed {type(client).__name__}: call close(), or use it in a with statement"
-    warnings.warn(text, ResourceWarning, stacklevel=2, source=client)
+    finalizer = finalize(client, _end_dropped, type(client).__name__, end, part, os.getpid())
+    finalizer.atexit = False
+    return finalizer
+
+
+def _end_dropped(name: str, end: Callable[[], object], part: object, made_in: int) -> None:
+    if os.getpid() != made_in:
+        return
+    end()
+    text = f"unclosed {name}: call close(), or use it in a with statement"
+    warnings.warn(text, ResourceWarning, stacklevel=3, source=part)

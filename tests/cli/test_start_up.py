@@ -154,7 +154,8 @@ RANGES = CONSUMER | {
 }  # fmt: skip
 MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
 FOLDERS = {
-    "kctl.pipeline.export_files", "kctl.pipeline.object_store", "kctl.pipeline.range_packing", "kctl.pipeline.targets",
+    "kctl.pipeline.export_files", "kctl.pipeline.isolation", "kctl.pipeline.object_store",
+    "kctl.pipeline.range_packing", "kctl.pipeline.ranges", "kctl.pipeline.targets",
 }  # fmt: skip
 """What jobs on exports import, which all give a task many small ranges."""
 EXPORT = JOBS | RANGES | FOLDERS | {"kctl.pipeline.range_order"}

@@ -243,6 +243,26 @@ def test_make_check_runs_every_quick_tier_and_both_halves_of_sim() -> None:
     assert recipes()["sim-calls"].rstrip().endswith("$(addprefix --ignore=,$(SIM_CHAOS)) tests/sim")
 
 
+def classes_with_finalizers(folder: Path) -> list[str]:
+    return [
+        f"{file.relative_to(folder)}: {scope.name}"
+        for file in sorted(folder.rglob("*.py"))
+        for scope in ast.walk(ast.parse(file.read_text()))
+        if isinstance(scope, ast.ClassDef)
+        and any(isinstance(each, ast.FunctionDef) and each.name == "__del__" for each in scope.body)
+    ]
+
+
+def test_no_class_has_code_in_which_an_interrupt_is_lost() -> None:
+    """Python prints and drops what `__del__` raises, a KeyboardInterrupt of Ctrl-C included."""
+    assert classes_with_finalizers(ROOT / "kctl") == []
+
+
+def test_a_finalizer_is_found(tmp_path: Path) -> None:
+    (tmp_path / "dropped.py").write_text("class File:\n    def __del__(self):\n        self.close()\n")
+    assert classes_with_finalizers(tmp_path) == ["dropped.py: File"]
+
+
 def test_command_line_and_pipeline_use_public_modules_and_eight_internal_ones_at_most() -> None:
     public = set(re.findall(r"(?m)^\| `(kctl\.client\.\w+)` \|", (ROOT / "docs" / "library.md").read_text()))
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Self
+from weakref import finalize
 
 from kctl.client.acls import (
     SUPPORTED_OPERATIONS,
@@ -53,7 +54,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
+from kctl.client.lifetime import follow_forks, forked_error, when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.protocol.api import api_key_of, api_name
@@ -150,8 +151,6 @@ class Admin(OperatorCalls):
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
-    _warns_if_dropped = False
-
     def __init__(
         self,
         config: Mapping[str, object] | AdminConfig,
@@ -167,7 +166,8 @@ class Admin(OperatorCalls):
         self._within: Span | None = None
         self._is_closed = False
         self._is_forked = False
-        self._warns_if_dropped = has_threads(runtime.driver)
+        self._has_threads = has_threads(runtime.driver)
+        self._on_drop = self._close_when_dropped()
         follow_forks(self)
 
     def _after_fork(self) -> None:
@@ -199,6 +199,14 @@ class Admin(OperatorCalls):
             self._within = self._within._replace(since=client.time_mark())
         self._client.close()
         self._client = client
+        self._on_drop.detach()
+        self._on_drop = self._close_when_dropped()
+
+    def _close_when_dropped(self) -> "finalize[..., Admin]":
+        finalizer = when_dropped(self, self._client.close, self._client)
+        if not self._has_threads:
+            finalizer.detach()
+        return finalizer
 
     def _span(self, timeout: Timeout) -> Span:
         """Return the time of one call: its own, which ends with that of the block it is in, or that of the block."""
@@ -458,6 +466,7 @@ class Admin(OperatorCalls):
         started_at_ms = self._client.clock.now_ms()
         self._is_closed = True
         self._client.close()
+        self._on_drop.detach()
         return CloseResult(elapsed_ms=self._client.clock.now_ms() - started_at_ms)
 
     def __enter__(self) -> Self:
@@ -468,8 +477,3 @@ class Admin(OperatorCalls):
     ) -> None:
         if not self._is_forked:
             self.close()
-
-    def __del__(self) -> None:
-        if self._warns_if_dropped and not self._is_closed:
-            self.close()
-            warn_unclosed(self)

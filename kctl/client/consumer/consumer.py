@@ -28,7 +28,7 @@ from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.lifetime import warn_unclosed
+from kctl.client.lifetime import when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
@@ -70,8 +70,6 @@ class Consumer:
         max_decompressed_bytes: the largest batch that is decompressed; one at a time is.
     """
 
-    _warns_if_dropped = False
-
     def __init__(
         self,
         config: Mapping[str, object] | ConsumerConfig,
@@ -92,7 +90,9 @@ class Consumer:
             prefetch_bytes=prefetch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
         )
-        self._warns_if_dropped = has_threads(runtime.driver)
+        self._on_drop = when_dropped(self, self._side.abandon, self._side)
+        if not has_threads(runtime.driver):
+            self._on_drop.detach()
 
     @for_one_user
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
@@ -412,7 +412,7 @@ class Consumer:
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
         if on_close not in (None, "leave", "remain"):
             raise ValueError(f"on_close is 'leave' or 'remain', not {on_close!r}")
-        self._warns_if_dropped = False
+        self._on_drop.detach()
         return self._side.close(timer, on_close)
 
     def __enter__(self) -> Self:
@@ -427,11 +427,6 @@ class Consumer:
         if kind is not None:
             self._side.data.step_back()
         self.close()
-
-    def __del__(self) -> None:
-        if self._warns_if_dropped and not self._one_user.is_forked:
-            self._side.abandon()
-            warn_unclosed(self)
 
     def _timer(self, timeout: Timeout) -> Timer:
         self._check_open()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, ResultTimeout
+from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
@@ -94,6 +95,10 @@ class ProducerMailbox(Mailbox[Posted]):
         A record that may linger beyond that turn, and fills no batch, does not wake the loop.
         """
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
+
+    def post_drop(self, timeout_ms: int) -> None:
+        """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
+        self.post_close(CloseRequest.within(Timer(self.clock, timeout_ms)))
 
     def post_record(self, record: SendFuture | RecordRun) -> None:
         """Hand a record to the loop, and with it the memory that it holds; any thread."""

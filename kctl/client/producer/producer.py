@@ -7,6 +7,7 @@ Owns what happens on the application's threads: checks, memory, hand-over and wa
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +17,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.lifetime import follow_forks, warn_unclosed
+from kctl.client.lifetime import follow_forks, when_dropped
 from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
@@ -53,8 +54,6 @@ class Producer:
         ConfigError: a property is unknown, malformed or impossible.
     """
 
-    _warns_if_dropped = False
-
     def __init__(
         self,
         config: Mapping[str, object] | ProducerConfig,
@@ -88,19 +87,15 @@ class Producer:
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
-        self._warns_if_dropped = has_threads(runtime.driver)
+        limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
+        self._on_drop = when_dropped(self, partial(self._mailbox.post_drop, limit_ms), self._mailbox)
+        if not has_threads(runtime.driver):
+            self._on_drop.detach()
         follow_forks(self)
 
     def _after_fork(self) -> None:
         """Refuse every call from now on; called in the child of a fork()."""
         self._mailbox.is_forked = self._is_closing = True
-
-    def __del__(self) -> None:
-        """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
-        if self._warns_if_dropped and not self._is_closing:
-            limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
-            self._mailbox.post_close(CloseRequest.within(Timer(self._clock, limit_ms)))
-            warn_unclosed(self)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
@@ -446,8 +441,10 @@ class Producer:
         if self._mailbox.is_on_loop():
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
             self._mailbox.post_close(CloseRequest.within(Timer(self._clock, 0)))
+            self._on_drop.detach()
             return self._sender.close_now()
         self._mailbox.post_close(CloseRequest.within(timer))
+        self._on_drop.detach()
         self._join_loop(timer)
         timer.update()
         self._compressor.join(timer)
