@@ -28,9 +28,9 @@ from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_o
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
 
-BULK_FETCH = {"max.partition.fetch.bytes": "4194304", "fetch.max.bytes": "8388608"}
-"""Without -n or --tail: larger answers of one partition, of which fewer cost less, and a bound on what one node sends
-at a time, so that several partitions need no more memory than one."""
+BULK_FETCH = {"max.partition.fetch.bytes": "8388608", "fetch.max.bytes": "8388608"}
+"""Without -n or --tail: larger answers of one partition, of which fewer cost less, and the same bound on what one node
+sends at a time, so that several partitions need no more memory than one."""
 SMALL_FETCH = {"max.partition.fetch.bytes": "65536"}
 """With -n of at most FEW_RECORDS: a whole batch comes anyway, and more is not wanted."""
 FEW_RECORDS = 10

@@ -22,7 +22,7 @@ from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Recei
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 """Most bytes taken from one of several channels a poll, so that a fast node does not starve the others."""
-_WHOLE_READ_BYTES = 8 * 1024 * 1024
+_WHOLE_READ_BYTES = 16 * 1024 * 1024
 """Of bytes that belong together this many are waited for, and read at once into memory of their own."""
 _WORTH_WAITING_BYTES = 64 * 1024
 _HAS_LOW_WATER = sys.platform.startswith("linux")

@@ -19,6 +19,8 @@ from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, 
 
 MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
+UNJOINED_BYTES: Final = 128 * 1024
+"""Values of one batch that `output` returns by themselves."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
 """Decompressed bytes after which `output` and `records` return what they have."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
@@ -99,17 +101,24 @@ class BatchReader:
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
         """The output bytes of the next records, at most `max_records` of them, without making record objects.
 
-        Fewer after OUTPUT_BYTES of decompressed batches: small batches may become large ones.
+        Fewer after OUTPUT_BYTES of decompressed batches: small batches may become large ones. Fewer, too, where a batch
+        ends and there are UNJOINED_BYTES of values: joining them with those of the next would copy them once more.
 
         Raises: as records().
         """
         out: list[bytes] = []
         separator = plan.value_separator
-        is_full = self._decompressed_enough()
+        is_decompressed = self._decompressed_enough()
         if separator is None:
-            self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_full)
+            self._read(
+                max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_decompressed
+            )
         else:
-            self._read(max_records, lambda cursor, room: read_values(cursor, out, separator, plan.null, room), is_full)
+            self._read(
+                max_records,
+                lambda cursor, room: read_values(cursor, out, separator, plan.null, room),
+                lambda: sum(map(len, out)) >= UNJOINED_BYTES or is_decompressed(),
+            )
         return b"".join(out)
 
     def columns(self, columns: Columns, max_records: int) -> None:

@@ -44,10 +44,17 @@ def damaged(data: bytes, changes: list[tuple[int, int]]) -> bytes:
 
 
 def value_of_plain_records(
-    data: bytes, pos: int = 0, limit: int = 1 << 20, first_delta: int = 0, end_delta: int = 1 << 40, most: int = 1_000
+    data: bytes,
+    pos: int = 0,
+    limit: int = 1 << 20,
+    first_delta: int = 0,
+    end_delta: int = 1 << 40,
+    most: int = 1_000,
+    left: int = 1_000,
 ) -> tuple[bytes, int, int, int]:
-    found = bulk.take_values(data, pos, limit, first_delta, end_delta, most, b"\n", b"NULL")
-    assert found == source.take_values(data, pos, limit, first_delta, end_delta, most, b"\n", b"NULL")
+    arguments = (data, pos, limit, first_delta, end_delta, most, left, b"\n", b"NULL")
+    found = bulk.take_values(*arguments)
+    assert found == source.take_values(*arguments)
     return found
 
 
@@ -84,20 +91,31 @@ def test_records_that_are_not_plain_are_left() -> None:
         assert value_of_plain_records(good[:cut]) == (b"", 0, 0, -1)
 
 
-@given(records, damage, st.integers(-2, 60), st.integers(0, 100), st.integers(-1, 60), separators, contents)
-@example([(1, None, b"z", [], 0)] * 1_500, [], 0, 2_000, 2_000, b"\n", b"")  # several blocks
-@example([(1, None, b"z" * (at // 500 * 100), [], 0) for at in range(2_000)], [], 0, 3_000, 3_000, b"\r\n", b"")
+def test_last_record_of_a_batch_is_left_where_bytes_follow_it() -> None:
+    data = record(0) + record(1)
+    assert value_of_plain_records(data, left=2) == (b"v\nv\n", 2, len(data), 1)
+    assert value_of_plain_records(data + record(2), left=2) == (b"v\n", 1, len(record(0)), 0)
+    assert value_of_plain_records(data + b"\0", left=2) == (b"v\n", 1, len(record(0)), 0)
+
+
+@given(
+    records, damage, st.integers(-2, 60), st.integers(0, 100), st.integers(-1, 60), st.integers(0, 60), separators,
+    contents,
+)  # fmt: skip
+@example([(1, None, b"z", [], 0)] * 1_500, [], 0, 2_000, 2_000, 1_500, b"\n", b"")  # several blocks
+@example([(1, None, b"z" * (at // 500 * 100), [], 0) for at in range(2_000)], [], 0, 3_000, 3_000, 9, b"\r\n", b"")
 def test_c_and_python_take_the_same(
     content: list[tuple[int, bytes | None, bytes | None, list[tuple[bytes, bytes | None]], int]],
     changes: list[tuple[int, int]],
     first_delta: int,
     end_delta: int,
     most: int,
+    left: int,
     separator: bytes,
     null: bytes | None,
 ) -> None:
     data = damaged(b"".join(written(content)), changes)
-    arguments = (data, 0, len(data), first_delta, end_delta, most, separator, null or b"")
+    arguments = (data, 0, len(data), first_delta, end_delta, most, left, separator, null or b"")
     assert bulk.take_values(*arguments) == source.take_values(*arguments)
 
 
@@ -140,7 +158,7 @@ def test_c_and_python_take_the_same_columns(
     assert found == columns_of(source, wanted, arguments)
     taken, pos = found[0][0], found[0][1]
     if not any(flags[:1]) and most >= 0 and room > 0 and not any(wanted[:2]):
-        same = bulk.take_values(data, 0, len(data), *deltas, most, b"", b"")
+        same = bulk.take_values(data, 0, len(data), *deltas, most, most + 1, b"", b"")
         assert same[1:3] == (taken, pos)
 
 

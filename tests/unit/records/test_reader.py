@@ -9,7 +9,7 @@ from kctl.client.errors import CorruptBatchError
 from kctl.client.records import AbortedTransaction, BatchReader, OutputField, OutputPlan
 from kctl.client.records import reader as reader_module
 from kctl.client.records.compression import compress
-from kctl.client.records.reader import OUTPUT_BYTES
+from kctl.client.records.reader import OUTPUT_BYTES, UNJOINED_BYTES
 from tests.unit.records.handmade import batch, message, record
 
 VALUES = OutputPlan([OutputField("value"), b"\n"])
@@ -169,6 +169,12 @@ def test_damaged_headers_in_output_do_not_count_as_given() -> None:
     assert (reader.count, reader.next_offset) == (1, 1)
     with pytest.raises(CorruptBatchError, match="headers"):
         reader.output(plan)
+
+
+def test_values_of_two_batches_are_not_joined_where_the_first_has_many_bytes() -> None:
+    large = batch(record(0, value=bytes(UNJOINED_BYTES - 1)), base_offset=0, last_offset_delta=0)
+    reader = BatchReader(large + numbered(1, 1) + numbered(2, 1))
+    assert [len(reader.output(VALUES)) for _ in range(2)] == [UNJOINED_BYTES, 4]
 
 
 def test_aborted_batches_are_not_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:

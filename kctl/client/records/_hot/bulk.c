@@ -13,11 +13,11 @@ static PyObject *
 take_values(PyObject *self, PyObject *args)
 {
     Py_buffer data;
-    Py_ssize_t pos, limit, most, separator_size, null_size;
+    Py_ssize_t pos, limit, most, left, separator_size, null_size;
     long long first_delta, end_delta;
     const char *separator, *null;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*nnLLny#y#:take_values", &data, &pos, &limit, &first_delta, &end_delta, &most,
+    if (!PyArg_ParseTuple(args, "y*nnLLnny#y#:take_values", &data, &pos, &limit, &first_delta, &end_delta, &most, &left,
                           &separator, &separator_size, &null, &null_size))
         return NULL;
     const unsigned char *buf = data.buf;
@@ -37,7 +37,8 @@ take_values(PyObject *self, PyObject *args)
         Py_ssize_t count = 0, more = 0, next = pos;
         while (count < BLOCK && taken + count < most) {
             PlainRecord found;
-            is_plain = plain_record(buf, next, limit, &found) && last < found.delta && found.delta < end_delta;
+            is_plain = plain_record(buf, next, limit, &found) && last < found.delta && found.delta < end_delta &&
+                       (taken + count + 1 != left || found.end == limit);
             if (!is_plain)
                 break;
             last = found.delta;

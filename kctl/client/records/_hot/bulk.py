@@ -19,7 +19,15 @@ _LARGEST_END: Final = (1 << 31) - 1
 
 
 def take_values(
-    buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, separator: bytes, null: bytes
+    buf: bytes,
+    pos: int,
+    limit: int,
+    first_delta: int,
+    end_delta: int,
+    most: int,
+    left: int,
+    separator: bytes,
+    null: bytes,
 ) -> tuple[bytes, int, int, int]:
     """Return the values of plain records from `pos` on, the separator behind each, and where the records end.
 
@@ -27,6 +35,7 @@ def take_values(
         pos, limit: where the next record starts, and the last one of the batch ends.
         first_delta, end_delta: a record whose offset delta is not in between is not taken, nor any behind it.
         most: records to take.
+        left: records that the batch should still have; the last of them is not taken where more bytes follow it.
         null: stands for the value null.
 
     Returns: (output, records taken, position behind them, offset delta of the last, `first_delta - 1` of none).
@@ -36,7 +45,7 @@ def take_values(
     taken, last = 0, first_delta - 1
     while taken < most:
         found = _plain_record(buf, pos, limit)
-        if found is None or not last < found[0] < end_delta:
+        if found is None or not last < found[0] < end_delta or (taken + 1 == left and found[6] != limit):
             break
         last, _, _, _, value_at, value_size, pos = found
         out.append(null if value_size < 0 else buf[value_at : value_at + value_size])

@@ -118,12 +118,14 @@ class RecordCursor:
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
         """Go past plain records, `most` of them, and return their values, the separator behind each, and their number.
 
-        The last record of the batch, and whatever is not plain, is left to advance(). Of the last record that was taken
-        only the offset is there.
+        Whatever is not plain is left to advance(), and so is a last record that has bytes behind it. Of the last record
+        that was taken only the offset is there.
         """
         first, end = self._plain_deltas()
-        most = min(most, self._left - 1)
-        values, taken, pos, delta = take_values(self.buf, self._pos, self._limit, first, end, most, separator, null)
+        left = self._left
+        values, taken, pos, delta = take_values(
+            self.buf, self._pos, self._limit, first, end, min(most, left), left, separator, null
+        )
         self._took(taken, pos, delta)
         return values, taken
 
@@ -137,7 +139,7 @@ class RecordCursor:
         offsets: bytearray,
         times: bytearray | None,
     ) -> tuple[int, int]:
-        """Go past plain records as take_values() does and add them to columns; return their number and the room left.
+        """Go past plain records but for the last and add them to columns; return their number and the room left.
 
         Args: as of `bulk.take_columns`.
         """
