@@ -363,8 +363,11 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
         },
     }
     more: dict[str, Any] = {"client_options": options, "retry_config": retries}
-    if url.startswith("s3:") and (provider := _profile()) is not None:
-        more["credential_provider"] = provider
+    if url.startswith("s3:"):
+        if (provider := _profile()) is not None:
+            more["credential_provider"] = provider
+        if "AWS_UNSIGNED_PAYLOAD" not in os.environ:
+            more["unsigned_payload"] = not options["allow_http"]  # TLS protects contents, as for the tools of AWS
     open_store: Any = from_url
     try:
         return open_store(str(url), **more)
