@@ -188,11 +188,20 @@ class RangeFiles:
             raise self._place.failed(e) from e
         self._rows += batch.num_rows
 
-    def finish(self) -> tuple[ExportedFile, ...]:
-        """Complete and sync the files and put them into their folders; return them, in the order of their paths."""
+    def close(self) -> None:
+        """Complete the files; what is left to do, `finish` does, in another thread where wanted."""
         try:
             while self._open:
                 self._close(next(iter(self._open)))
+        except OSError as e:
+            raise self._place.failed(e) from e
+
+    def finish(self) -> tuple[ExportedFile, ...]:
+        """Complete and sync the files and put them into their folders; return them, in the order of their paths."""
+        self.close()
+        try:
+            for part in self._parts:
+                self._place.settle(part.draft)
             done = []
             for part in self._parts:
                 footer = self._place.footer(part.draft)  # before the draft goes
@@ -239,7 +248,6 @@ class RangeFiles:
         writer, part = self._open.pop(folder)
         writer.close()
         part.size_bytes = part.draft.stat().st_size
-        self._place.settle(part.draft)
 
 
 class _Part:

@@ -1,9 +1,14 @@
 """A task of `export` and `sync`: ranges read and written, each into files of its own; runs on a worker.
 
-Shown by tests/pipeline/test_many_partitions.py, and as of `export`.
+While further ranges are read, the files of those before them are synced or uploaded by threads, for each such call
+waits for a disk or a store, and small ranges are many.
+Shown by tests/unit/pipeline/jobs/test_export_task.py, tests/pipeline/test_many_partitions.py, and as of `export`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +17,14 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
-from kctl.pipeline.targets import RoundPlace
+from kctl.pipeline.targets import RangeWriter, RoundPlace
 
 if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodePlan
     from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
+
+FINISHED_AT_ONCE = 8
+"""Ranges of a task whose files are synced or uploaded at the same time."""
 
 
 class ExportTask(NamedTuple):
@@ -40,7 +48,7 @@ def _decode_of(task: ExportTask, topic: str) -> "RecordDecoding | None":
     return task_decoding(task.decoding[topic], COLUMN_NAMES, task.types)
 
 
-def export_ranges(task: ExportTask, attempt: Attempt) -> Iterator[ExportedRange]:
+def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange]:
     """Write ranges and yield each; runs on a worker, whose tasks have one consumer after the other."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.export_files.range_files import RangeName
@@ -55,13 +63,55 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Iterator[ExportedRange]
         pool=TASK_CONSUMERS,
     )
     decode_of = cache(partial(_decode_of, task))  # of a topic; small ranges are many
-    for offsets, batches in found:
-        name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
-        decode = decode_of(offsets.topic)
-        with task.place.open(name, attempt.task_id) as files:
-            for batch in batches:
-                for part in (batch,) if decode is None else decode.split(batch):
-                    if part is not None and part.num_rows:
-                        files.write(part)
-            written = files.finish()
-            yield ExportedRange(*name, files.records, written, offsets.topic_id, offsets.log_end)
+    with ThreadPoolExecutor(FINISHED_AT_ONCE) as pool:  # waits for its threads, also where an error ends the task
+        finishing = _Finishing(pool)
+        try:
+            for offsets, batches in found:
+                name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
+                decode = decode_of(offsets.topic)
+                with ExitStack() as stack:
+                    files = stack.enter_context(task.place.open(name, attempt.task_id))
+                    for batch in batches:
+                        for part in (batch,) if decode is None else decode.split(batch):
+                            if part is not None and part.num_rows:
+                                files.write(part)
+                    files.close()
+                    stack.pop_all()  # a thread finishes them
+                yield from finishing.add(offsets, files)
+        except Exception:
+            yield from finishing.rest()
+            raise
+        yield from finishing.rest()
+
+
+class _Finishing:
+    """The ranges that threads finish, which are yielded in their order; none behind one that failed."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._under_way: deque[Future[ExportedRange]] = deque()
+
+    def add(self, offsets: OffsetRange, files: RangeWriter) -> Iterator[ExportedRange]:
+        """Finish a range; yield those that are done, and wait for one where too many are not."""
+        self._under_way.append(self._pool.submit(_finished, offsets, files))
+        while self._under_way and (self._under_way[0].done() or len(self._under_way) > FINISHED_AT_ONCE):
+            yield self._next()
+
+    def rest(self) -> Iterator[ExportedRange]:
+        """Yield those that are left."""
+        while self._under_way:
+            yield self._next()
+
+    def _next(self) -> ExportedRange:
+        try:
+            return self._under_way.popleft().result()
+        except BaseException:
+            self._under_way.clear()
+            raise
+
+
+def _finished(offsets: OffsetRange, files: RangeWriter) -> ExportedRange:
+    with files:
+        written = files.finish()
+        bounds = offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset
+        return ExportedRange(*bounds, files.records, written, offsets.topic_id, offsets.log_end)

@@ -10,9 +10,11 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
@@ -40,7 +42,8 @@ LARGEST_FOOTER_BYTES = 16 * 1024
 """Of a file's footer that goes to the driver, which holds those of a round; a larger one is read from the store."""
 
 
-class TablePlace(NamedTuple):
+@dataclass(frozen=True)
+class TablePlace:
     """Where the tasks of one round write; there is no secret in it.
 
     Attributes:
@@ -56,6 +59,11 @@ class TablePlace(NamedTuple):
     run_id: str
     sends_footers: bool = False
 
+    @cached_property
+    def stores(self) -> Callable[[StoreUrl], ObjectStore]:
+        """The stores of a task: its ranges share connections."""
+        return cache(lambda url: ObjectStore(url, self.timeouts))
+
     def open(self, name: RangeName, attempt: int) -> SpilledFiles:
         """Return what writes one range."""
         return SpilledFiles(_TableSpill(self, attempt), name)
@@ -68,7 +76,7 @@ class _TableSpill(Spill):
         super().__init__(place.kind, attempt, place.run_id)
         self._base = place.base
         self._errors = place.errors
-        self._timeouts = place.timeouts
+        self._stores = place.stores
         self._sends_footers = place.sends_footers
 
     def footer(self, draft: Path) -> bytes:
@@ -88,7 +96,7 @@ class _TableSpill(Spill):
             sync(placed)
             sync(placed.parent)
         else:
-            ObjectStore(base, self._timeouts).upload(name, draft)
+            self._stores(base).upload(name, draft)
         draft.unlink()
         return key
 

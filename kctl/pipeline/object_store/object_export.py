@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 ORPHAN_AGE_MS = 24 * 60 * 60 * 1000
-AT_ONCE = 8
+AT_ONCE = 16
 """Copies and reads of small objects at the same time."""
 CLOCK = "_tmp/clock"
 _HIDDEN_NAME = re.compile(r"\..+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
@@ -149,8 +149,7 @@ class ObjectExport:
         self._run_id = run_id
         self._settle_objects(manifests)
         listing = list_object_manifests(self._store)
-        for path in listing.superfluous:
-            self._store.delete(path.as_posix())
+        self._store.delete(*(path.as_posix() for path in listing.superfluous))
         self._files = listing.files
         self._merge()
 
@@ -235,7 +234,7 @@ class ObjectExport:
         now_ms = self._store.head(CLOCK).modified_ms
         self._store.delete(CLOCK)
         old = [each for each in hidden if shown_key(each.key) not in known and _is_old(each, now_ms)]
-        _at_once(lambda each: self._store.delete(each.key), old)
+        self._store.delete(*(each.key for each in old))
 
     def _show(self, keys: Sequence[str]) -> None:
         """Copy the objects of a manifest to their names, then delete the hidden ones."""
@@ -245,9 +244,9 @@ class ObjectExport:
                 self._store.copy(hidden_key(key), key)
             except FileNotFoundError:
                 self._store.head(key)  # another run, or an earlier attempt, has done it
-            self._store.delete(hidden_key(key))
 
         _at_once(show, keys)
+        self._store.delete(*map(hidden_key, keys))
 
     def _merge(self) -> None:
         """Merge manifests until they are few; what another run has merged meanwhile is left as it is."""
@@ -257,8 +256,7 @@ class ObjectExport:
                 merged = self._put(merged_manifest(parts, contents))
             except FolderError:
                 return
-            for part in parts:
-                self._store.delete(part.path.as_posix())
+            self._store.delete(*(part.path.as_posix() for part in parts))
             at = self._files.index(parts[0])
             self._files[at : at + len(parts)] = [merged]
 

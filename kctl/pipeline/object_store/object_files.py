@@ -9,8 +9,10 @@ import hashlib
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.range_files import RangeFiles, RangeName
@@ -23,13 +25,19 @@ if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind
 
 
-class ObjectPlace(NamedTuple):
+@dataclass(frozen=True)
+class ObjectPlace:
     """Where the tasks of one round write; there is no secret in it."""
 
     url: StoreUrl
     timeouts: StoreTimeouts
     kind: "FileKind"
     run_id: str
+
+    @cached_property
+    def store(self) -> ObjectStore:
+        """The store of a task: its ranges share connections."""
+        return ObjectStore(self.url, self.timeouts)
 
     def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
         """Return what writes one range."""
@@ -78,8 +86,8 @@ class Upload(Spill):
     """A spill whose files are uploaded under their hidden names."""
 
     def __init__(self, place: ObjectPlace, attempt: int) -> None:
+        self._store = place.store
         super().__init__(place.kind, attempt, place.run_id)
-        self._store = ObjectStore(place.url, place.timeouts)
 
     def put(self, draft: Path, path: str) -> str:
         """Upload a file under its hidden name, and return the other one."""

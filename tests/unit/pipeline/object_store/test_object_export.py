@@ -1,9 +1,11 @@
 """An export in an object store, over obstore's store in memory: what is committed, by whom, and what is cleared."""
 
 import os
+import pickle
 import resource
 from pathlib import Path
 
+import obstore
 import pyarrow as pa
 import pytest
 from obstore.store import MemoryStore
@@ -162,6 +164,59 @@ def test_spill_is_not_synced_to_the_disk_and_a_file_of_a_folder_is(
         files.write(pa.RecordBatch.from_pylist([{"topic": "t", "partition": 0, "offset": 0, "timestamp": 0}], SCHEMA))
         files.finish()
     assert synced
+
+
+def test_hidden_objects_of_a_round_are_deleted_by_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    export = claimed()
+    done = [written(export, start, start + 10) for start in (0, 10, 20)]
+    requests: list[object] = []
+    delete = obstore.delete
+
+    def counted(at: MemoryStore, paths: tuple[str, ...]) -> None:
+        requests.append(paths)
+        delete(at, paths)
+
+    monkeypatch.setattr(obstore, "delete", counted)
+    export.commit(done, SETTINGS)
+    assert requests == [tuple(object_export.hidden_key(each.files[0].path) for each in done)]
+    assert keys() == ["_manifest/00000001.json", *(each.files[0].path for each in done)]
+
+
+def test_objects_are_deleted_though_another_run_has_deleted_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google's store ends a deletion of several with the first that is not there, as here."""
+    kept = {"b", "c"}
+
+    def deleted(_store: MemoryStore, paths: tuple[str, ...]) -> None:
+        for path in paths:
+            if path not in kept:
+                raise FileNotFoundError(path)
+            kept.remove(path)
+
+    monkeypatch.setattr(obstore, "delete", deleted)
+    ObjectStore(URL).delete("a", "b", "c")
+    ObjectStore(URL).delete()
+    assert kept == set()
+
+
+def test_ranges_of_a_task_share_the_connections_of_one_store(
+    memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[StoreUrl] = []
+
+    def counted(url: StoreUrl, _timeouts: StoreTimeouts) -> MemoryStore:
+        opened.append(url)
+        return memory
+
+    place = claimed().begin(1, KIND)
+    monkeypatch.setattr(store, "_opened", counted)
+    for start in (0, 10):
+        with pickle.loads(pickle.dumps(place)).open(RangeName("t", 0, start, 1), 0) as files:
+            files.finish()
+    assert opened == [URL, URL], "of two tasks"
+    for start in (0, 10):
+        with place.open(RangeName("t", 0, start, 1), 0) as files:
+            files.finish()
+    assert opened == [URL] * 3, "of one task"
 
 
 def test_prefix_of_something_else_is_refused() -> None:
