@@ -1,14 +1,20 @@
 """`import` on a local Spark with a real broker: the records come back, in order, and a second run adds nothing."""
 
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kctl.client.errors import ApiTimeout, BrokerError, ConfigError, UndeliveredError
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.jobs import file_import
 from kctl.pipeline.jobs.export import ExportRequest, export
-from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import
+from kctl.pipeline.jobs.file_import import ImportRequest, import_files, import_ranges, plan_import
+from kctl.pipeline.progress_marks import FolderMarks
 from kctl.pipeline.ranges import Selection
+from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
 from tests.pipeline.exports import Row, data_of, on_topic, produce
 from tests.support.kafka.cluster import KafkaCluster
@@ -101,6 +107,39 @@ def test_import_repeats_unfinished_files_and_skips_finished_ones(
     twice = [row for each in last for row in expected if row.partition == each.partition and row.offset >= each.start]
     found = on_topic(kafka_newest.client_properties(), target)
     assert sorted(map(data_of, found)) == sorted(map(data_of, expected + twice))
+
+
+def die_behind_a_mark(task: Any, attempt: Attempt) -> Any:
+    """As `import_ranges`, but the first attempt is killed as soon as its first range is marked as done."""
+    if attempt.number == 0:
+        add = FolderMarks.add
+
+        def killed(self: FolderMarks, name: str) -> None:
+            add(self, name)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        FolderMarks.add = killed  # type: ignore[method-assign]  # of a worker that dies of it
+    return import_ranges(task, attempt)
+
+
+def test_import_counts_the_records_of_an_attempt_whose_worker_was_killed(
+    kafka_newest: KafkaCluster,
+    session: Session,
+    topic: str,
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = kafka_newest.create_topic(partitions=2)
+    request = ImportRequest(
+        exported, kafka_newest.client_properties(), topic=target, keep_partitions=True, progress=tmp_path
+    )
+    ranges = sum(map(len, plan_import(request).tasks))
+    monkeypatch.setattr(file_import, "import_ranges", die_behind_a_mark)
+    result = import_files(request, session=session)
+    assert (result.records, result.ranges, result.skipped) == (RECORDS, ranges, 0)
+    found = on_topic(kafka_newest.client_properties(), target)
+    assert sorted(map(data_of, found)) == sorted(map(data_of, on_topic(kafka_newest.client_properties(), topic)))
 
 
 def test_a_frozen_broker_ends_it_with_an_account_and_the_next_run_goes_on(

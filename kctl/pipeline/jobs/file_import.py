@@ -114,6 +114,7 @@ class ImportResult(NamedTuple):
     """What was imported by this run; `skipped` ranges were imported by earlier ones.
 
     Attributes:
+        records, ranges: of the export, each once, however many attempts at them were made.
         created: topics, with what the export has of them. refused_configs: of these, what the target does not accept.
         group_offsets: what became of the offsets of groups.
     """
@@ -177,7 +178,8 @@ def import_files(
         if tasks:
             found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tick)
             found.raise_first()
-            result = result._replace(records=sum(found.results.values()), ranges=sum(map(len, plan.tasks)))
+            # Not what the tasks have counted: an attempt whose worker died has produced ranges, too.
+            result = result._replace(records=plan.records, ranges=sum(map(len, plan.tasks)))
         if plan.groups:
             from kctl.pipeline.jobs.cluster_facts import GroupImport, restore_groups
 
@@ -354,26 +356,24 @@ class _ImportTask(NamedTuple):
     properties: dict[str, object]
 
 
-def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
-    """Produce ranges one after the other and return how many records that were; runs on a worker."""
+def import_ranges(task: _ImportTask, _attempt: Attempt) -> None:
+    """Produce ranges one after the other, each whole, or with an error; runs on a worker."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
     from kctl.pipeline.record_writer import copying_properties, write_batches
 
-    properties, count = copying_properties(resolve(task.properties)), 0
+    properties = copying_properties(resolve(task.properties))
     marks = marks_in(task.progress, task.properties)
     for each in task.ranges:
         if marks.has(_mark(each)):  # an attempt before this one, whose worker died later
             continue
-        batches = _batches(task, each)
-        count += write_batches(
+        write_batches(
             properties,
-            batches,
+            _batches(task, each),
             topic=task.topic or each.topic,
             with_timestamps=task.keep_timestamps,
             pool=TASK_PRODUCERS,
         )
         marks.add(_mark(each))
-    return count
 
 
 def _batches(task: _ImportTask, exported: ExportedRange) -> Iterator[object]:
