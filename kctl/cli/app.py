@@ -168,9 +168,10 @@ def main() -> int:
     try:
         interrupts.install()
         code = run(arguments, environment)
+        interrupts.remove()
     except Interrupted as e:  # before the command had begun, or when it had reported its end
+        interrupts.remove()
         code = e.code
-    interrupts.remove()
     _forget_closed_streams()
     return code
 

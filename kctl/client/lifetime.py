@@ -8,8 +8,9 @@ client. Shown by tests/loopback/test_fork.py and tests/loopback/test_dropped_cli
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol, TypeVar
-from weakref import WeakSet, finalize
+from weakref import finalize, ref
 
 from kctl.client.errors import IllegalStateError
 
@@ -24,17 +25,23 @@ class Forkable(Protocol):
         ...
 
 
-_forkable: WeakSet[Forkable] = WeakSet()
+_forkable: list[ref[Forkable]] = []
+"""No WeakSet, which has a callback for each: Python prints a KeyboardInterrupt in one, and ends nothing."""
 
 
 def follow_forks(forkable: Forkable) -> None:
     """Call `_after_fork` of the object in every child that this process forks while the object lives."""
-    _forkable.add(forkable)
+    for dropped in [each for each in list(_forkable) if each() is None]:
+        with suppress(ValueError):  # another thread was faster
+            _forkable.remove(dropped)
+    _forkable.append(ref(forkable))
 
 
 def _after_fork_in_child() -> None:
     for each in list(_forkable):
-        each._after_fork()
+        forkable = each()
+        if forkable is not None:
+            forkable._after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork()

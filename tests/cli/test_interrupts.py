@@ -306,3 +306,37 @@ def test_ctrl_c_while_it_starts(arguments: str) -> None:
 
 def test_ctrl_c_while_python_ends() -> None:
     assert _interrupted_at(-1, "--help") == (_KILLED, "")
+
+
+_INTERRUPTED_IN_A_CALLBACK = """
+import os, signal, sys, weakref
+
+class Dropped:
+    pass
+
+class AtImport:
+    def find_spec(self, name, path=None, target=None):
+        if signal.getsignal(signal.SIGINT) not in (signal.SIG_DFL, signal.default_int_handler):
+            sys.meta_path.remove(self)
+            dropped = Dropped()
+            held = weakref.ref(dropped, lambda _: os.kill(os.getpid(), signal.SIGINT))
+            del dropped
+
+from kctl.__main__ import main
+sys.meta_path.insert(0, AtImport())
+sys.exit(main())
+"""
+"""kctl, with a Ctrl-C in a callback of a weak reference, as the import system has for each module."""
+
+
+def test_ctrl_c_where_python_drops_exceptions_still_ends_the_command() -> None:
+    command = ("topics", "list", "-b", "127.0.0.1:1", "--api-timeout", "1h")
+    ended = subprocess.run(
+        [PYTHON, "-c", _INTERRUPTED_IN_A_CALLBACK, *command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (ExitCode.SIGINT, b"kctl topics: interrupted (Ctrl-C)\n")

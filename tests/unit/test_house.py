@@ -243,24 +243,48 @@ def test_make_check_runs_every_quick_tier_and_both_halves_of_sim() -> None:
     assert recipes()["sim-calls"].rstrip().endswith("$(addprefix --ignore=,$(SIM_CHAOS)) tests/sim")
 
 
-def classes_with_finalizers(folder: Path) -> list[str]:
+WITH_CALLBACKS = {"WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "__del__"}
+
+
+def names_of(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name) | ast.alias(name=name):
+            return name
+    return ""
+
+
+def is_callback_of_the_collector(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and names_of(node.func) in ("ref", "proxy"):
+        return len(node.args) > 1
+    return names_of(node) in WITH_CALLBACKS
+
+
+def callbacks_of_the_collector(folder: Path) -> list[str]:
     return [
-        f"{file.relative_to(folder)}: {scope.name}"
+        f"{file.relative_to(folder)}:{getattr(node, 'lineno', 0)}"
         for file in sorted(folder.rglob("*.py"))
-        for scope in ast.walk(ast.parse(file.read_text()))
-        if isinstance(scope, ast.ClassDef)
-        and any(isinstance(each, ast.FunctionDef) and each.name == "__del__" for each in scope.body)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if is_callback_of_the_collector(node)
     ]
 
 
-def test_no_class_has_code_in_which_an_interrupt_is_lost() -> None:
-    """Python prints and drops what `__del__` raises, a KeyboardInterrupt of Ctrl-C included."""
-    assert classes_with_finalizers(ROOT / "kctl") == []
+def test_no_code_runs_where_an_interrupt_is_lost() -> None:
+    """Python prints and drops what `__del__` and callbacks of weak references raise, a KeyboardInterrupt included."""
+    assert callbacks_of_the_collector(ROOT / "kctl") == []
 
 
-def test_a_finalizer_is_found(tmp_path: Path) -> None:
-    (tmp_path / "dropped.py").write_text("class File:\n    def __del__(self):\n        self.close()\n")
-    assert classes_with_finalizers(tmp_path) == ["dropped.py: File"]
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class File:\n    def __del__(self):\n        self.close()\n",
+        "\nfrom weakref import WeakSet\n",
+        "import weakref\nheld = weakref.WeakValueDictionary()\n",
+        "from weakref import ref\nheld = ref(file, forget)\n",
+    ],
+)
+def test_callback_of_the_collector_is_found(source: str, tmp_path: Path) -> None:
+    (tmp_path / "dropped.py").write_text(source)
+    assert callbacks_of_the_collector(tmp_path) == ["dropped.py:2"]
 
 
 def test_command_line_and_pipeline_use_public_modules_and_eight_internal_ones_at_most() -> None:
