@@ -225,7 +225,7 @@ def common(
         typer.Option(
             "--fail-fast/--no-fail-fast",
             help="Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout. The "
-            "default is --fail-fast, except when following or producing from a pipe.",
+            "default is --fail-fast, except for wait, pipeline jobs, produce from stdin and consume without an end.",
         ),
     ] = None,
     security_protocol: Annotated[

@@ -13,8 +13,10 @@ ONE_SHOT = [
     ("consume", "t", "-e"),
     ("consume", "t", "-g", "g", "-n", "1"),
     ("produce", "t", __file__),
+    ("bench", "produce", "--topic", "t", "-n", "1"),
+    ("bench", "consume", "--topic", "t", "-n", "1"),
 ]
-ENDLESS = [("consume", "t"), ("produce", "t")]
+ENDLESS = [("consume", "t"), ("produce", "t"), ("wait", "brokers", "1"), ("pipeline", "stats", "t")]
 
 
 @pytest.mark.parametrize("command", ONE_SHOT, ids=" ".join)
@@ -33,9 +35,15 @@ def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str,
 @pytest.mark.parametrize("command", [*ENDLESS, ("topics", "list", "--no-fail-fast")], ids=" ".join)
 def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ...], refused: str) -> None:
     ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n")
-    assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED)
+    assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED, ExitCode.API_TIMEOUT)
     assert "retrying for up to 9s (--api-timeout)" in ended.stderr
     assert "no bootstrap server accepted" not in ended.stderr
+
+
+def test_fail_fast_names_the_commands_that_keep_trying() -> None:
+    shown = " ".join(kctl("topics", "list", "--help").stdout.decode().split())
+    text = shown[shown.index("Fail after 5s") :].partition("Output:")[0]
+    assert [command[0] for command in ENDLESS if command[0] not in text] == []
 
 
 def test_terminal_shows_what_is_waited_for(silent: str) -> None:

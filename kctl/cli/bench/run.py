@@ -53,7 +53,7 @@ def run_bench(common: Common, request: BenchRequest) -> int:
     """Measure what was asked for, tell the figures, and return the exit code."""
     output = common.choose_output(*SHAPES)
     never = {} if request.topic is None else _NEVER_CREATES
-    config = common.settings.with_flags({**request.flags, **never}).parse(ProducerConfig)
+    config = common.fail_fast_settings.with_flags({**request.flags, **never}).parse(ProducerConfig)
     common.note_ignored(config)
     with _topic(common, request) as topic:
         bench = _Bench(common, request, config, topic)
@@ -309,7 +309,7 @@ class _Bench:
     def _new_consumer(self) -> "Consumer":
         from kctl.client.consumer import Consumer  # wanted by some measurements only
 
-        config = self._common.settings.with_defaults(_READING).parse(ConsumerConfig)
+        config = self._common.fail_fast_settings.with_defaults(_READING).parse(ConsumerConfig)
         return Consumer(config, events=self._common.events)
 
     def _partitions(self, consumer: "Consumer") -> list[TopicPartition]:
