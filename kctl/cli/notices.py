@@ -6,7 +6,8 @@ Shown by tests/unit/cli/test_notices.py and tests/cli/test_notices.py.
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import Clock
@@ -76,6 +77,8 @@ class Waits:
         """When the pause ends that the broker at each address has asked for."""
         self._useless: set[str] = set()
         """The addresses whose last connection was lost unused: that the next one is ready is no progress."""
+        self._others: dict[object, tuple[str, int]] = {}
+        """What requests that are not the client's have not got yet, and since when."""
 
     def on_event(self, event: Event) -> None:
         """Learn from an event."""
@@ -142,10 +145,23 @@ class Waits:
         for key in [key for key in self._requests if key[0] == target.attempt]:
             del self._requests[key]
 
+    @contextmanager
+    def other(self, what: str, now_ms: int) -> Iterator[None]:
+        """Learn of a request that is not the client's, which lasts as long as the context."""
+        key = object()
+        with self._lock:
+            self._others[key] = (what, now_ms)
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._others[key]
+
     def causes(self, now_ms: int) -> list[str]:
         """Return what has kept the client waiting for REPORT_AFTER_MS and longer; nothing while it gets responses."""
         with self._lock:
-            return self._causes(now_ms)
+            others = [what for what, since_ms in self._others.values() if now_ms - since_ms >= REPORT_AFTER_MS]
+            return [*dict.fromkeys(others), *self._causes(now_ms)]
 
     @property
     def are_refused(self) -> bool:
@@ -153,7 +169,7 @@ class Waits:
         with self._lock:
             errors = self._errors.values()
             are_refusals = all(isinstance(each, ConnectionRefused | DnsError) for each in errors)
-            return bool(errors) and are_refusals and not self._ready and not self._requests
+            return bool(errors) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
         """Return which servers accepted the client and, once one did, which could not be used."""
@@ -244,6 +260,10 @@ class WaitNotices:
             if failures:
                 self._is_stopping = True
                 self._say(failures)
+
+    def during(self, what: str) -> AbstractContextManager[None]:
+        """Report what a request has not got yet, such as `s3://bucket: no response`, while the context lasts."""
+        return self._waits.other(what, self._clock.now_ms())
 
     def start(self, driver: "Driver") -> None:
         """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""

@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import kctl
+from tests.cli.processes import HAS_SPARK, kctl
 from tests.cli.terminal import Terminal
 
 ONE_SHOT = [
@@ -16,7 +16,9 @@ ONE_SHOT = [
     ("bench", "produce", "--topic", "t", "-n", "1"),
     ("bench", "consume", "--topic", "t", "-n", "1"),
 ]
-ENDLESS = [("consume", "t"), ("produce", "t"), ("wait", "brokers", "1"), ("pipeline", "stats", "t")]
+ENDLESS = [("consume", "t"), ("produce", "t"), ("wait", "brokers", "1")]
+JOB = pytest.param(("pipeline", "stats", "t"), marks=pytest.mark.skipif(not HAS_SPARK, reason="jobs need pyspark"))
+STORE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
 
 
 @pytest.mark.parametrize("command", ONE_SHOT, ids=" ".join)
@@ -32,7 +34,7 @@ def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str,
     assert "--no-fail-fast" in hint
 
 
-@pytest.mark.parametrize("command", [*ENDLESS, ("topics", "list", "--no-fail-fast")], ids=" ".join)
+@pytest.mark.parametrize("command", [*ENDLESS, JOB, ("topics", "list", "--no-fail-fast")], ids=" ".join)
 def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ...], refused: str) -> None:
     ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n")
     assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED, ExitCode.API_TIMEOUT)
@@ -43,7 +45,22 @@ def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ..
 def test_fail_fast_names_the_commands_that_keep_trying() -> None:
     shown = " ".join(kctl("topics", "list", "--help").stdout.decode().split())
     text = shown[shown.index("Fail after 5s") :].partition("Output:")[0]
-    assert [command[0] for command in ENDLESS if command[0] not in text] == []
+    assert [command for command, *_ in [*ENDLESS, ("pipeline",)] if command not in text] == []
+
+
+@pytest.mark.skipif(not HAS_SPARK, reason="obstore is not beside the kctl that is run")
+@pytest.mark.parametrize("location", ["s3://bucket/x", "delta:s3://bucket/x"])
+def test_object_store_that_refuses_connections_is_reported_and_ends_the_job(location: str, refused: str) -> None:
+    ended = kctl(
+        "pipeline", "import", location, "--progress", "/nonexistent", "--dry-run", "-v", "-b", refused,
+        "--api-timeout", "4s",
+        environ={**STORE, "AWS_ENDPOINT_URL": f"http://{refused}"},
+    )  # fmt: skip
+    assert ended.code == ExitCode.REFUSED
+    waiting, error = ended.stderr.splitlines()
+    what = f"s3://bucket/x: no response from {refused}, retrying for up to 4s (--api-timeout)"
+    assert waiting == f"kctl pipeline: waiting: {what}"
+    assert f"cannot connect to the object store at {refused}" in error
 
 
 def test_terminal_shows_what_is_waited_for(silent: str) -> None:

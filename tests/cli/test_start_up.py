@@ -147,7 +147,9 @@ SPARK = {
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
-JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {"kctl.pipeline.group_selection", "kctl.pipeline.references"}
+JOBS = HELP["pipeline"] | SPARK | CLIENT | OF_ADMIN | {
+    "kctl.pipeline.group_selection", "kctl.pipeline.references", "kctl.pipeline.store_waits",
+}  # fmt: skip
 RANGES = CONSUMER | {
     "kctl.pipeline.isolation",
     "kctl.pipeline.range_fetch", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",

@@ -5,6 +5,7 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_running.py.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -181,7 +182,8 @@ def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request
     """Return the plan for a request, made without Spark."""
     from kctl.pipeline.references import lent
 
-    with lent(task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)) as referring:
+    properties = task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)
+    with lent(properties) as referring, _notices_of_stores(common):
         return plan(request._replace(properties=referring, events=common.events))
 
 
@@ -194,6 +196,13 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
             request._replace(properties=properties, events=common.events), options=options, on_progress=on_progress
         ),
     )
+
+
+def _notices_of_stores(common: Common) -> AbstractContextManager[None]:
+    """Return a context in which waits for an object store or a catalog are reported as those for brokers."""
+    from kctl.pipeline.store_waits import waits_reported_to  # not wanted for --help
+
+    return nullcontext() if common.notices is None else waits_reported_to(common.notices.during)
 
 
 def run_job(
@@ -209,7 +218,8 @@ def run_job(
         if common.notices is not None:
             common.notices.say = status.say
         try:
-            return job(referring, spark.session_options(), status.on_job)
+            with _notices_of_stores(common):
+                return job(referring, spark.session_options(), status.on_job)
         finally:
             status.close()
 

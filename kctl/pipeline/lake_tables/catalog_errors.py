@@ -21,6 +21,7 @@ from kctl.pipeline.job_errors import (
 )
 from kctl.pipeline.object_store.store import INSTALL, without_credentials
 from kctl.pipeline.running import watch
+from kctl.pipeline.store_waits import waiting_for
 
 T = TypeVar("T")
 LONGEST_REASON = 300
@@ -47,7 +48,8 @@ def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | N
         if timer.is_expired:
             raise StoreTimeoutError(f"{name}: the catalog did not respond within {duration_text(timeout_ms)}")
 
-    return watch(request, tick=check)
+    with waiting_for(f"{name}: no response from the catalog"):
+        return watch(request, tick=check)
 
 
 class Named:

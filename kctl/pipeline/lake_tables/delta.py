@@ -9,10 +9,9 @@ Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipelin
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -30,9 +29,12 @@ from kctl.pipeline.object_store.store import (
     MOST_RETRIES,
     StoreTimeouts,
     check_lakes,
+    endpoint_of,
+    no_response,
     store_problem,
 )
 from kctl.pipeline.resume_point import ResumePoint
+from kctl.pipeline.store_waits import waiting_for
 
 if TYPE_CHECKING:
     import deltalake
@@ -227,7 +229,8 @@ class DeltaTarget(TableTarget):
                 return None
 
     def _options(self) -> dict[str, str]:
-        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+        base = self.base()
+        is_http = isinstance(base, StoreUrl) and endpoint_of(base).startswith("http://")
         return {
             "timeout": f"{self._timeouts.attempt_ms}ms",
             "connect_timeout": f"{self._timeouts.connect_ms}ms",
@@ -235,7 +238,7 @@ class DeltaTarget(TableTarget):
             "retry_timeout": f"{self._timeouts.retry_ms}ms",
             "backoff_config.init_backoff": f"{BACKOFF_MS}ms",
             "backoff_config.max_backoff": f"{MOST_BACKOFF_MS}ms",
-            **({"allow_http": "true"} if endpoint.startswith("http://") else {}),
+            **({"allow_http": "true"} if is_http else {}),
         }
 
     @contextmanager
@@ -243,8 +246,10 @@ class DeltaTarget(TableTarget):
         """Raise what delta-rs and its store raise as an error of ours in one line."""
         from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
+        base = self.base()
         try:
-            yield
+            with waiting_for(no_response(base)) if isinstance(base, StoreUrl) else nullcontext():
+                yield
         except TableNotFoundError:
             raise
         except CommitFailedError as e:

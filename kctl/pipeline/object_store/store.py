@@ -29,6 +29,7 @@ from kctl.pipeline.job_errors import (
 )
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.running import watch
+from kctl.pipeline.store_waits import waiting_for
 
 INSTALL = "pip install '.[lakes]' in a checkout of kctl, or 'WHEEL[lakes]'"
 PART_BYTES = 8 * 1024 * 1024
@@ -54,8 +55,18 @@ _LOGIN_CODES = (
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
 _NO_TLS = "GOOGLE_ALLOW_HTTP=true in the environment allows that for gs://; otherwise its address begins with https://"
-_ENDPOINT = re.compile(r"performing [A-Z]+ https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
-"""Of the request in an error: host and port alone, for a URL may have a signature or a password."""
+_AUTHORITY = re.compile(r"https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
+"""Host and port alone, for a URL may have a signature or a password."""
+_ENDPOINT = re.compile(rf"performing [A-Z]+ {_AUTHORITY.pattern}")
+"""Of the request in an error."""
+_AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    "gs": ("GOOGLE_BASE_URL",),
+    "abfs": _AZURE_ENDPOINTS,
+    "abfss": _AZURE_ENDPOINTS,
+}
+"""Variables with the address of a service, the first of which that is set counts."""
 _TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
 """Between an error of delta-rs and its cause, which obstore has in one line."""
 T = TypeVar("T")
@@ -107,6 +118,7 @@ class ObjectStore:
     def __init__(self, url: StoreUrl, timeouts: StoreTimeouts | None = None) -> None:
         self.url = url
         self.timeouts = timeouts or StoreTimeouts()
+        self._wait = no_response(url)
         self._store = _opened(url, self.timeouts)
 
     def create(self, key: str, content: bytes) -> None:
@@ -238,7 +250,8 @@ class ObjectStore:
 
         is_watched = tick is not None or threading.current_thread() is threading.main_thread()
         try:
-            return watch(call, tick=tick) if is_watched else call()
+            with waiting_for(self._wait):
+                return watch(call, tick=tick) if is_watched else call()
         except AlreadyExistsError:
             raise
         except (BaseError, OSError, TimeoutError) as e:
@@ -293,6 +306,18 @@ class _Ranges(io.RawIOBase):
         content = self._store.read_range(self._key, self._at, end) if end > self._at else b""
         self._at += len(content)
         return content
+
+
+def no_response(url: StoreUrl) -> str:
+    """Return what a request to a store waits for: the server is named where the environment has its address."""
+    server = _AUTHORITY.match(endpoint_of(url))
+    return f"{url}: no response{f' from {server[1]}' if server else ''}"
+
+
+def endpoint_of(url: StoreUrl) -> str:
+    """Return the address of a store's server that the environment has, or an empty text."""
+    names = _ENDPOINTS.get(url.partition(":")[0], ())
+    return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
 def check_lakes(*modules: str) -> None:
@@ -383,8 +408,7 @@ def _allows_http(url: StoreUrl) -> bool:
     """Whether requests may go without TLS: where the endpoint of S3 says so, or the user does for Google."""
     if url.startswith("gs:"):
         return os.environ.get("GOOGLE_ALLOW_HTTP", "").lower() == "true"
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    return endpoint.startswith("http://")
+    return endpoint_of(url).startswith("http://")
 
 
 def _profile() -> Any:

@@ -139,6 +139,27 @@ def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     assert run.passes(1000)[0].endswith(", retrying for up to 60s (--api-timeout)")
 
 
+def test_request_to_an_object_store_is_reported_while_it_lasts_beside_those_to_brokers() -> None:
+    run = Run()
+    run.notices.refused_limit = limit_text(5000, "--fail-fast")
+    with run.notices.during("s3://bucket: no response"):
+        run.on_event(run.refused())
+        (line,) = run.passes(1000)
+        what = f"s3://bucket: no response; {PLACE}: connection refused"
+        assert line == f"kctl topics: waiting: {what}, retrying for up to 60s (--api-timeout)"
+        with run.notices.during("s3://bucket: no response"):
+            assert run.passes(9000) == [], "it is the same cause"
+    (line,) = run.passes(1000)
+    assert line.endswith(f"waiting: {PLACE}: connection refused, retrying for up to 5s (--fail-fast)")
+
+
+def test_requests_that_are_answered_soon_are_not_reported() -> None:
+    run = Run()
+    for _ in range(30):
+        with run.notices.during("s3://bucket: no response"):
+            assert run.passes(900) == []
+
+
 def test_request_that_expects_no_response_is_not_waited_for() -> None:
     run = Run()
     run.on_event(Ready(0, _target(), 0), RequestSent(0, _target(), "Produce", 13, 5, 10, expects_response=False))
