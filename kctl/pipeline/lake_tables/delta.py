@@ -28,8 +28,8 @@ from kctl.pipeline.object_store.store import (
     MOST_BACKOFF_MS,
     MOST_RETRIES,
     StoreTimeouts,
+    allows_http,
     check_lakes,
-    endpoint_of,
     no_response,
     store_problem,
 )
@@ -230,7 +230,6 @@ class DeltaTarget(TableTarget):
 
     def _options(self) -> dict[str, str]:
         base = self.base()
-        is_http = isinstance(base, StoreUrl) and endpoint_of(base).startswith("http://")
         return {
             "timeout": f"{self._timeouts.attempt_ms}ms",
             "connect_timeout": f"{self._timeouts.connect_ms}ms",
@@ -238,7 +237,7 @@ class DeltaTarget(TableTarget):
             "retry_timeout": f"{self._timeouts.retry_ms}ms",
             "backoff_config.init_backoff": f"{BACKOFF_MS}ms",
             "backoff_config.max_backoff": f"{MOST_BACKOFF_MS}ms",
-            **({"allow_http": "true"} if is_http else {}),
+            **({"allow_http": str(allows_http(base)).lower()} if isinstance(base, StoreUrl) else {}),
         }
 
     @contextmanager

@@ -54,7 +54,9 @@ _LOGIN_CODES = (
     "InvalidClientTokenId",
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
-_NO_TLS = "GOOGLE_ALLOW_HTTP=true in the environment allows that for gs://; otherwise its address begins with https://"
+_ALLOW_HTTP = {"gs": "GOOGLE_ALLOW_HTTP", "abfs": "AZURE_ALLOW_HTTP", "abfss": "AZURE_ALLOW_HTTP"}
+"""Variables that allow requests without TLS, which may have tokens in them; those to S3 have only signatures."""
+_SERVICE = re.compile(r"(s3|gs|abfss?)://")
 _AUTHORITY = re.compile(r"https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
 """Host and port alone, for a URL may have a signature or a password."""
 _ENDPOINT = re.compile(rf"performing [A-Z]+ {_AUTHORITY.pattern}")
@@ -320,6 +322,14 @@ def endpoint_of(url: StoreUrl) -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
+def allows_http(url: StoreUrl) -> bool:
+    """Return whether requests may go without TLS: where the address of S3 says so, or the user does for others."""
+    variable = _ALLOW_HTTP.get(url.partition(":")[0])
+    if variable is None:
+        return endpoint_of(url).startswith("http://")
+    return os.environ.get(variable, "").lower() == "true"
+
+
 def check_lakes(*modules: str) -> None:
     """Raise LakesMissingError, with what to install, when a module is not there."""
     from importlib.util import find_spec
@@ -360,11 +370,18 @@ def store_problem(error: BaseException, what: str) -> StoreError:
         where = f" at {endpoint[1]}" if endpoint else ""
         return StoreUnreachableError(f"{what}: cannot connect to the object store{where}{more}")
     if "builder error" in text and "http://" in text:
-        return StoreError(f"{what}: the server has no TLS", _NO_TLS)
+        return StoreError(f"{what}: the server has no TLS", _no_tls_hint(what))
     if status is not None and status[1].startswith(("5", "429")):
         return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
     first = without_credentials(text).splitlines()[0][:300] if text else name
     return StoreError(f"{what}: {reason or first}{more}")
+
+
+def _no_tls_hint(what: str) -> str:
+    service = _SERVICE.search(what)
+    variable = _ALLOW_HTTP.get(service[1]) if service else None
+    setting = "AWS_ENDPOINT_URL=http://HOST:PORT" if variable is None else f"{variable}=true"
+    return f"{setting} in the environment allows that; otherwise the address of the server begins with https://"
 
 
 def _stored(meta: Any) -> StoredObject:
@@ -380,7 +397,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
     options: dict[str, Any] = {
         "connect_timeout": timedelta(milliseconds=min(timeouts.connect_ms, request_ms)),
         "timeout": timedelta(milliseconds=request_ms),
-        "allow_http": _allows_http(url),
+        "allow_http": allows_http(url),
     }
     retries: dict[str, Any] = {
         "max_retries": MOST_RETRIES,
@@ -402,13 +419,6 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
         return open_store(str(url), **more)
     except (BaseError, ValueError) as e:
         raise store_problem(e, url) from None
-
-
-def _allows_http(url: StoreUrl) -> bool:
-    """Whether requests may go without TLS: where the endpoint of S3 says so, or the user does for Google."""
-    if url.startswith("gs:"):
-        return os.environ.get("GOOGLE_ALLOW_HTTP", "").lower() == "true"
-    return endpoint_of(url).startswith("http://")
 
 
 def _profile() -> Any:
