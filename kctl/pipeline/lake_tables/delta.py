@@ -30,6 +30,7 @@ from kctl.pipeline.object_store.store import (
     StoreTimeouts,
     allows_http,
     check_lakes,
+    first_line,
     no_response,
     store_problem,
 )
@@ -256,11 +257,10 @@ class DeltaTarget(TableTarget):
             raise (CommitConflictError(str(problem)) if type(problem) is StoreError else problem) from None
         except (DeltaError, OSError) as e:
             if _DAMAGE.match(str(e)):
-                reason = str(e).splitlines()[0][:300]
-                raise ExportDataError(f"{self.name}: the table's log is damaged: {reason}") from None
+                raise ExportDataError(f"{self.name}: the table's log is damaged: {first_line(str(e))}") from None
             raise store_problem(e, self.name) from None
         except ValueError as e:
-            raise StoreError(f"{self.name}: {str(e).splitlines()[0][:300]}") from None
+            raise StoreError(f"{self.name}: {first_line(str(e))}") from None
 
 
 def application_of(topic: str, partition: int) -> str:

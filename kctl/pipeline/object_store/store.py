@@ -344,6 +344,11 @@ def without_credentials(text: str) -> str:
     return re.sub(r"(://[^\s?#'\"]*)[?#][^\s'\"]*", r"\1", re.sub(r"://\S*@", "://", text))
 
 
+def first_line(text: str) -> str:
+    """Return the beginning of a text of a library, without credentials."""
+    return "".join(without_credentials(text).splitlines()[:1])[:300]
+
+
 def store_problem(error: BaseException, what: str) -> StoreError:
     """Return an error of obstore in one line: what it was about, and why."""
     text = _TREE.sub(": ", str(error))
@@ -373,8 +378,7 @@ def store_problem(error: BaseException, what: str) -> StoreError:
         return StoreError(f"{what}: the server has no TLS", _no_tls_hint(what))
     if status is not None and status[1].startswith(("5", "429")):
         return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
-    first = without_credentials(text).splitlines()[0][:300] if text else name
-    return StoreError(f"{what}: {reason or first}{more}")
+    return StoreError(f"{what}: {reason or first_line(text) or name}{more}")
 
 
 def _no_tls_hint(what: str) -> str:
