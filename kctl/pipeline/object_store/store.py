@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.config import ConsumerConfig
+from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import (
     LakesMissingError,
     StoreDeniedError,
@@ -317,9 +319,26 @@ def no_response(url: StoreUrl) -> str:
 
 
 def endpoint_of(url: StoreUrl) -> str:
-    """Return the address of a store's server that the environment has, or an empty text."""
+    """Return the address of a store's server that the environment has, or an empty text.
+
+    Raises: ConfigError: it is none, with which the libraries end in a panic; it may have a password, and is not shown.
+    """
     names = _ENDPOINTS.get(url.partition(":")[0], ())
-    return next((os.environ[name] for name in names if os.environ.get(name)), "")
+    name = next((name for name in names if os.environ.get(name)), "")
+    if not name:
+        return ""
+    if not _is_address(os.environ[name]):
+        raise ConfigError(f"${name} is not an address such as https://HOST:PORT")
+    return os.environ[name]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and re.search(r"[^!-~]", text) is None
 
 
 def allows_http(url: StoreUrl) -> bool:

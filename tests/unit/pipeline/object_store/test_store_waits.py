@@ -7,9 +7,11 @@ from contextlib import contextmanager
 import pytest
 from obstore.store import MemoryStore
 
-from kctl.pipeline.locations import StoreUrl
+from kctl.client.errors import ConfigError
+from kctl.pipeline.lake_tables.delta import DeltaTarget
+from kctl.pipeline.locations import DeltaTable, StoreUrl
 from kctl.pipeline.object_store import store
-from kctl.pipeline.object_store.store import ObjectStore
+from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 from kctl.pipeline.store_waits import waits_reported_to
 
 
@@ -61,6 +63,22 @@ def test_request_is_reported_with_its_store_and_server(
     with pytest.raises(FileNotFoundError):
         opened.read("b")
     assert waits.begun == [f"{url}: no response{where}"] * 2
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:9000", "user:canary@127.0.0.1:9000", "http://", "http://h:99999", "http://user:can ary@h", "s3://h"],
+)
+def test_address_that_is_none_is_refused_by_the_name_of_its_variable(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    for location in (
+        lambda: ObjectStore(StoreUrl("s3://b/x")),
+        DeltaTarget(DeltaTable("s3://b/x"), StoreTimeouts()).columns,
+    ):
+        with pytest.raises(ConfigError, match=r"^\$AWS_ENDPOINT_URL is not an address such as https://HOST:PORT$"):
+            location()
 
 
 def test_request_of_another_thread_is_not_reported(waits: Waits) -> None:
