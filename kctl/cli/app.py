@@ -192,7 +192,7 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
         return ExitCode.USAGE
     except typer.Exit as e:  # the parser has printed a help, or the version
         if sys.stdout is None:  # closed by our caller, which the parser passes over
-            failed = StdoutFailed(os.strerror(errno.EBADF), b"")
+            failed = StdoutFailed(OSError(errno.EBADF, os.strerror(errno.EBADF)), b"")
             return _report(failed, explain(failed), environment, verbose=False)
         return e.exit_code
     except (OutputClosed, BrokenPipeError):

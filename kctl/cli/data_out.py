@@ -6,8 +6,7 @@ Shown by tests/unit/cli/test_data_out.py and tests/cli/test_interrupts.py.
 import select
 from typing import Protocol
 
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, file_exit_code
 from kctl.client.wording import harmless_text
 
 FLUSH_BYTES = 64 * 1024
@@ -20,18 +19,18 @@ class OutputClosed(Exception):
 class StdoutFailed(CommandError):
     """Stdout is closed or its disk is full.
 
-    Args: unwritten: the data that it did not take.
+    Args: error: the system's. unwritten: the data that it did not take.
     """
 
-    def __init__(self, reason: str, unwritten: bytes, hint: str = "") -> None:
-        super().__init__(ExitCode.USAGE, f"cannot write to stdout: {reason}", hint)
-        self._reason = reason
+    def __init__(self, error: OSError, unwritten: bytes, hint: str = "") -> None:
+        super().__init__(file_exit_code(error), f"cannot write to stdout: {error.strerror or error}", hint)
+        self._error = error
         self._unwritten = unwritten
 
     def with_result(self) -> "StdoutFailed":
         """Return the same error with the data below it, for a command that has changed something."""
         lines = harmless_text(self._unwritten.decode("utf-8", "replace")).splitlines()
-        return StdoutFailed(self._reason, self._unwritten, "\n  ".join(["the result was:", *lines]))
+        return StdoutFailed(self._error, self._unwritten, "\n  ".join(["the result was:", *lines]))
 
 
 class RawStream(Protocol):
@@ -87,7 +86,7 @@ class DataOut:
         except BrokenPipeError:
             raise OutputClosed from None
         except OSError as e:
-            raise StdoutFailed(e.strerror or str(e), bytes(data)) from None
+            raise StdoutFailed(e, bytes(data)) from None
 
     def _write_all(self, data: memoryview) -> None:
         while data:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, file_error
 from kctl.client.config import read_input
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
@@ -27,7 +27,7 @@ def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None =
     try:
         content = read_input(path, largest_bytes + 1)[0] if source is None else source.read(largest_bytes + 1)
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+        raise file_error(f"cannot read {name}", e) from None
     if len(content) > largest_bytes:
         raise document_error(name, f"it is larger than {largest_bytes} bytes")
     if not content.strip():

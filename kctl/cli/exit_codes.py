@@ -37,5 +37,6 @@ class ExitCode(IntEnum):
     NOT_AUTHORISED = 22, "not authorised"
     UNKNOWN_RESOURCE = 23, "unknown topic, group or resource"
     DATA = 24, "data: decode, schema or too large"
+    DISK = 25, "a disk is full or failing"
     SIGINT = 130, "interrupted (Ctrl-C)"
     SIGTERM = 143, "terminated"

@@ -31,6 +31,19 @@ class CommandError(Exception):
         self.hint = hint
 
 
+def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
+    """Return the error of a file that cannot be read or written.
+
+    Args: text: what cannot be done. error: the system's, whose reason is put behind it.
+    """
+    return CommandError(file_exit_code(error), f"{text}: {error.strerror or error}", hint)
+
+
+def file_exit_code(error: OSError) -> ExitCode:
+    """Return the exit code of the system's error: a disk without room is no mistake of the command line."""
+    return ExitCode.DISK if error.errno in job_errors.DISK_ERRORS else ExitCode.USAGE
+
+
 class Failure(NamedTuple):
     """How a command ended badly; `details`: further lines between message and hint."""
 
@@ -100,9 +113,6 @@ SERDES_CODES: dict[type[BaseException], ExitCode] = {
     serdes_errors.IncompatibleSchemaError: ExitCode.DATA,
 }
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""The system's errors where nothing can be written: mostly from click, which writes help to stdout."""
-
 JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.JobError: ExitCode.UNEXPECTED,
     job_errors.SparkMissingError: ExitCode.USAGE,
@@ -110,6 +120,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.StreamSourceError: ExitCode.UNEXPECTED,
     job_errors.SparkFailedError: ExitCode.UNEXPECTED,
     job_errors.FolderError: ExitCode.USAGE,
+    job_errors.DiskError: ExitCode.DISK,
     job_errors.ExportDataError: ExitCode.DATA,
     job_errors.MirrorPositionError: ExitCode.DATA,
     job_errors.LakesMissingError: ExitCode.USAGE,
@@ -257,8 +268,8 @@ def broker_exit_code(name: str) -> ExitCode:
 
 def explain(error: BaseException) -> Failure:
     """Return what to tell the user of an error."""
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        error = CommandError(ExitCode.USAGE, f"cannot write: {error.strerror}")
+    if isinstance(error, OSError) and error.errno in job_errors.DISK_ERRORS:
+        error = file_error("cannot write", error)  # mostly of click, which writes help to stdout
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         hint = "ulimit -n shows how many files and connections this process may open"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)

@@ -4,6 +4,8 @@ A task returns such an error instead of raising it, because Spark runs a task th
 have the whole timeouts. Knows nothing of Spark. Shown by tests/unit/test_error_copies.py.
 """
 
+import errno
+
 from kctl.client.errors import KafkaError
 
 LONGEST_REASON = 300
@@ -45,6 +47,20 @@ class SparkFailedError(JobError):
 
 class FolderError(JobError):
     """A folder of an export cannot be read or written, or belongs to another export."""
+
+
+class DiskError(FolderError):
+    """The disk of a folder is full or failing."""
+
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""The system's errors where a disk takes no more."""
+
+
+def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
+    """Return the error of a file or folder. Args: path: where the system's error names none."""
+    kind = DiskError if error.errno in DISK_ERRORS else FolderError
+    return kind(f"{error.filename or path}: {error.strerror or error}", hint)
 
 
 class ExportDataError(JobError):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.job_errors import folder_error
 from kctl.pipeline.locations import StoreUrl
 
 
@@ -49,7 +49,7 @@ class FolderMarks:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise FolderError(f"{self._folder}: {e.strerror}", "--progress FOLDER names one that can be written") from e
+            raise folder_error(self._folder, e, "--progress FOLDER names one that can be written") from e
 
     def names(self) -> set[str]:
         try:
@@ -57,7 +57,7 @@ class FolderMarks:
         except FileNotFoundError:
             return set()
         except OSError as e:
-            raise FolderError(f"{self._folder}: {e.strerror}") from e
+            raise folder_error(self._folder, e) from e
 
     def has(self, name: str) -> bool:
         return (self._folder / name).exists()
@@ -73,7 +73,7 @@ class FolderMarks:
             finally:
                 os.close(folder)
         except OSError as e:
-            raise FolderError(f"{path}: {e.strerror}") from e
+            raise folder_error(path, e) from e
 
 
 class ObjectMarks:

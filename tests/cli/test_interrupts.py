@@ -225,7 +225,7 @@ def test_a_stdout_that_takes_nothing(bootstrap: str, topic: str, arguments: str)
             timeout=BOUND_S,
             check=False,
         )
-    assert ended.returncode == ExitCode.USAGE
+    assert ended.returncode == ExitCode.DISK
     assert re.fullmatch(rb"kctl( \w+)?: cannot write( to stdout)?: No space left on device\n", ended.stderr)
 
 

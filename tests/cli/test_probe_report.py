@@ -85,7 +85,7 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
         ([""], ExitCode.USAGE, "Invalid value for 'FILE...': an empty path\n"),
         ([], ExitCode.USAGE, "Missing argument 'FILE...'."),
         ([fleet[0], "--html", str(tmp_path)], ExitCode.USAGE, f"--html {tmp_path}: Is a directory\n"),
-        ([fleet[0], "--html", "/dev/full"], ExitCode.USAGE, "--html /dev/full: No space left on device\n"),
+        ([fleet[0], "--html", "/dev/full"], ExitCode.DISK, "--html /dev/full: No space left on device\n"),
     ):
         ended = kctl("probe", "report", *arguments)
         assert (ended.code, words in ended.stderr, "Traceback" in ended.stderr) == (code, True, False), ended.stderr

@@ -64,7 +64,7 @@ def test_a_full_disk_is_told_and_with_more_room_the_export_goes_on(bootstrap: st
     test "$(find $disk/x -name '*.json' | wc -l)" = 1
     """
     full, roomy = _on_a_disk(tmp_path, script, "-b", bootstrap, "--master", "local[1]")
-    assert full[0] == ExitCode.USAGE
+    assert full[0] == ExitCode.DISK
     assert full[1].splitlines()[-1].startswith(f"kctl pipeline: {tmp_path}/disk/x: ")
     assert full[1].endswith("No space left on device\n")
     assert "Traceback" not in full[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, file_error
 
 _HEAD_BYTES = 1000
 
@@ -25,7 +25,7 @@ def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> No
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, text)
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"{e.filename or path} cannot be written: {e.strerror or e}") from None
+        raise file_error(f"{e.filename or path} cannot be written", e) from None
 
 
 def _is_ours(path: Path, mark: str) -> bool:

@@ -20,7 +20,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.USAGE: CodePage(
         "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
-        "or stdout cannot be read or written.",
+        "or stdout cannot be read or written: it does not exist, is closed, or may not be.",
         ("The message names the option, property or file.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
@@ -106,6 +106,13 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "
         "cut, or bytes that do not decode.",
         ("The message names topic, partition and offset.",),
+    ),
+    ExitCode.DISK: CodePage(
+        "A file, a folder or stdout cannot be written because its disk or a quota is full, or because the disk failed.",
+        (
+            "Make room, and run it again: a pipeline job continues where it was.",
+            "The message names the file or folder; df -h FOLDER shows the room.",
+        ),
     ),
     ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
     ExitCode.SIGTERM: CodePage("The process was asked to stop, and closed within --close-timeout."),

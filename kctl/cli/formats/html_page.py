@@ -8,8 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import file_error
 from kctl.cli.formats.rows import Row
 from kctl.client.wording import one_line
 
@@ -47,7 +46,7 @@ def write_page(path: Path, page: str) -> None:
     try:
         path.write_text(page, encoding="utf-8", errors="replace")
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"--html {path}: {e.strerror}") from None
+        raise file_error(f"--html {path}", e) from None
 
 
 def _shown(text: str) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kctl.cli.document_file import LONGEST_SHOWN, document_error, is_number, is_topic, read_document, shown
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import file_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import one_line
 
@@ -34,7 +33,7 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot write {path}: {e.strerror or e}") from None
+        raise file_error(f"cannot write {path}", e) from None
 
 
 def _json_text(group_id: str, offsets: Mapping[TopicPartition, int]) -> str:

@@ -10,7 +10,7 @@ from io import BufferedIOBase
 from typing import TypeVar
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, file_error
 from kctl.cli.input.form import STDIN, Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import BytesRead, Source
 from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
@@ -97,7 +97,7 @@ class Inputs:
                     widen_pipe(file)
                     yield from read(file, name)
             except OSError as e:
-                raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+                raise file_error(f"cannot read {name}", e) from None
 
     def _blocks(self, source: BufferedIOBase, name: str) -> Iterator[LineBlock]:
         form = self._form

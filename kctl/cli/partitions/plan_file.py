@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kctl.cli.document_file import document_error, is_number, is_topic, read_document, shown
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import file_error
 from kctl.cli.overtime import interrupted_after
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
@@ -43,7 +42,7 @@ def write_plan(path: Path, targets: Targets) -> None:
     try:
         path.write_text("".join(f"{line}\n" for line in plan_lines(targets)), encoding="utf-8")
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"cannot write {path}: {e.strerror or e}") from None
+        raise file_error(f"cannot write {path}", e) from None
 
 
 def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition, tuple[int, ...]]:

@@ -11,7 +11,7 @@ from io import BufferedWriter
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, file_error
 from kctl.cli.formats.texts import JsonForm
 from kctl.cli.private_file import open_private
 from kctl.client.records import Header
@@ -105,4 +105,4 @@ def _make(name: str) -> BufferedWriter:
             raise CommandError(ExitCode.USAGE, f"--undelivered {name}: the file exists and is not empty")
         return open(open_private(name), "wb")
     except OSError as e:
-        raise CommandError(ExitCode.USAGE, f"--undelivered {name}: {e.strerror or e}") from None
+        raise file_error(f"--undelivered {name}", e) from None

@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import file_error
 from kctl.cli.private_file import open_private
 from kctl.cli.trace.event_objects import ending, event_object, opening
 from kctl.client.clock import Clock
@@ -30,7 +29,7 @@ class TraceFile:
         try:
             self._file = open(open_private(str(path)), "wb", buffering=0)  # noqa: SIM115 - `finish` closes it
         except OSError as e:
-            raise CommandError(ExitCode.USAGE, f"--trace-file {path}: {e.strerror}") from None
+            raise file_error(f"--trace-file {path}", e) from None
         self._path = path
         self._clock = clock
         self._say = say

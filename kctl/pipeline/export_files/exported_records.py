@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from kctl.pipeline.export_files.folder import FORMATS, inside, placed
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
-from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.job_errors import ExportDataError, folder_error
 from kctl.pipeline.locations import StoreUrl
 
 BATCH_ROWS = 16_384
@@ -37,7 +37,7 @@ def read_exported(
             found += batch.num_rows
             yield batch
     except OSError as e:
-        raise FolderError(f"{e.filename or folder}: {e.strerror or e}") from e
+        raise folder_error(folder, e) from e
     except pa.ArrowException as e:
         raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
     if found != exported.records:

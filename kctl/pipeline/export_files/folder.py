@@ -38,7 +38,6 @@ from kctl.pipeline.export_files.manifests import (
     check_settings,
     continued,
     due_for_merge,
-    failed,
     list_manifests,
     merge,
     read_manifests,
@@ -46,7 +45,7 @@ from kctl.pipeline.export_files.manifests import (
     sync,
     write_manifest,
 )
-from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error
 from kctl.pipeline.resume_point import ResumePoint
 
 TEMPORARY = "_tmp"
@@ -134,7 +133,7 @@ class ExportFolder:
             for name in (MANIFESTS, TEMPORARY):
                 _check_makeable(self.path / name)
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
         self._check_settings(self.read(), settings)
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
@@ -164,7 +163,7 @@ class ExportFolder:
             self._run.mkdir()
             sync(temporary)
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
         manifests = self.read()
         self._check_settings(manifests, settings)
         self._settle_files(manifests)
@@ -192,7 +191,7 @@ class ExportFolder:
                 elif shown != path:
                     path.rename(shown)
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
 
     def _tidy(self) -> None:
         """Remove manifests that merged ones have, which a run left that was killed, and merge what is many."""
@@ -201,7 +200,7 @@ class ExportFolder:
             for path in listing.superfluous:
                 path.unlink(missing_ok=True)  # the run before this one may be about to remove it itself
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
         self._files = listing.files
         self._merge()
 
@@ -216,7 +215,7 @@ class ExportFolder:
         except FileNotFoundError:
             raise self._taken() from None
         except OSError as e:
-            raise failed(path, e) from e
+            raise folder_error(path, e) from e
         return path
 
     def commit_round(
@@ -243,7 +242,7 @@ class ExportFolder:
         except FileNotFoundError:
             raise self._taken() from None
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
         self.last_number = number
         for each in ranges:
             key = each.topic, each.partition
@@ -260,7 +259,7 @@ class ExportFolder:
         except (FileNotFoundError, FileExistsError):
             raise self._taken() from None
         except OSError as e:
-            raise failed(self.path, e) from e
+            raise folder_error(self.path, e) from e
 
     def leave(self) -> None:
         """Remove the folder of this run; what did not become part of the export goes with the next one."""

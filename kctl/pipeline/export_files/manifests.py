@@ -30,7 +30,7 @@ from kctl.pipeline.export_files.cluster_facts import (
     facts_from,
     newest_facts,
 )
-from kctl.pipeline.job_errors import ExportDataError, FolderError, reason_of
+from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error, reason_of
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
@@ -156,7 +156,7 @@ def settled(look: Callable[[], T]) -> T:
     try:
         return look()
     except FileNotFoundError as e:
-        raise failed(Path(MANIFESTS), e) from e
+        raise folder_error(Path(MANIFESTS), e) from e
 
 
 def _listed(folder: Path) -> Listing:
@@ -165,7 +165,7 @@ def _listed(folder: Path) -> Listing:
     except FileNotFoundError:
         return Listing([], [])
     except OSError as e:
-        raise failed(folder, e) from e
+        raise folder_error(folder, e) from e
     return chosen((named(path, path.stat().st_size) for path in paths), folder / MANIFESTS)
 
 
@@ -208,7 +208,7 @@ def read_manifest(file: ManifestFile) -> Manifest:
     except FileNotFoundError:
         raise
     except OSError as e:
-        raise failed(file.path, e) from e
+        raise folder_error(file.path, e) from e
     return parse_manifest(content, file)
 
 
@@ -364,8 +364,3 @@ def sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def failed(path: Path, error: OSError) -> FolderError:
-    """Return the text about a file system's error."""
-    return FolderError(f"{error.filename or path}: {error.strerror or error}")

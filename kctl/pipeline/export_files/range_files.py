@@ -19,7 +19,7 @@ from kctl.pipeline.export_files.column_layout import column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, sync
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.job_errors import FolderError, folder_error
 from kctl.pipeline.record_columns import REASON
 from kctl.version import VERSION
 
@@ -78,7 +78,7 @@ class FilePlace(NamedTuple):
                 "same folder on this machine",
                 "only one export at a time can write to a folder; on a cluster all workers must share its file system",
             )
-        return FolderError(f"{error.filename or self.folder}: {error.strerror or error}")
+        return folder_error(self.folder, error)
 
 
 class FolderPlace(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import open_regular
 from kctl.client.errors import ConfigError
-from kctl.pipeline.job_errors import ExportDataError, FolderError, reason_of
+from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error, reason_of
 from kctl.pipeline.ranges import MAX_OFFSET, Offsets
 from kctl.pipeline.source.stream_offsets import StreamOffsets, as_offsets, by_partition, by_topic
 
@@ -167,7 +167,8 @@ class SyncCheckpoint:
         )
 
     def _failed(self, error: OSError) -> FolderError:
-        return FolderError(f"checkpoint {error.filename or self.path}: {error.strerror or error}")
+        named = OSError(error.errno, error.strerror or str(error))
+        return folder_error(f"checkpoint {error.filename or self.path}", named)
 
 
 def starting_offsets(partitions: Sequence[TopicPartition], starts: Offsets, earliest: int) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.range_files import RangeFiles, RangeName
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.job_errors import FolderError, folder_error
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.object_export import hidden_key
 from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
@@ -55,7 +55,7 @@ class Spill:
         try:
             self.round_folder = Path(tempfile.mkdtemp(prefix="kctl-spill-", dir=parent or None))
         except OSError as e:
-            raise FolderError(f"{parent or tempfile.gettempdir()}: {e.strerror}") from e
+            raise folder_error(parent or tempfile.gettempdir(), e) from e
 
     def settle(self, draft: Path) -> None:
         """Do nothing: after a crash of the machine another attempt writes the file again."""
@@ -76,10 +76,8 @@ class Spill:
 
     def failed(self, error: OSError) -> FolderError:
         """Return what is said of a file system's error."""
-        return FolderError(
-            f"{error.filename or self.round_folder}: {error.strerror or error}",
-            "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where",
-        )
+        hint = "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where"
+        return folder_error(self.round_folder, error, hint)
 
 
 class Upload(Spill):

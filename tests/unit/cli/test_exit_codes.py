@@ -22,6 +22,7 @@ PROMISED = {
     "NOT_AUTHORISED": 22,
     "UNKNOWN_RESOURCE": 23,
     "DATA": 24,
+    "DISK": 25,
     "SIGINT": 130,
     "SIGTERM": 143,
 }
