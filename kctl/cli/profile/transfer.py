@@ -1,7 +1,9 @@
 """What `kctl profile import` and `export` do. Shown by tests/unit/cli/profile/test_profile.py."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.document_file import read_document
@@ -39,7 +41,13 @@ def import_profile(
     project: bool,
 ) -> int:
     """Create a profile from a file of another tool's."""
-    raw = read_document(Path(file), LARGEST_FILE_BYTES, environment.stdin)
+    try:
+        raw = read_document(Path(file), LARGEST_FILE_BYTES, environment.stdin)
+    except CommandError as e:
+        if not os.path.isfile(name) or os.path.exists(file):
+            raise
+        hint = f"NAME comes first: did you mean kctl profile import {quote(file)} {quote(name)}?"
+        raise CommandError(e.code, str(e), hint) from None
     where = "stdin" if file == "-" else file
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
     read = _readers(raw, where, rpk_profile)[form]()

@@ -317,6 +317,21 @@ def test_import_guesses_whose_file_it_is(user: User, tmp_path: Path) -> None:
     assert user.profile("import", "r", "-", "--from", "rpk", stdin=b"a: [").code == 2
 
 
+def test_import_of_a_file_and_a_name_in_the_wrong_order_has_the_right_one_in_its_hint(
+    user: User, tmp_path: Path
+) -> None:
+    file = tmp_path / "my client.properties"
+    file.write_text("bootstrap.servers=a:1\n")
+    ended = user.profile("import", str(file), "prod")
+    assert ended.code == 2
+    error, hint = ended.stderr.splitlines()
+    assert error == "kctl profile: cannot read prod: No such file or directory"
+    assert hint == f"hint: NAME comes first: did you mean kctl profile import prod '{file}'?"
+    for name in (str(tmp_path / "absent"), "q", "q" * 5000):
+        assert "hint" not in user.profile("import", name, "prod").stderr
+    assert "hint" not in user.profile("import", str(file), str(tmp_path)).stderr, "a folder is no name"
+
+
 @pytest.mark.parametrize("form", ["java", "librdkafka"])
 @pytest.mark.parametrize("raw", [b"# acks=1\n", b"no.such=1\n"], ids=["comment", "foreign"])
 def test_file_without_a_property_makes_no_profile_and_replaces_none(user: User, form: str, raw: bytes) -> None:
