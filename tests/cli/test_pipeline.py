@@ -22,6 +22,13 @@ from tests.cli.groups_scene import fill
 from tests.cli.processes import HAS_SPARK, kctl
 
 
+def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) -> None:
+    """Its work would be to connect, for --api-timeout."""
+    for path, why in ((tmp_path / "absent" / "x.html", "No such file or directory"), (tmp_path, "Is a directory")):
+        ended = kctl("pipeline", "stats", "t", "--html", str(path), "-b", "127.0.0.1:1")
+        assert (ended.code, ended.stderr) == (ExitCode.USAGE, f"kctl pipeline: --html {path}: {why}\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -3,6 +3,7 @@
 Shown by tests/unit/cli/probe/report/test_view.py.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -39,6 +40,18 @@ def html_page(title: str, introduction: str, tables: Iterable[TitledRows]) -> st
         f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body><h1>{_shown(title)}</h1>"
         f"<p>{_shown(introduction)}</p>{''.join(map(_section, tables))}</body></html>\n"
     )
+
+
+def check_page(path: Path) -> None:
+    """Raise what `write_page` would, before the work that the page is about; nothing is left behind."""
+    try:
+        if not os.path.lexists(path):
+            path.touch(exist_ok=False)
+            path.unlink()
+        elif path.is_file() or path.is_dir():  # a pipe would be waited for
+            path.open("ab").close()
+    except OSError as e:
+        raise file_error(f"--html {path}", e) from None
 
 
 def write_page(path: Path, page: str) -> None:

@@ -89,6 +89,10 @@ def stats(
     if spark.dry_run:
         plan = partial(plan_stats, options=spark.session_options())
         return _show_plan(common, output, plan_of(common, spark, plan, request))
+    if html is not None:
+        from kctl.cli.formats.html_page import check_page
+
+        check_page(html)
     found = result_of(common, spark, job, request)
     rows = [_row(each, found.total.records) for each in found.partitions]
     facts = {"skew": found.skew, "total": {**_sums(found.total), **_counts(found.total)}}

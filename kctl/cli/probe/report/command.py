@@ -55,6 +55,10 @@ def report(
     from kctl.cli.probe.report.result import as_object, summarise
     from kctl.cli.probe.report.statistics import Statistics
 
+    if html is not None:
+        from kctl.cli.formats.html_page import check_page
+
+        check_page(html)
     statistics = Statistics()
     local, stored = _existing(files, common)
     for file in local:
