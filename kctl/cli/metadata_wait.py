@@ -5,21 +5,19 @@ broker is waited for: one that does not respond is named, and not waited for. Sh
 tests/sim/admin/test_metadata_wait.py, tests/sim/admin/test_apply.py and tests/broker/test_operator_changes.py.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from kctl.cli.config_values import has_value
 from kctl.cli.failures import CommandError
 from kctl.cli.options import Common
 from kctl.cli.wait_loop import look_until
 from kctl.client.admin import (
-    CONFIG_SOURCES,
     AclRule,
     Admin,
-    ConfigEntry,
     ConfigResource,
     Credential,
     MetadataView,
-    ResourceType,
+    QuotaEntity,
 )
 from kctl.client.clock import Timer, duration_text
 from kctl.client.cluster import NO_TOPIC_ID, TopicInfo
@@ -96,7 +94,7 @@ def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResour
         own = {each: entries for each, entries in changes.items() if each.node_id in (None, node_id)}
         found = admin.describe_configs(list(own), broker_id=node_id, timeout=ANSWER_S).done if own else {}
         return all(
-            _has_value(found[each].get(key), value, OWN_SOURCES.get(each.type, ()))
+            has_value(each.type, found[each].get(key), value)
             for each, entries in own.items()
             if each in found
             for key, value in entries.items()
@@ -121,6 +119,17 @@ def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credent
     def knows(node_id: int) -> bool:
         found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
         return all((each.mechanism in found.get(each.user, ())) is are_there for each in credentials)
+
+    wait_for_brokers(common, admin, _each(admin, knows))
+
+
+def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: Mapping[str, float | None]) -> None:
+    """Return as `wait_for_brokers`, once every broker reports the quotas of an entity; None: one that was removed."""
+    kinds = [kind for kind, _ in entity.parts]
+
+    def knows(node_id: int) -> bool:
+        found = admin.describe_client_quotas(kinds, broker_id=node_id, timeout=ANSWER_S).get(entity, {})
+        return all(found.get(key) == value for key, value in values.items())
 
     wait_for_brokers(common, admin, _each(admin, knows))
 
@@ -158,31 +167,6 @@ def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout
         return admin.metadata_views(node_ids, topics, timeout=timeout).done
     except KafkaError:  # no broker has responded
         return {}
-
-
-OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {
-    ResourceType.TOPIC: ("DYNAMIC_TOPIC_CONFIG",),
-    ResourceType.BROKER: ("DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
-    ResourceType.GROUP: ("DYNAMIC_GROUP_CONFIG",),
-    ResourceType.CLIENT_METRICS: ("DYNAMIC_CLIENT_METRICS_CONFIG",),
-}
-"""Where a value is that was set for a resource of a type."""
-
-
-def _has_value(entry: ConfigEntry | None, value: str | None, own: Collection[str]) -> bool:
-    is_set = entry is not None and CONFIG_SOURCES.get(entry.source) in own
-    if value is None or not is_set or entry is None:
-        return is_set is (value is not None)
-    return entry.value is None or _plain(entry.value) == _plain(value)  # a secret has no value
-
-
-def _plain(value: str) -> str:
-    """Return a value without what a broker leaves out when it writes a boolean, a list or a number."""
-    text = ",".join(dict.fromkeys(map(str.strip, value.lower().split(","))))
-    try:
-        return str(float(re.sub(r"[df]$", "", text))) if re.search(r"[.edf]", text) else str(int(text))
-    except ValueError:
-        return text
 
 
 def is_created(topic_id: bytes) -> Knows:

@@ -174,13 +174,18 @@ def _change(common: Common, names: Names, values: Mapping[str, float | None], *,
     with admin_of(common) as admin:
         before = admin.describe_client_quotas(list(names)).get(entity, {}) if None in values.values() else {}
         results = admin.alter_client_quotas({entity: values}, validate_only=dry_run)
-    rows: list[Row] = []
-    for key, value in values.items():
-        result = "failed" if entity in results.failed else _result(value, was_set=key in before, dry_run=dry_run)
-        quota = None if value is None else _number(value)
-        rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
-    write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))
-    return report_failures(common, results.done, list(results.failed.values()))
+        rows: list[Row] = []
+        for key, value in values.items():
+            result = "failed" if entity in results.failed else _result(value, was_set=key in before, dry_run=dry_run)
+            quota = None if value is None else _number(value)
+            rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
+        write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))
+        code = report_failures(common, results.done, list(results.failed.values()))
+        if results.done and not dry_run:
+            from kctl.cli.metadata_wait import wait_for_quotas  # wanted once something was changed
+
+            wait_for_quotas(common, admin, entity, values)
+    return code
 
 
 def _needed(names: Names) -> None:

@@ -6,7 +6,7 @@ Shown by tests/sim/admin/test_client_quotas.py.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from kctl.client.admin.call import Call, Results, any_node, controller
+from kctl.client.admin.call import Call, Results, any_node, broker, controller
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError
@@ -28,13 +28,16 @@ from kctl.client.wording import one_line
 _ANY_NAME = 2
 
 
-def describe_client_quotas(call: Call, kinds: Sequence[str] = ()) -> dict[QuotaEntity, Quotas]:
-    """Return the quotas of all entities, or of those that have parts of some types."""
+def describe_client_quotas(
+    call: Call, kinds: Sequence[str] = (), broker_id: int | None = None
+) -> dict[QuotaEntity, Quotas]:
+    """Return the quotas of all entities, or of those that have parts of some types, as any broker or one knows them."""
+    route = any_node if broker_id is None else broker(broker_id)
     components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
 
     def attempt(keys: list[str]) -> dict[str, dict[QuotaEntity, Quotas] | KafkaError]:
         request = DescribeClientQuotasRequest(components=components, strict=False)
-        response = call.ask(any_node, lambda _: request, DescribeClientQuotasResponse)
+        response = call.ask(route, lambda _: request, DescribeClientQuotasResponse)
         if response.error_code:
             error = broker_error(response.error_code, response.NAME, response.error_message)
             return dict.fromkeys(keys, error)

@@ -244,16 +244,19 @@ class OperatorCalls:
         return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
 
     def describe_client_quotas(
-        self, entity_types: Sequence[str] = (), *, timeout: Timeout = None
+        self, entity_types: Sequence[str] = (), *, broker_id: int | None = None, timeout: Timeout = None
     ) -> dict[QuotaEntity, Quotas]:
         """Return the quotas of all entities, by key.
 
-        Args: entity_types: only of entities with a part of each of these: `user`, `client-id`, `ip`.
+        Args:
+            entity_types: only of entities with a part of each of these: `user`, `client-id`, `ip`.
+            broker_id: asked; None: whichever is ready.
+
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
         from kctl.client.admin import client_quotas  # imported for those who want it
 
-        return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types)
+        return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types, broker_id)
 
     def alter_client_quotas(
         self,

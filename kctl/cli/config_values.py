@@ -1,0 +1,34 @@
+"""Values of configs as brokers report them: the same as what was set, though written otherwise.
+
+Shown by tests/unit/cli/test_config_values.py and tests/sim/admin/test_metadata_wait.py.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+
+from kctl.client.admin import CONFIG_SOURCES, ConfigEntry, ResourceType
+
+_OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {
+    ResourceType.TOPIC: ("DYNAMIC_TOPIC_CONFIG",),
+    ResourceType.BROKER: ("DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+    ResourceType.GROUP: ("DYNAMIC_GROUP_CONFIG",),
+    ResourceType.CLIENT_METRICS: ("DYNAMIC_CLIENT_METRICS_CONFIG",),
+}
+"""Where a value is that was set for a resource of a type."""
+
+
+def has_value(kind: ResourceType, entry: ConfigEntry | None, value: str | None) -> bool:
+    """Return whether a broker reports a value as it was set; None: that none is set for the resource itself."""
+    is_set = entry is not None and CONFIG_SOURCES.get(entry.source) in _OWN_SOURCES.get(kind, ())
+    if value is None or not is_set or entry is None:
+        return is_set is (value is not None)
+    return entry.value is None or _plain(entry.value) == _plain(value)  # a secret has no value
+
+
+def _plain(value: str) -> str:
+    """Return a value without what a broker leaves out when it writes a boolean, a list or a number."""
+    text = ",".join(dict.fromkeys(map(str.strip, value.lower().split(","))))
+    try:
+        return str(float(re.sub(r"[df]$", "", text))) if re.search(r"[.edf]", text) else str(int(text))
+    except ValueError:
+        return text
