@@ -24,6 +24,7 @@ from kctl.client.cluster import NO_TOPIC_ID, TopicInfo
 from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthorizationError, BrokerError, KafkaError
 from kctl.client.network.system import system_runtime
+from kctl.client.wording import brokers_text
 
 INTERVAL_MS = 50
 ANSWER_S = 2
@@ -48,7 +49,7 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
         heard.update(known)
         left.extend(node_id for node_id in pending if node_id not in known)
         pending[:] = [node_id for node_id in pending if not known.get(node_id, True)]
-        return _names(pending) if pending else ""
+        return brokers_text(pending) if pending else ""
 
     try:
         with admin.within():  # each broker has ANSWER_S, and any number of them may fall silent
@@ -60,11 +61,11 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
     unsure = sorted({*left, *pending})
     silent, late = [each for each in unsure if each not in heard], [each for each in unsure if each in heard]
     if silent:
-        who = _names(silent)
+        who = brokers_text(silent)
         common.say(f"{common.environment.program}: note: {who} did not respond, and may not know the changes yet")
     if late:
-        within = f"{duration_text(timer.timeout_ms)} (--api-timeout)"
-        common.say(f"{common.environment.program}: note: {_names(late)} did not report the changes within {within}")
+        who, within = brokers_text(late), f"{duration_text(timer.timeout_ms)} (--api-timeout)"
+        common.say(f"{common.environment.program}: note: {who} did not report the changes within {within}")
 
 
 def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows]) -> None:
@@ -188,9 +189,3 @@ def _is_known(info: TopicInfo | None, knows: Knows) -> bool:
     if info is not None and isinstance(info.error, AuthorizationError):
         return True
     return knows(None if info is None or info.error is not None else info)
-
-
-def _names(node_ids: Sequence[int]) -> str:
-    """Return `broker 1`, `brokers 1 and 2` or `brokers 1, 2 and 3`."""
-    *others, last = map(str, node_ids)
-    return f"brokers {', '.join(others)} and {last}" if others else f"broker {last}"

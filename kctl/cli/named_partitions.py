@@ -11,10 +11,8 @@ from kctl.cli.failures import CommandError
 from kctl.cli.nearest_names import suggest_topics
 from kctl.client.admin import Admin
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
+from kctl.client.wording import listed
 from kctl.grammar.topics import parse_partitions
-
-_MOST_NAMED = 5
-"""Partitions that a refusal names."""
 
 
 def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
@@ -63,6 +61,6 @@ def refuse_missing(topic: str, missing: Sequence[int], count: int) -> None:
     if missing:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"topic {topic} has no partition {', '.join(map(str, missing[:_MOST_NAMED]))}",
+            f"topic {topic} has no partition {listed(missing)}",
             f"it has {count}, numbered from 0",
         )

@@ -3,6 +3,10 @@
 Shown by tests/unit/test_wording.py.
 """
 
+from collections.abc import Collection, Iterable
+
+MOST_NAMED = 5
+"""Topics, partitions, brokers or groups that one message names."""
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 _DIRECTION_MARKS = [0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 """They make a text read differently from what it is (and two separate lines)."""
@@ -31,6 +35,21 @@ def harmless_bytes(data: bytes) -> bytes:
 def counted(count: int, noun: str) -> str:
     """Return `1 record`, `2 records`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Iterable[object], most: int = MOST_NAMED) -> str:
+    """Return `a, b, c`, and of more than a message can hold the first and how many more there are."""
+    found = [str(each) for each in names]
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
+
+
+def brokers_text(node_ids: Collection[int]) -> str:
+    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`, or the first and how many more there are."""
+    ids = sorted(node_ids)
+    if len(ids) <= 1:
+        return f"broker {ids[0]}" if ids else "no broker"
+    return f"brokers {listed(ids)}" if len(ids) > MOST_NAMED else f"brokers {listed(ids[:-1])} and {ids[-1]}"
 
 
 def size_text(count: int) -> str:

@@ -5,10 +5,13 @@ have the whole timeouts. Knows nothing of Spark. Shown by tests/unit/test_error_
 """
 
 import errno
+from collections.abc import Iterable
 
 from kctl.client.errors import KafkaError
 
 LONGEST_REASON = 300
+MOST_NAMED = 5
+"""Topics, partitions or groups that one message names."""
 
 
 class JobError(KafkaError):
@@ -111,3 +114,13 @@ def reason_of(error: Exception) -> str:
     """Return why data of others is not valid, by the error of its reader: short, and harmless to a terminal."""
     text = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return the first names, and how many more there are.
+
+    As `kctl.client.wording.listed`, which is none of the few internal modules of the client that the pipeline uses.
+    """
+    found = [str(each) for each in names]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return ", ".join(found[:MOST_NAMED]) + more

@@ -21,10 +21,10 @@ from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.runtime import Runtime
 from kctl.pipeline.isolation import UNCOMMITTED, ReadingProperties
+from kctl.pipeline.job_errors import listed
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MAX_OFFSET: Final = 2**63 - 1
-MOST_NAMES: Final = 5
 """Partitions named in one error."""
 Properties = Mapping[str, object]
 Offsets = dict[TopicPartition, int]
@@ -104,7 +104,7 @@ class RangeBound(NamedTuple):
         missing = [tp for tp in partitions if tp not in named]
         surplus = sorted(set(named) - set(partitions))
         if missing or surplus:
-            what = f"does not name {_names(missing)}" if missing else f"names {_names(surplus)}, which is not read"
+            what = f"does not name {listed(missing)}" if missing else f"names {listed(surplus)}, which is not read"
             raise ConfigError(f"{self.option} {what}: it has to name each partition that is read", key=self.option)
         return {tp: named[tp] for tp in partitions}
 
@@ -172,7 +172,7 @@ class Planner:
             return found
         missing = sorted(set(selection.partitions) - set(found))
         if missing:
-            raise ConfigError(f"assign names {_names(missing)}, which the topic does not have", key="assign")
+            raise ConfigError(f"assign names {listed(missing)}, which the topic does not have", key="assign")
         return sorted(set(selection.partitions))
 
     def _topics(self, selection: Selection) -> list[str]:
@@ -201,7 +201,7 @@ class Planner:
         found = self._ask(positions)
         none = [tp for tp in positions if found[tp] < 0]
         if none and not place.latest_if_none:
-            text = f"{place.option}: no record at or after that time in {_names(none)}"
+            text = f"{place.option}: no record at or after that time in {listed(none)}"
             raise ConfigError(text, key=place.option)
         return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in positions}
 
@@ -308,8 +308,3 @@ def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
     count = min(count, whole.size)
     bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
     return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]
-
-
-def _names(partitions: Sequence[TopicPartition]) -> str:
-    more = f" and {len(partitions) - MOST_NAMES} more" if len(partitions) > MOST_NAMES else ""
-    return ", ".join(map(str, partitions[:MOST_NAMES])) + more

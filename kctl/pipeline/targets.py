@@ -16,7 +16,7 @@ from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
-from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, listed
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.resume_point import ResumePoint
@@ -207,7 +207,7 @@ def exported_ranges(location: Location, topic: str, properties: Mapping[str, obj
     ranges = sorted(each for manifest in manifests for each in manifest.ranges)
     topics = {each.topic for each in ranges} | newest_facts(manifest.facts for manifest in manifests).topics.keys()
     if topic not in topics:
-        raise ConfigError(f"topic {topic} is not in {location}, which has {', '.join(sorted(topics))}")
+        raise ConfigError(f"topic {topic} is not in {location}, which has {listed(sorted(topics))}")
     return [each for each in ranges if each.topic == topic]
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kctl.client.admin import CONFIG_SOURCES, MemberDescription
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 from kctl.why.finding import Value
 from kctl.why.look import ConfigValue
 
@@ -66,9 +66,7 @@ def more_text(count: int, noun: str = "partition") -> str:
 
 def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
     """Return the first partitions by name, and how many there are beyond."""
-    every = sorted(partitions)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(map(str, every[:most])) + more
+    return listed(sorted(partitions), most)
 
 
 def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
@@ -78,14 +76,6 @@ def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
         f", and {sum(count for _, count in ordered[most:]):,} on {len(ordered) - most} more" if ordered[most:] else ""
     )
     return ", ".join(f"{count:,} on {tp}" for tp, count in ordered[:most]) + more
-
-
-def brokers_text(node_ids: Iterable[int]) -> str:
-    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`."""
-    ids = [str(node_id) for node_id in sorted(node_ids)]
-    if len(ids) <= 1:
-        return f"broker {ids[0]}" if ids else "no broker"
-    return f"brokers {', '.join(ids[:-1])} and {ids[-1]}"
 
 
 def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:

@@ -1,12 +1,22 @@
 """What a terminal gets to see of bytes from elsewhere."""
 
 import unicodedata
+from collections.abc import Collection
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.client.wording import counted, harmless_bytes, harmless_text, one_line, size_text
+from kctl.client.wording import (
+    MOST_NAMED,
+    brokers_text,
+    counted,
+    harmless_bytes,
+    harmless_text,
+    listed,
+    one_line,
+    size_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +73,32 @@ def test_counted_noun_is_plural_unless_there_is_one(count: int, text: str) -> No
 )
 def test_size_is_in_the_largest_unit_that_leaves_at_least_1(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, ""), (1, "1"), (5, "1, 2, 3, 4, 5"), (6, "1, 2, 3, 4, 5 and 1 more"), (1000, "1, 2, 3, 4, 5 and 995 more")],
+)
+def test_list_of_names_is_bounded(count: int, expected: str) -> None:
+    assert MOST_NAMED == 5
+    assert listed(range(1, count + 1)) == expected
+    assert listed(str(number) for number in range(count)) == listed(range(count))
+
+
+def test_list_of_names_has_a_bound_of_its_own_where_it_is_given() -> None:
+    assert listed("abcd", 3) == "a, b, c and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("node_ids", "expected"),
+    [
+        ([], "no broker"),
+        ([1], "broker 1"),
+        ([2, 1], "brokers 1 and 2"),
+        ((3, 2, 1), "brokers 1, 2 and 3"),
+        (set(range(1, 6)), "brokers 1, 2, 3, 4 and 5"),
+        (range(1, 9), "brokers 1, 2, 3, 4, 5 and 3 more"),
+    ],
+)
+def test_brokers_are_named_as_in_a_sentence(node_ids: Collection[int], expected: str) -> None:
+    assert brokers_text(node_ids) == expected

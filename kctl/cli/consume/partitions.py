@@ -10,6 +10,7 @@ from kctl.cli.failures import CommandError
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer import Consumer
 from kctl.client.errors import BrokerError
+from kctl.client.wording import listed
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.topics import TopicWords
 
@@ -44,7 +45,7 @@ def choose_partitions(
         if missing:
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
-                f"topic {topic} has no partition {', '.join(map(str, missing))}",
+                f"topic {topic} has no partition {listed(missing)}",
                 f"it has {len(existing)}, numbered from 0",
             )
         chosen.extend(TopicPartition(topic, number) for number in wanted or existing)

@@ -24,6 +24,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
+from kctl.client.wording import listed
 from kctl.grammar.durations import show_duration
 
 REST_AFTER_MS = 2000
@@ -279,7 +280,7 @@ class Reading:
     def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
         """Note which partitions have no end while others of those `of` have one."""
         if 0 < len(endless) < of:
-            followed = ", ".join(map(str, endless[:MOST_NAMES])) + (", ..." if len(endless) > MOST_NAMES else "")
+            followed = listed(endless, MOST_NAMES)
             it_is, it = ("it is", "it") if len(endless) == 1 else ("they are", "them")
             self.note(
                 f"-o sets no end for {followed}: {it_is} followed until Ctrl-C (-p leaves {it} out, -e ends {it})"

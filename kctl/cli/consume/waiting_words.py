@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import WaitKind, WaitReason
 from kctl.client.errors import KafkaError
+from kctl.client.wording import listed
 
 MOST_NAMES = 3
 """Partitions named for one reason; further ones are counted."""
@@ -106,8 +107,7 @@ def without_figures(text: str) -> str:
 
 
 def _names(partitions: list[TopicPartition]) -> str:
-    more = f" and {len(partitions) - MOST_NAMES} more" if len(partitions) > MOST_NAMES else ""
-    return ", ".join(map(str, partitions[:MOST_NAMES])) + more
+    return listed(partitions, MOST_NAMES)
 
 
 def _count(some: int, of: int) -> str:

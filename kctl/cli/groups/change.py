@@ -25,7 +25,7 @@ from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 
 RESET_COLUMNS = ("group", "topic", "partition", "old", "new", "result", "note")
 DELETE_COLUMNS = ("group", "topic", "partition", "old", "result")
@@ -243,6 +243,6 @@ def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: 
         if missing:
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
-                f"group {group_id} has nothing committed for {', '.join(missing[:5])}",
+                f"group {group_id} has nothing committed for {listed(missing)}",
                 "kctl groups lag shows its committed offsets",
             )

@@ -13,7 +13,7 @@ from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, MemberToRemove, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout, BrokerError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
@@ -77,7 +77,7 @@ def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
     if missing:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"group {group_id} has no member with {', '.join(missing[:MOST_NAMED])}; nothing was changed",
+            f"group {group_id} has no member with {listed(missing)}; nothing was changed",
             f"kctl groups members {group_id} shows its members",
         )
 

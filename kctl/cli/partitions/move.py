@@ -23,7 +23,7 @@ from kctl.cli.options import Common, Output
 from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
 from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
-from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOST_NAMED, MOVED, NOT_MOVED, SETTLE_MS, View, Watch, view_of
+from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOVED, NOT_MOVED, SETTLE_MS, View, Watch, view_of
 from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
 from kctl.client.admin import Admin
@@ -33,7 +33,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.network.system import system_runtime
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 
 COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
 CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
@@ -329,10 +329,9 @@ class _Move:
 
 def _refuse_moving(view: View) -> None:
     if view.moves:
-        names = ", ".join(map(str, list(view.moves)[:MOST_NAMED]))
         of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
         raise CommandError(
             ExitCode.NOT_ABLE_YET,
-            f"already being moved: {of_plan}, {names}; nothing was changed",
+            f"already being moved: {of_plan}, {listed(view.moves)}; nothing was changed",
             "--resume continues a move of this plan, --cancel ends it",
         )

@@ -18,12 +18,11 @@ from kctl.cli.nearest_names import name_nearest
 from kctl.cli.options import Common
 from kctl.cli.partitions.plan_file import plan_lines, write_plan
 from kctl.cli.partitions.planner import Goal, NotPossible, copies_of, make_plan
-from kctl.cli.partitions.watch import MOST_NAMED
 from kctl.client.admin import Admin, ClusterDescription
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import AuthorizationError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 from kctl.grammar.topics import parse_topics as parse_names
 
 LONGEST_ID = 10
@@ -80,10 +79,9 @@ def run_plan(common: Common, wish: Wish) -> int:
     copied = f"{counted(copies_of(current, plan), 'replica')} would be copied"
     common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
     if lost:
-        names = ", ".join(map(str, lost[:MOST_NAMED])) + (", ..." if len(lost) > MOST_NAMED else "")
-        why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up: {names}"
+        why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
         hint = "hint: start their brokers, or kctl partitions elect --unclean"
-        common.environment.say(f"{common.environment.program}: {why}\n{hint}")
+        common.environment.say(f"{common.environment.program}: {why}: {listed(lost)}\n{hint}")
         return ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
     return ExitCode.OK
 
@@ -148,7 +146,7 @@ def _matching(pattern: str, names: set[str]) -> set[str]:
 
 def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:
     """Return the rack of each broker, or None for all: if only some have one, racks are ignored, and that is noted."""
-    without = ", ".join(str(each) for each, rack in used.items() if not rack)
+    without = listed(each for each, rack in used.items() if not rack)
     if without and any(used.values()) and not ignored:
         common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
     return dict.fromkeys(used) if ignored or without else dict(used)
@@ -161,7 +159,7 @@ def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"broker {missing[0]} is down or does not exist",
-            f"these are up: {', '.join(map(str, racks))}",
+            f"these are up: {listed(racks)}",
         )
     used = {
         each: rack for each, rack in racks.items() if (not wish.to or each in wish.to) and each not in wish.away_from

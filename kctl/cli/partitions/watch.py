@@ -13,10 +13,10 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.wording import listed
 
 SETTLE_MS = 10_000
 """How long brokers may report the replicas of before: as long as Kafka lets one live that hears nothing (9 s)."""
-MOST_NAMED = 5
 
 MOVED, NOT_MOVED, ELSEWHERE, GONE = "moved", "not moved", "in another move", "deleted"
 
@@ -80,10 +80,9 @@ class Watch:
             outcome = self._outcome(key, now_ms)
             if outcome is not None:
                 self.outcomes[key] = outcome
-        left = [str(key) for key in self.pending]
-        more = f", and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        left = self.pending
         of_all = f"{len(left)} of {len(self._targets)} have not ended: " if left else ""
-        return of_all + ", ".join(left[:MOST_NAMED]) + more
+        return of_all + listed(left)
 
     def _outcome(self, key: TopicPartition, now_ms: int) -> str | None:
         view, target = self.view, self._targets[key]

@@ -29,7 +29,7 @@ from kctl.cli.pipeline.target_options import (
     group_selection,
     say_groups,
 )
-from kctl.client.wording import counted, one_line
+from kctl.client.wording import counted, listed, one_line
 from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
     for topic, facts in plan.missing.items():
         common.say(f"kctl pipeline: {topic} would be created with {_facts_text(facts)}")
     for group in plan.groups:
-        places = ", ".join(
+        places = listed(
             f"{topic}-{number} at {offset}"
             for topic, some in sorted(plan.facts.groups[group].items())
             for number, offset in sorted(some.items())

@@ -23,7 +23,7 @@ from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
 from kctl.cli.settings import key_and_value
 from kctl.client.errors import ConfigError
-from kctl.client.wording import harmless_text
+from kctl.client.wording import harmless_text, listed
 
 
 class Login(NamedTuple):
@@ -174,7 +174,7 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
 
 def _report_trust(environment: Environment, path: Path, content: Content) -> None:
     """Report what a file may do that is trusted now."""
-    names = ", ".join(content.profiles) or "no profiles"
+    names = listed(content.profiles) or "no profiles"
     environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):
         environment.say(harmless_text(f"  {allowance}").replace("\n", "\\n"))

@@ -12,6 +12,7 @@ from kctl.cli.login import written_with_jaas
 from kctl.cli.profiles.files import ProfileFile, Properties, read_profile_file
 from kctl.cli.profiles.locations import project_file, user_file, working_folder
 from kctl.client.errors import ConfigError
+from kctl.client.wording import listed
 
 VARIABLE = "KCTL_PROFILE"
 WRITABLE_BY_ALL, FOR_OTHERS = 0o002, 0o077
@@ -104,7 +105,7 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
     if near is not None:
         rest = f": did you mean {near}?"
     else:
-        rest = f"; there are {', '.join(names[:20])}" if names else ", nor any other; kctl profile create makes one"
+        rest = f"; there are {listed(names)}" if names else ", nor any other; kctl profile create makes one"
     where = f"{by}: " if by else ""
     return ConfigError(f"{where}there is no profile {name[:80]!r}{rest}", key=PROFILE_KEY)
 

@@ -18,7 +18,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import duration_text
 from kctl.client.cluster import NO_NODE, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
-from kctl.client.wording import counted
+from kctl.client.wording import counted, listed
 
 LIST_COLUMNS = ("transactional_id", "producer_id", "state", "coordinator")
 DESCRIBE_COLUMNS = (
@@ -33,7 +33,6 @@ OPEN_COLUMNS = (
     "coordinator_epoch", "timeout_ms", "last_timestamp_ms", "duration_ms", "reason",
 )  # fmt: skip
 OPEN_SHOWN = ("topic", "partition", "start_offset", "verdict", "transactional_id", "producer_id", "open_for", "reason")
-MOST_NAMED = 5
 
 
 class Filter(NamedTuple):
@@ -185,14 +184,11 @@ def report_missing(
 ) -> list[KafkaError]:
     """Report what was not looked at; return its errors."""
     if failed:
-        names = ", ".join(str(tp) for tp in list(failed)[:MOST_NAMED])
-        more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-        common.environment.say(f"{_program(common)}: incomplete: transactions of {names}{more} are missing")
+        what = f"transactions of {listed(failed)} are missing"
+        common.environment.say(f"{_program(common)}: incomplete: {what}")
     if found.missing:
-        names = ", ".join(list(found.missing)[:MOST_NAMED])
-        common.environment.say(
-            f"{_program(common)}: undecided: the coordinators on {names} did not report their transactions"
-        )
+        what = f"the coordinators on {listed(found.missing)} did not report their transactions"
+        common.environment.say(f"{_program(common)}: undecided: {what}")
     return _distinct([*failed.values(), *found.missing.values()])
 
 

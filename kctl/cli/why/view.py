@@ -7,7 +7,7 @@ from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output
 from kctl.client.errors import AuthorizationError
-from kctl.client.wording import counted, one_line
+from kctl.client.wording import counted, listed, one_line
 from kctl.why import Diagnosis, Evidence, Finding, Looks
 from kctl.why.diagnosis import Unchecked
 from kctl.why.table import missing_right
@@ -135,10 +135,9 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
         ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
         named.update(dict.fromkeys(ids))
-        what = f"not checked everywhere: {', '.join(ids)}; " if ids else "not answered: "
+        what = f"not checked everywhere: {listed(ids, MOST_LISTED)}; " if ids else "not answered: "
         requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
-        more = f" and {len(requests) - MOST_LISTED} more" if len(requests) > MOST_LISTED else ""
-        yield f"{what}{', '.join(list(requests)[:MOST_LISTED])}{more}: {reason}"
+        yield f"{what}{listed(requests, MOST_LISTED)}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])
     if more_requests:
         yield f"not checked: {counted(more_requests, 'more request')} without a response"

@@ -18,6 +18,7 @@ from kctl.pipeline import isolation
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.job_errors import listed
 from kctl.pipeline.jobs.mirror_groups import (
     GroupOffset,
     commit_offsets,
@@ -123,7 +124,7 @@ def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> li
     """Return the groups of an export that are meant. Raises: ConfigError: one that is named is not there."""
     for name in groups.names:
         if name not in facts.groups:
-            known = ", ".join(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
+            known = listed(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
             raise ConfigError(f"group {name} is not in {place}, which has {known}", key="--groups")
     pattern = re.compile(groups.pattern)
     matching = [name for name in sorted(facts.groups) if groups.pattern and pattern.fullmatch(name)]

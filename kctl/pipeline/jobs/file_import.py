@@ -24,6 +24,7 @@ from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, Top
 from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
+from kctl.pipeline.job_errors import listed
 from kctl.pipeline.locations import Location, StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.range_packing import pack, task_packing
@@ -208,7 +209,7 @@ def plan_import(
     exported = sorted({each.topic for each in ranges} | facts.topics.keys())
     unknown = [topic for topic in request.topics if topic not in exported]
     if unknown:
-        raise ConfigError(f"topic {unknown[0]} is not in {folder}, which has {', '.join(exported)}")
+        raise ConfigError(f"topic {unknown[0]} is not in {folder}, which has {listed(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     groups: tuple[str, ...] = ()
     if request.groups:

@@ -6,11 +6,11 @@ One finding a topic, which names the worst partition. Shown by tests/sim/why/tes
 from collections.abc import Iterable, Iterator, Mapping
 
 from kctl.client.cluster import PartitionInfo, TopicPartition
-from kctl.client.wording import counted, size_text
+from kctl.client.wording import brokers_text, counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import ConfigValue, Look, Looks, in_sync_missing
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, brokers_text, by_partition, date_text, more_text, place, source_text, worst_of
+from kctl.why.wording import age_text, by_partition, date_text, more_text, place, source_text, worst_of
 
 FUTURE_MS = 3_600_000
 """Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""

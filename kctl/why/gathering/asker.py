@@ -19,8 +19,8 @@ from kctl.client.errors import (
     RequestBudgetError,
     TransportError,
 )
+from kctl.client.wording import brokers_text
 from kctl.why.look import Gap, Silence
-from kctl.why.wording import brokers_text
 
 K = TypeVar("K")
 V = TypeVar("V")

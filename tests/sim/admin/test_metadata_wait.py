@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.cli.metadata_wait import _names
 from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.wording import brokers_text
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run_with_admin
 from tests.unit.cli.run_in_process import Ended, run_in_process
@@ -196,7 +196,8 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
             cluster.sandbox.start_fault(node, Fault.SILENCE)
         before_ms = cluster.clock.now_ms()
         ended = run(command)
-        note = f"kctl {command.split()[0]}: note: {_names(silent)} did not respond, and may not know the changes yet\n"
+        who = brokers_text(silent)
+        note = f"kctl {command.split()[0]}: note: {who} did not respond, and may not know the changes yet\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert cluster.clock.now_ms() - before_ms < most_ms
 
@@ -234,10 +235,3 @@ def test_silent_brokers_are_waited_for_no_longer_than_the_api_timeout(
         assert cluster.clock.now_ms() - began_at_ms[0] <= 2_000
 
     with_topics(monkeypatch, use, ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",)))
-
-
-@pytest.mark.parametrize(
-    ("node_ids", "names"), [([1], "broker 1"), ([1, 2], "brokers 1 and 2"), ([1, 2, 3], "brokers 1, 2 and 3")]
-)
-def test_brokers_are_named_as_in_a_sentence(node_ids: list[int], names: str) -> None:
-    assert _names(node_ids) == names

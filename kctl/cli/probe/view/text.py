@@ -11,7 +11,7 @@ from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
-from kctl.client.wording import harmless_text
+from kctl.client.wording import harmless_text, listed
 from kctl.grammar.durations import show_duration
 
 LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
@@ -186,8 +186,7 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[str]:
 
 
 def _places(places: Sequence[str]) -> str:
-    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-    return ", ".join(places[:_MOST_PLACES]) + more
+    return listed(places, _MOST_PLACES)
 
 
 def _first(lines: Sequence[str], what: str) -> Iterable[str]:

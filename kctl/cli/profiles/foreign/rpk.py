@@ -22,6 +22,7 @@ from kctl.cli.profiles.foreign.transfer import (
 )
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.errors import ConfigError
+from kctl.client.wording import listed
 
 DEFAULT_PORT = 9092
 DEFAULT_MECHANISM = "SCRAM-SHA-256"
@@ -100,16 +101,16 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
 
 
 def _choose(document: Mapping[str, Any], name: str, wanted: str | None) -> Mapping[str, Any]:
-    listed = document.get("profiles")
-    if not isinstance(listed, list):
+    written = document.get("profiles")
+    if not isinstance(written, list):
         own = document.get("rpk")
         return own if isinstance(own, dict) else document
-    profiles = {str(each.get("name", "")): each for each in listed if isinstance(each, dict)}
+    profiles = {str(each.get("name", "")): each for each in written if isinstance(each, dict)}
     chosen = wanted if wanted is not None else document.get("current_profile")
     if wanted is None and chosen not in profiles and len(profiles) == 1:
         return next(iter(profiles.values()))
     if chosen not in profiles:
-        there = ", ".join(profiles) or "none"
+        there = listed(profiles) or "none"
         raise ConfigError(f"{name}: no profile {str(chosen)[:80]!r}; there are {there}")
     return profiles[str(chosen)]
 
