@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, exit_code, file_error
 from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles.choice import no_such_profile, read_files
 from kctl.cli.profiles.files import read_bytes, read_content
@@ -50,7 +50,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
             said = str(e).replace(str(draft), str(store.path))
             if _wants_again(environment, said):
                 continue
-            raise CommandError(ExitCode.USAGE, said, f"{store.path} is unchanged; your draft is in {draft}") from None
+            raise CommandError(exit_code(e), said, f"{store.path} is unchanged; your draft is in {draft}") from None
         draft.unlink()
         environment.say(f"kctl profile: {store.path} was changed")
         return ExitCode.OK
@@ -80,7 +80,7 @@ def _write_draft(path: Path, content: bytes) -> Path:
         with open(descriptor, "wb") as file:
             file.write(content)
     except OSError as e:
-        raise ConfigError(f"{path}: cannot be written: {e.strerror}") from None
+        raise file_error(f"{path}: cannot be written", e) from None
     return Path(draft)
 
 

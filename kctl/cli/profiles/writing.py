@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kctl.cli.failures import file_error
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import ConfigError
 
@@ -30,7 +31,7 @@ def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock
     A symbolic link stays one: the file that it names is replaced.
     Args: make: gets the content as it is now, None without a file, and returns the new one; what it raises leaves all
         as it was.
-    Raises: ConfigError: naming the path and what the system said.
+    Raises: CommandError: naming the path and what the system said. ConfigError: another process holds the lock.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -46,7 +47,7 @@ def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock
                 _replace(real, content)
             return content
     except OSError as e:
-        raise ConfigError(f"{path}: cannot be written: {e.strerror}") from None
+        raise file_error(f"{path}: cannot be written", e) from None
 
 
 def _replace(path: Path, content: bytes) -> None:

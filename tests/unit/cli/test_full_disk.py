@@ -15,6 +15,8 @@ from kctl.cli.groups.files import write_offsets
 from kctl.cli.partitions.plan_file import write_plan
 from kctl.client.cluster import TopicPartition
 from kctl.pipeline.job_errors import folder_error
+from kctl.pipeline.object_store.object_files import Spill
+from kctl.pipeline.targets import FileKind
 
 TP = TopicPartition("t", 0)
 WRITERS: list[Callable[[Path], None]] = [
@@ -69,3 +71,13 @@ def test_error_of_the_system_decides_the_exit_code(number: int, code: ExitCode) 
     assert caught.value.with_result().code is code
     assert exit_code(folder_error("/data", error)) is code
     assert str(folder_error("/data", error)) == f"/data: {os.strerror(number)}"
+
+
+def test_spill_on_a_full_disk_names_its_folder_and_the_setting_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    spill = Spill(FileKind("topic", "parquet", 1), 0, "run")
+    failure = explain(spill.failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    assert (failure.code, failure.message) == (ExitCode.DISK, f"{spill.round_folder}: No space left on device")
+    assert "spark.local.dir" in failure.hint

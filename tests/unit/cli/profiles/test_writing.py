@@ -1,5 +1,6 @@
 """Files are replaced whole, kept private, and by one writer at a time; tests/cli/test_profile_crash.py kills it."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
 from kctl.cli.profiles.writing import LOCK_LIMIT_MS, replace_file
 from kctl.client.clock import ManualClock
 from kctl.client.errors import ConfigError
@@ -81,7 +84,22 @@ def test_a_writer_waits_for_another_and_not_for_ever(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"file/below/f: cannot be written: Not a directory"):
+    with pytest.raises(CommandError, match=r"file/below/f: cannot be written: Not a directory"):
         replace_file(tmp_path / "file" / "below" / "f", lambda _: b"")
-    with pytest.raises(ConfigError, match="cannot be written: Is a directory"):
+    with pytest.raises(CommandError, match="cannot be written: Is a directory") as caught:
         replace_file(tmp_path, lambda _: b"")
+    assert caught.value.code is ExitCode.USAGE
+
+
+def test_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_file(tmp_path / "f", lambda _: b"old")
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(CommandError, match="f: cannot be written: No space left on device") as caught:
+        replace_file(tmp_path / "f", lambda _: b"new")
+    assert caught.value.code is ExitCode.DISK
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+    assert (tmp_path / "f").read_bytes() == b"old"
