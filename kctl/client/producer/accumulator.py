@@ -7,9 +7,9 @@ as it can be, and each record keeps a deadline of its own. Only what fills a bat
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.batch import NO_SEQUENCE, Batch, count_of
@@ -115,6 +115,20 @@ class Accumulator:
         """Return how many bytes of records may come before the first batch is full that is not."""
         rooms = [queue.plain_batch_bytes - BATCH_OVERHEAD_BYTES - queue.waiting_bytes for queue in self._active]
         return min([room for room in rooms if room > 0], default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
+
+    def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
+        """Return the topics of which no record can be sent before a response; none while any queue may send before.
+
+        Args: topics: with all their partitions, also those that never had a record.
+        """
+        counts: dict[str, int] = {}
+        for queue in self._active:
+            if not queue.awaits_response:
+                return frozenset()
+            name, partition = queue.topic_partition
+            if name in topics and partition in topics[name].partitions:
+                counts[name] = counts.get(name, 0) + 1
+        return frozenset([name for name, count in counts.items() if count == len(topics[name].partitions)])
 
     # --- batches ------------------------------------------------------------------------------------------------------
 

@@ -64,6 +64,9 @@ class FlushMark(Call):
         self.first_error: KafkaError | None = None
 
 
+LONGEST_SLEEP_MS = 100
+"""That long after its last turn a record wakes the loop in any case: metrics() counts what the loop has taken."""
+
 Event = RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
 """What the loop takes from the mailbox."""
 Posted = SendFuture | Event
@@ -82,19 +85,47 @@ class ProducerMailbox(Mailbox[Posted]):
         wakeup: Callable[[], None],
         last_error: Callable[[], KafkaError | None],
         linger_ms: int = 0,
+        delivery_timeout_ms: int = 0,
     ) -> None:
         super().__init__(clock, driver, wakeup, last_error)
         self._linger_ms = linger_ms
+        self._delivery_timeout_ms = delivery_timeout_ms
         self._next_turn_at_ms = FOREVER_MS
+        self._is_linger_over = False
         self._room_bytes = 0
         self._posted_bytes = 0
+        self._awaiting_responses: frozenset[str] = frozenset()
+        self._turn_at_ms = 0
 
-    def expect(self, next_turn_at_ms: int, room_bytes: int) -> None:
+    def expect(
+        self,
+        next_turn_at_ms: int,
+        room_bytes: int,
+        *,
+        now_ms: int = 0,
+        is_linger_over: bool = False,
+        awaiting_responses: frozenset[str] = frozenset(),
+    ) -> None:
         """Note when the loop's next turn is at the latest, and how many bytes may be posted before a batch is full.
 
-        A record that may linger beyond that turn, and fills no batch, does not wake the loop.
+        A record that may linger beyond that turn, and fills no batch, does not wake the loop. Nor does one that cannot
+        be sent before a response, which wakes the loop: it would find nothing to do.
+
+        Args:
+            now_ms: when the present turn began.
+            is_linger_over: no record may linger.
+            awaiting_responses: the topics of which nothing can be sent before a response; where there are any, no
+                other record waits to be sent.
         """
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
+        self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
+
+    def nudge(self) -> bool:
+        """Wake the loop, unless it can send nothing before a response; return whether there is one."""
+        is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
+        if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
+            return not self.is_finished
+        return super().nudge()
 
     def post_drop(self, timeout_ms: int) -> None:
         """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
@@ -106,8 +137,15 @@ class ProducerMailbox(Mailbox[Posted]):
             record.holds_memory = False  # CPython handles no signal between this and the end of the append
             self._events.append(record)
             if self._is_loop_asleep:
+                late_ms = self._next_turn_at_ms - record.created_at_ms
+                if (
+                    record.topic in self._awaiting_responses
+                    and late_ms <= self._delivery_timeout_ms
+                    and record.created_at_ms - self._turn_at_ms <= LONGEST_SLEEP_MS
+                ):
+                    return
                 self._posted_bytes += record.size_bytes
-                is_in_time = self._next_turn_at_ms <= record.created_at_ms + self._linger_ms
+                is_in_time = late_ms <= self._linger_ms and not self._is_linger_over
                 if not is_in_time or self._posted_bytes >= self._room_bytes:
                     self._is_loop_asleep = False
                     self._wakeup()

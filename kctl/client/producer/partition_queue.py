@@ -216,6 +216,11 @@ class PartitionQueue:
             return 1
         return self._window
 
+    @property
+    def awaits_response(self) -> bool:
+        """Whether as many batches are in flight as may be: before a response nothing more is sent, whatever comes."""
+        return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
+
     def may_go_to(self, node_id: int) -> bool:
         """Return whether order allows a batch to this node: none may overtake one that another node still has."""
         if not self.is_idempotent and self._window > 1:

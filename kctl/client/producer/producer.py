@@ -69,8 +69,9 @@ class Producer:
             self.config, runtime, events=events, auto_create_topics=self.config.allow_auto_create_topics
         )
         self._metadata = self._client.metadata
+        limits_ms = self.config.linger_ms, self.config.delivery_timeout_ms
         self._mailbox = ProducerMailbox(
-            runtime.clock, runtime.driver, self._client.wakeup, self._client.last_error, self.config.linger_ms
+            runtime.clock, runtime.driver, self._client.wakeup, self._client.last_error, *limits_ms
         )
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()

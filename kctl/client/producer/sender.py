@@ -7,7 +7,6 @@ and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
@@ -128,8 +127,14 @@ class Sender(ClientLoop[Posted]):
         )
         if self.transactions is not None:
             until_ms = min(until_ms, self.transactions.run(now_ms))
-        is_linger_over = self._accumulator.is_linger_over
-        self._records_mailbox.expect(FOREVER_MS if is_linger_over else until_ms, self._accumulator.room_bytes())
+        accumulator = self._accumulator
+        self._records_mailbox.expect(
+            until_ms,
+            accumulator.room_bytes(),
+            now_ms=now_ms,
+            is_linger_over=accumulator.is_linger_over,
+            awaiting_responses=accumulator.topics_awaiting_responses(self._client.metadata.cluster.topics),
+        )
         if self.close_request is None:
             return until_ms
         is_closable = self._is_all_done  # the last step may have been one without an answer

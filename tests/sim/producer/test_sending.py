@@ -9,6 +9,7 @@ from kctl.client.producer import Producer, ProducerRecord
 from kctl.sandbox import Fault
 from kctl.sandbox.quotas import Quota
 from tests.sim.kit import SimCluster, run
+from tests.sim.virtual.selector import SimSelector
 
 
 def watched(cluster: SimCluster, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
@@ -37,6 +38,41 @@ def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses
         producer.close()
 
     assert run(app).values(0) == [b"first", *(b"%d" % number for number in range(20))]
+
+
+@pytest.mark.parametrize("window", [1, 5])
+def test_records_that_cannot_be_sent_before_a_response_do_not_wake_the_network_loop(
+    window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken_at_ms: list[int] = []
+    wakeup = SimSelector.wakeup
+
+    def app(cluster: SimCluster) -> None:
+        def counted(selector: SimSelector) -> None:
+            woken_at_ms.append(cluster.hub.now_ms)
+            wakeup(selector)
+
+        limit = {"max.in.flight.requests.per.connection": window}
+        producer, _ = watched(cluster, {"batch.size": 0, "linger.ms": 0, "buffer.memory": 4000, **limit})
+        producer.send("t", b"0").result()
+        cluster.sandbox.start_fault(cluster.leader(0), Fault.DELAY, ms=90)
+        for number in range(window):
+            producer.send("t", b"%d" % (1 + number))
+        cluster.hub.sleep_ms(5)
+        monkeypatch.setattr(SimSelector, "wakeup", counted)
+        for number in range(1 + window, 21):
+            producer.send("t", b"%d" % number)
+            cluster.hub.sleep_ms(1)
+        assert woken_at_ms == []
+        for number in range(21, 121):  # more than buffer.memory holds: each waits for the record that makes room
+            producer.send("t", b"%d" % number)
+        in_wait = len(woken_at_ms)
+        producer.flush()
+        assert len(woken_at_ms) > in_wait
+        assert in_wait < 20
+        assert producer.close().delivered == 121
+
+    assert run(app).values(0) == [b"%d" % number for number in range(121)]
 
 
 def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> None:

@@ -65,9 +65,12 @@ def mailbox(
     wakes: list[int] | None = None,
     linger_ms: int = 0,
     last_error: Callable[[], KafkaError | None] = lambda: None,
+    delivery_timeout_ms: int = 120_000,
 ) -> ProducerMailbox:
     found: list[int] = [] if wakes is None else wakes
-    return ProducerMailbox(clock, NoDriver(clock), lambda: found.append(clock.now_ms()), last_error, linger_ms)
+    return ProducerMailbox(
+        clock, NoDriver(clock), lambda: found.append(clock.now_ms()), last_error, linger_ms, delivery_timeout_ms
+    )
 
 
 class Maker:

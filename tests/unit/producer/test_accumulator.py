@@ -3,6 +3,8 @@ from random import Random
 import pytest
 
 from kctl.client.clock import ManualClock
+from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicInfo
+from kctl.client.errors import KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.delivery_tracker import DeliveryTracker
@@ -64,6 +66,37 @@ def test_room_is_what_the_fullest_batch_that_is_not_full_can_take() -> None:
     scenario.add(encoded(400), partition=1)
     scenario.add(encoded(1000), partition=2)
     assert scenario.accumulator.room_bytes() == 600
+
+
+def topics(*partitions: int) -> dict[str, TopicInfo]:
+    return {
+        "t": TopicInfo("t", NO_TOPIC_ID, False, None, {number: PartitionInfo("t", number, 1) for number in partitions})
+    }
+
+
+def test_topic_awaits_responses_when_each_of_its_partitions_has_its_window_in_flight() -> None:
+    scenario = Scenario(max_in_flight_requests_per_connection=2, enable_idempotence=False)
+    accumulator = scenario.accumulator
+    assert accumulator.topics_awaiting_responses(topics(0)) == frozenset()
+    queue = scenario.add()
+    assert accumulator.topics_awaiting_responses(topics(0)) == frozenset()
+    first = accumulator.freeze(queue)
+    first.sent(1)
+    assert accumulator.topics_awaiting_responses(topics(0)) == frozenset()  # one more batch may be sent
+    scenario.add()
+    accumulator.freeze(queue).sent(1)
+    assert accumulator.topics_awaiting_responses(topics(0)) == {"t"}
+    assert accumulator.topics_awaiting_responses(topics(0, 1)) == frozenset()
+    assert accumulator.topics_awaiting_responses(topics(1)) == frozenset()  # created again with other partitions
+    assert accumulator.topics_awaiting_responses({}) == frozenset()
+    scenario.add()
+    assert accumulator.topics_awaiting_responses(topics(0)) == {"t"}
+    scenario.add(partition=1)
+    assert accumulator.topics_awaiting_responses(topics(0)) == frozenset()
+    other = next(each for each in accumulator.active() if each is not queue)
+    accumulator.fail(other, accumulator.freeze(other), KafkaError("refused"))
+    first.is_in_flight = False  # it is to be sent again
+    assert accumulator.topics_awaiting_responses(topics(0)) == frozenset()
 
 
 def test_hurry_ends_lingering() -> None:

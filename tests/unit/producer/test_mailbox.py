@@ -5,7 +5,7 @@ from kctl.client.errors import ConnectionRefused, FlushTimeout, IllegalStateErro
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS
 from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
-from kctl.client.producer.mailbox import FlushMark, Posted, WatchFuture
+from kctl.client.producer.mailbox import LONGEST_SLEEP_MS, FlushMark, Posted, WatchFuture
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.runtime import Task, Waiter
 from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
@@ -51,6 +51,62 @@ def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch
     box.may_sleep()
     box.post(FlushMark(Timer(clock, 500), Flag()))
     assert len(wakes) == 4
+
+
+def test_record_that_cannot_be_sent_before_a_response_does_not_wake_the_loop() -> None:
+    clock, wakes = ManualClock(), list[int]()
+    box, maker = mailbox(clock, wakes, delivery_timeout_ms=1000), Maker(clock)
+
+    def wakes_after(record: SendFuture | RecordRun, next_turn_at_ms: int = 1000, waited_ms: int = 0) -> int:
+        box.pop_some(10)
+        box.expect(
+            next_turn_at_ms,
+            0,
+            now_ms=clock.now_ms() - waited_ms,
+            is_linger_over=True,
+            awaiting_responses=frozenset({"t"}),
+        )
+        assert box.may_sleep()
+        before = len(wakes)
+        box.post_record(record)
+        return len(wakes) - before
+
+    assert wakes_after(maker.record()) == 0
+    assert wakes_after(maker.run([b"1", b"2"])) == 0
+    assert wakes_after(maker.record(topic="u")) == 1
+    assert wakes_after(maker.record(), next_turn_at_ms=1001) == 1  # its delivery.timeout.ms would pass first
+    assert wakes_after(maker.record(), waited_ms=LONGEST_SLEEP_MS) == 0
+    assert wakes_after(maker.record(), waited_ms=LONGEST_SLEEP_MS + 1) == 1
+    assert len(box.pop_some(10)) == 1
+    box.expect(1000, 0, is_linger_over=True)
+    assert box.may_sleep()
+    box.post_record(maker.record())
+    assert len(wakes) == 4
+
+
+def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_before_a_response() -> None:
+    clock, wakes = ManualClock(), list[int]()
+    box, maker = mailbox(clock, wakes, linger_ms=5), Maker(clock)
+
+    def wakes_after_nudge() -> int:
+        before = len(wakes)
+        assert box.nudge()
+        return len(wakes) - before
+
+    box.expect(5, 10_000, awaiting_responses=frozenset({"t"}))
+    assert wakes_after_nudge() == 1  # the loop is in its turn, and may have looked already
+    assert box.may_sleep()
+    assert wakes_after_nudge() == 0
+    clock.advance(LONGEST_SLEEP_MS + 1)
+    assert wakes_after_nudge() == 1
+    box.expect(clock.now_ms() + 5, 10_000, now_ms=clock.now_ms(), awaiting_responses=frozenset({"t"}))
+    assert box.may_sleep()
+    box.post_record(maker.record(topic="u"))  # it lingers, which ends when memory is waited for
+    assert wakes_after_nudge() == 1
+    box.expect(5, 10_000)
+    assert wakes_after_nudge() == 1
+    box.is_finished = True
+    assert not box.nudge()
 
 
 def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instant_as_a_run() -> None:
