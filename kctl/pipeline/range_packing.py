@@ -1,9 +1,10 @@
 """What one task of a job is given: a part of a large partition, or many small ranges.
 
-What a task costs by itself is then paid for some megabytes, not for each partition. A task reads its ranges with one
-consumer that fetches them together (`range_fetch`). What comes of each is still its own: files, positions and results
-are those of a range.
-Shown by tests/unit/pipeline/test_range_packing.py.
+What a task costs by itself is then paid for some megabytes, not for each partition. Most tasks read their ranges with
+one consumer that fetches them together (`range_fetch`); those of `mirror` and `replay` read one after the other, for
+where one begins is known only when the transactional.id of its partition has fenced earlier attempts. What comes of
+each is still its own: files, positions, transactions and results are those of a range.
+Shown by tests/unit/pipeline/test_range_packing.py and tests/pipeline/test_many_partitions.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -42,7 +42,7 @@ def read_range(
     fail_on_data_loss: bool = True,
     pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
-) -> "Iterator[pa.RecordBatch]":
+) -> "Generator[pa.RecordBatch]":
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
 
     Args:

@@ -154,7 +154,7 @@ RANGES = CONSUMER | {
     "kctl.pipeline.isolation",
     "kctl.pipeline.range_fetch", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
-MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints"}
+MIRROR = JOBS | RANGES | {"kctl.pipeline.fingerprints", "kctl.pipeline.range_packing"}
 FOLDERS = {
     "kctl.pipeline.export_files", "kctl.pipeline.isolation", "kctl.pipeline.object_store",
     "kctl.pipeline.range_packing", "kctl.pipeline.ranges", "kctl.pipeline.targets",

@@ -2,8 +2,10 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +13,20 @@ from kctl.client.producer import Producer
 from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import export as export_module
+from kctl.pipeline.jobs import mirror as mirror_module
+from kctl.pipeline.jobs import replay as replay_module
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
+from kctl.pipeline.jobs.mirror_task import MirrorTask, mirror_ranges
+from kctl.pipeline.jobs.replay import ReplayRequest, replay
+from kctl.pipeline.jobs.replay_task import Replayed, replay_ranges
 from kctl.pipeline.jobs.stats import StatsRequest, plan_stats, stats
 from kctl.pipeline.jobs.verify import VerifyRequest, plan_verify, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Attempt, JobProgress
 from kctl.pipeline.session import Session
+from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic
 from tests.support.kafka.cluster import KafkaCluster
 
@@ -100,6 +109,79 @@ def test_ranges_written_before_an_error_of_their_task_are_kept(
     rest = export(request, session=session)
     assert rest.ranges == PARTITIONS - PARTITIONS // 10 - kept
     assert in_export(folder) == on_topic(properties, topic)
+
+
+def killed_at_a_commit(
+    tasks: Sequence[Any],
+    attempt: Attempt,
+    *,
+    work: Callable[[Sequence[Any], Attempt], Iterator[Any]],
+    is_open: bool,
+) -> Iterator[Any]:
+    """Do the work of a task, but for the first attempt at the first task, which dies at its third transaction.
+
+    Args: is_open: whether that stays open.
+    """
+    offsets = tasks[0].range if isinstance(tasks[0], MirrorTask) else tasks[0].offsets
+    if attempt.number == 0 and offsets.partition == 0:
+        commit, commits = Producer.commit_transaction, []
+
+        def killed(self: Producer, timeout: float | None = None) -> None:
+            commits.append(1)
+            if is_open and len(commits) == 3:
+                self.flush(30)
+                os.kill(os.getpid(), signal.SIGKILL)
+            commit(self, timeout)
+            if len(commits) == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Producer.commit_transaction = killed  # type: ignore[method-assign,assignment]  # of a worker that dies of it
+    return work(tasks, attempt)
+
+
+FEW = 24
+"""Partitions: three for each of eight tasks."""
+
+
+@pytest.fixture(scope="module")
+def small_topic(kafka_newest: KafkaCluster) -> str:
+    name = kafka_newest.create_topic(partitions=FEW)
+    with Producer({"bootstrap.servers": kafka_newest.bootstrap()}) as producer:
+        for partition in range(FEW):
+            values = [b"%d of %d" % (number, partition) for number in range(EACH)]
+            producer.send_columns(name, values, partition=partition)
+    return name
+
+
+def test_mirror_has_few_tasks_and_each_record_once_though_a_worker_dies(
+    kafka_newest: KafkaCluster, session: Session, small_topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = kafka_newest.client_properties()
+    request = MirrorRequest((small_topic,), given, given, f"{small_topic}-copy", create=True)
+    least = 4 * session.parallelism
+    assert [len(each) for each in plan_mirror(request, session=session).tasks] == [FEW // least] * least
+    monkeypatch.setattr(mirror_module, "mirror_ranges", partial(killed_at_a_commit, work=mirror_ranges, is_open=True))
+    seen: list[JobProgress] = []
+    done = mirror(request, session=session, on_progress=seen.append)
+    assert (done.records, done.transactions, done.partitions) == (FEW * EACH, FEW, FEW)
+    assert max(each.tasks for each in seen) == least
+    assert content(committed_rows(kafka_newest, f"{small_topic}-copy")) == content(on_topic(given, small_topic))
+
+
+def test_replay_has_few_tasks_and_each_record_once_though_a_worker_dies(
+    kafka_newest: KafkaCluster, session: Session, small_topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, target = kafka_newest.client_properties(), kafka_newest.create_topic(partitions=1)
+    request = ReplayRequest(small_topic, given, given, to_topic=target)
+    # An open transaction hides the positions of all tasks: those that wait for them leave the next attempt no slot.
+    monkeypatch.setattr(replay_module, "replay_ranges", partial(killed_at_a_commit, work=replay_ranges, is_open=False))
+    seen: list[JobProgress] = []
+    done = replay(request, session=session, on_progress=seen.append)
+    assert done == Replayed(FEW * EACH, ((target, FEW * EACH),))
+    assert max(each.tasks for each in seen) == 4 * session.parallelism
+    values = sorted(row.value or b"" for row in committed_rows(kafka_newest, target))
+    assert values == sorted(row.value or b"" for row in on_topic(given, small_topic))
+    assert replay(request, session=session) == Replayed(resumed=True)
 
 
 def test_plans_of_other_jobs_have_few_tasks(kafka_newest: KafkaCluster, session: Session, topic: str) -> None:

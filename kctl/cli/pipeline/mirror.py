@@ -4,6 +4,7 @@ Shown by tests/pipeline/test_mirror_command.py.
 """
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,7 @@ from kctl.cli.pipeline.spark_options import (
     spark_options,
 )
 from kctl.cli.pipeline.target_options import TargetOptions, group_selection, say_groups, target_options
+from kctl.client.wording import counted
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.mirror import MirrorPlan
@@ -96,7 +98,8 @@ def mirror(
             group_selection(groups),
         )
         if spark.dry_run:
-            return _show_plan(common, output, plan_of(common, spark, plan_mirror, request))
+            plan = partial(plan_mirror, options=spark.session_options())
+            return _show_plan(common, output, plan_of(common, spark, plan, request))
         found = result_of(common, spark, job, request)
     row: Row = {name: value for name, value in found._asdict().items() if name != "group_offsets"}
     facts = {"groups": [each._asdict() for each in found.group_offsets]} if groups else {}
@@ -145,6 +148,6 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
         common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {partitions} partitions")
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "
-        f"the log, {len(plan.ranges)} tasks; {plan.resumed} partitions continue where an earlier run ended"
+        f"the log, {counted(len(plan.tasks), 'task')}; {plan.resumed} partitions continue where an earlier run ended"
     )
     return ExitCode.OK

@@ -1,9 +1,10 @@
 """`mirror`: topics of one cluster into another, each record exactly once, whatever is killed on the way.
 
-A task reads one partition and produces it, in one process: nothing passes through the JVM. It writes in transactions,
-and each of them also writes, in the target, how far the source was read (`mirror_positions`): both count or neither
-does. So the target itself knows where the next run continues. A task that is begun again fences the one before it, by
-its transactional id, before it asks how far that one came. Consumers of the target read with
+A task reads one partition, or small ones one after the other, and produces them, in one process: nothing passes through
+the JVM. It writes in transactions, each of one partition, which also write, in the target, how far the source was read
+(`mirror_positions`): both count or neither does. So the target itself knows where the next run continues. A task that
+is begun again fences the one before it, by the transactional id of the partition, before it asks how far that one came.
+Consumers of the target read with
 isolation.level=read_committed, or they may see records of transactions that were aborted and written again.
 Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
@@ -19,6 +20,7 @@ from kctl.client.clock import SystemClock
 from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
 from kctl.client.events import EventSink, ignore_events
+from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.pipeline import isolation
 from kctl.pipeline.group_selection import GroupSelection
@@ -31,11 +33,12 @@ from kctl.pipeline.jobs.mirror_positions import (
     create_positions_topic,
     find_positions,
 )
-from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_range
+from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_ranges
+from kctl.pipeline.range_packing import pack_ranges, task_packing
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, ignore_progress, open_session, run_tasks
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import JobProgress, OnProgress, Split, TaskCounts, ignore_progress, open_session, run_split
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 INTERVAL_MS = 10_000
@@ -82,7 +85,7 @@ class MirrorPlan(NamedTuple):
     """What a run would do.
 
     Attributes:
-        ranges: one task each: of each partition what is not in the target yet.
+        tasks: the ranges of each: of each partition what is not in the target yet.
         targets: by topic of the source.
         chosen: by partition, the positions that `MirrorRequest.start` chose.
         resumed: partitions that continue where an earlier run ended.
@@ -90,12 +93,16 @@ class MirrorPlan(NamedTuple):
         size_bytes: about how many bytes all of it has in the source's log.
     """
 
-    ranges: tuple[OffsetRange, ...]
+    tasks: tuple[tuple[OffsetRange, ...], ...]
     targets: Mapping[str, MirrorTarget]
     chosen: Mapping[TopicPartition, MirrorPosition]
     resumed: int
     missing: Mapping[str, int]
     size_bytes: int
+
+    @property
+    def ranges(self) -> tuple[OffsetRange, ...]:
+        return tuple(each for task in self.tasks for each in task)
 
     @property
     def offsets(self) -> int:
@@ -134,24 +141,25 @@ def mirror(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
         KafkaError: a cluster; what was committed before it stays.
     """
+    options = options or SessionOptions()
     on_progress(JobProgress("planning"))
-    plan = plan_mirror(request)
+    plan = plan_mirror(request, options, session)
     if request.create and plan.missing:
         _create(request, plan.missing)
-        plan = plan_mirror(request)
+        plan = plan_mirror(request, options, session)
     _refuse_missing(plan)
     if not plan.ranges and request.interval_ms is None and not request.groups:
         _prepare(request, plan)
         return MirrorResult(resumed=plan.resumed)
     with ExitStack() as stack:
-        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl mirror", on_progress))
+        running = session or stack.enter_context(open_session(options, "kctl mirror", on_progress))
         _prepare(request, plan)  # not before Spark runs: a position that was chosen holds for the next run, too
         request = request._replace(start=None)
         result = _round(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
-            result = _round(request, plan_mirror(request), result, running, on_progress)
+            result = _round(request, plan_mirror(request, options, running), result, running, on_progress)
         return result
 
 
@@ -166,7 +174,9 @@ def _round(
     return result._replace(group_offsets=tuple(carry_group_offsets(mirrored, request.groups, session, on_progress)))
 
 
-def plan_mirror(request: MirrorRequest) -> MirrorPlan:
+def plan_mirror(
+    request: MirrorRequest, options: SessionOptions | None = None, session: Session | None = None
+) -> MirrorPlan:
     """Return what `mirror` would do, without Spark and without writing anything. Raises as `mirror`."""
     _check(request)
     properties = isolation.of_source(resolve(request.properties))
@@ -203,13 +213,14 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
         ranges.append(OffsetRange(*tp, max(start, starts[tp]), ends[tp], topic_id, ends[tp]))
     left = tuple(each for each in ranges if each.size > 0)
     sizes = bytes_per_offset(properties, left)
-    size_bytes = round(sum(each.size * sizes.get(each.topic, 0.0) for each in left))
+    size_bytes = round(sum(each.size * sizes[each.topic] for each in left))
+    tasks = pack_ranges(left, task_packing(tasks_at_once(session, options)), lambda each: each.size * sizes[each.topic])
     reset = {
         each.topic_partition: MirrorPosition.behind(each, targets[each.topic], each.start_offset)
         for each in ranges
         if each.topic_partition in chosen
     }
-    return MirrorPlan(left, targets, reset, len(positions.found.keys() - chosen.keys()), missing, size_bytes)
+    return MirrorPlan(tuple(tasks), targets, reset, len(positions.found.keys() - chosen.keys()), missing, size_bytes)
 
 
 def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
@@ -332,20 +343,19 @@ def _run(
 ) -> MirrorResult:
     if not plan.ranges:
         return before
+    run = system_runtime().entropy.token_bytes(8).hex()
+    source, target = dict(request.properties), dict(request.target_properties)
     tasks = [
-        MirrorTask(
-            each,
-            plan.targets[each.topic],
-            request.allow_loss,
-            COMMIT_ROWS,
-            dict(request.properties),
-            dict(request.target_properties),
-        )
-        for each in plan.ranges
+        [
+            MirrorTask(run, each, plan.targets[each.topic], request.allow_loss, COMMIT_ROWS, source, target)
+            for each in ranges
+        ]
+        for ranges in plan.tasks
     ]
+    split = Split(tasks, [len(ranges) for ranges in plan.tasks], mirror_ranges)
     with Admin(resolve(request.target_properties)) as admin:
         watch = _Watch(plan, admin, before.records, on_progress)
-        found = run_tasks(session, "kctl mirror", tasks, mirror_range, on_tick=watch.tick)
+        found = run_split(session, "kctl mirror", split, on_tick=watch.tick)
     found.raise_first()
     done = list(found.results.values())
     return MirrorResult(

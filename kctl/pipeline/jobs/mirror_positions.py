@@ -43,15 +43,29 @@ class MirrorTarget(NamedTuple):
 
 
 class MirrorPosition(NamedTuple):
-    """How far a partition is mirrored, and between which topics."""
+    """How far a partition is mirrored, and between which topics.
+
+    Attributes:
+        run: the id of the run that wrote it.
+        counts: what that run had counted of the partition up to here, as JSON has it: an attempt that follows one whose
+            worker was killed continues its account, too.
+    """
 
     source: ResumePoint
     target_topic_id: str
+    run: str = ""
+    counts: Any = None
 
     @classmethod
-    def behind(cls, offsets: OffsetRange, target: MirrorTarget, offset: int) -> "MirrorPosition":
+    def behind(
+        cls, offsets: OffsetRange, target: MirrorTarget, offset: int, run: str = "", counts: Any = None
+    ) -> "MirrorPosition":
         """Return the position that has everything before an offset of the range's partition."""
-        return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id)
+        return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id, run, counts)
+
+    def counted_by(self, run: str) -> Any:
+        """Return what a run had counted up to here; None where another one wrote the position."""
+        return self.counts if self.run == run else None
 
     def is_of(self, target: MirrorTarget) -> bool:
         """Whether the target's topic is still the one that was written to."""
@@ -229,6 +243,8 @@ def position_key(target: MirrorTarget, partition: int) -> bytes:
 def _text(position: MirrorPosition, offset: int | None = None) -> str:
     said: dict[str, Any] = {"v": _VERSION} if offset is None else {"v": _VERSION, "offset": offset}
     said |= {"topic_id": position.source.topic_id, "log_end": position.source.log_end}
+    if position.counts is not None:
+        said |= {"run": position.run, "counts": position.counts}
     return json.dumps(said | {"target_topic_id": position.target_topic_id}, separators=(",", ":"))
 
 
@@ -252,6 +268,6 @@ def _parsed(text: str, offset: int | None) -> MirrorPosition | None:
         given = json.loads(text)
         at = int(given["offset"]) if offset is None else offset
         source = ResumePoint(at, str(given["topic_id"]), int(given.get("log_end", NO_LOG_END)))
-        return MirrorPosition(source, str(given["target_topic_id"]))
+        return MirrorPosition(source, str(given["target_topic_id"]), str(given.get("run", "")), given.get("counts"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

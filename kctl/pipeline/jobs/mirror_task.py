@@ -1,9 +1,12 @@
-"""A task of `mirror`: one partition of the source, read and produced to the target in transactions; runs on a worker.
+"""A task of `mirror`: partitions of the source, read and produced to the target in transactions; runs on a worker.
 
+Each partition has transactions and a transactional.id of its own, also where a task has many: the attempts that it
+fences are those at this partition, whichever other partitions they have.
 Shown by tests/sim/pipeline/test_mirror_positions.py and tests/pipeline/test_mirror.py, which kills workers and drivers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import Admin
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.client.producer import Producer
-    from kctl.pipeline.range_reader import RangeReader
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
@@ -30,8 +32,9 @@ TRANSACTION_MS = 120_000
 
 
 class MirrorTask(NamedTuple):
-    """What a task is given; secrets in it are references."""
+    """What is to be done for one partition; secrets in it are references. run: the id of the round that it is of."""
 
+    run: str
     range: OffsetRange
     target: MirrorTarget
     allow_loss: bool
@@ -41,39 +44,45 @@ class MirrorTask(NamedTuple):
 
 
 class Mirrored(NamedTuple):
-    """What one task has committed."""
+    """What all attempts at one range have committed."""
 
-    records: int
-    transactions: int
+    records: int = 0
+    transactions: int = 0
+
+
+def mirror_ranges(tasks: Iterable[MirrorTask], attempt: Attempt) -> Iterator[Mirrored]:
+    """Mirror one range after the other; runs on a worker."""
+    for task in tasks:
+        yield mirror_range(task, attempt)
 
 
 def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = None) -> Mirrored:
-    """Read what is left of a range and write it to the target; runs on a worker.
+    """Read what is left of a range and write it to the target.
 
     Returns once every reader with isolation.level=read_committed sees the records and the position: a commit returns
     before the markers of its transaction are written, and the next init_transactions() of its id after that.
     """
     from kctl.client.producer import Producer
-    from kctl.pipeline.range_reader import RangeReader
+    from kctl.pipeline.client_pool import TASK_CONSUMERS
+    from kctl.pipeline.range_reader import read_range
 
     properties = resolve(task.target_properties)
     writing = transactional_properties(properties, f"{task.target.group_id}-{task.range.partition}")
     with Producer(writing, runtime) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
-        start = start_offset(task, properties, runtime)
+        start, before = resumed(task, properties, runtime)
         if start >= task.range.end_offset:
-            return Mirrored(0, 0)
-        reader = RangeReader(
+            return before
+        batches = read_range(
             isolation.of_source(resolve(task.properties)),
             task.range._replace(start_offset=start),
             COLUMNS,
             fail_on_data_loss=not task.allow_loss,
+            pool=TASK_CONSUMERS if runtime is None else None,
             runtime=runtime,
         )
-        try:
-            mirrored = _copy(task, producer, reader)
-        finally:
-            reader.close()
+        with closing(batches):
+            mirrored = _copy(task, producer, batches, before)
     wait_for_markers(writing, runtime)
     return mirrored
 
@@ -111,8 +120,8 @@ def transactional_properties(properties: Mapping[str, object], transactional_id:
     return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
 
 
-def start_offset(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> int:
-    """Return where to continue: an earlier attempt of this task may have come further than the driver knew.
+def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> tuple[int, Mirrored]:
+    """Return where to continue, and what is done: an earlier attempt may have come further than the driver knew.
 
     An offset that was committed for a target topic that was deleted since does not count.
     """
@@ -121,35 +130,39 @@ def start_offset(task: MirrorTask, properties: dict[str, object], runtime: Runti
         found = admin.list_group_offsets(task.target.group_id, [target], require_stable=True)
         found.raise_first()
         committed = found[target]
-    if committed is None or not position_of(committed).is_of(task.target):
-        return task.range.start_offset
-    return max(committed.offset, task.range.start_offset)
+    position = None if committed is None else position_of(committed)
+    if position is None or not position.is_of(task.target):
+        return task.range.start_offset, Mirrored()
+    before = Mirrored(*(position.counted_by(task.run) or ()))
+    return max(position.source.offset, task.range.start_offset), before
 
 
-def _copy(task: MirrorTask, producer: "Producer", reader: "RangeReader") -> Mirrored:
-    """Copy what the reader yields, a transaction for some batches; an error aborts the one that is open."""
+def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBatch]", before: Mirrored) -> Mirrored:
+    """Copy the batches, a transaction for some of them; an error aborts the one that is open."""
     from kctl.pipeline.record_rows import record_rows
 
     topic, partition = task.target.topic, task.range.partition
-    records = transactions = pending = 0
-    for batch in _pieces(reader, task.commit_rows):
+    (records, transactions), pending = before, 0
+    for batch in _pieces(batches, task.commit_rows):
         if not pending:
             producer.begin_transaction()
         rows = record_rows(batch, with_timestamps=True)
         producer.send_columns(topic, rows.values, rows.keys, partition, rows.headers, rows.timestamps_ms)
         pending += batch.num_rows
         if pending >= task.commit_rows:
-            _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1)
             records, transactions, pending = records + pending, transactions + 1, 0
+            _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1, Mirrored(records, transactions))
     if not pending:
         producer.begin_transaction()  # the position alone: what is left of the range has no records
-    _commit_range(task, producer, task.range.end_offset)
-    return Mirrored(records + pending, transactions + 1)
+    done = Mirrored(records + pending, transactions + 1)
+    _commit_range(task, producer, task.range.end_offset, done)
+    return done
 
 
-def _commit_range(task: MirrorTask, producer: "Producer", offset: int) -> None:
+def _commit_range(task: MirrorTask, producer: "Producer", offset: int, done: Mirrored) -> None:
     """Commit the transaction with the position that has everything before an offset."""
-    _commit(producer, task.target, {task.range.partition: MirrorPosition.behind(task.range, task.target, offset)})
+    position = MirrorPosition.behind(task.range, task.target, offset, task.run, done)
+    _commit(producer, task.target, {task.range.partition: position})
 
 
 def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, MirrorPosition]) -> None:

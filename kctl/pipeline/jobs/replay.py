@@ -1,8 +1,9 @@
 """`replay`: records of a topic or of an export produced again to topics, those that are wanted, each once.
 
-A task reads one partition, keeps what the filter wants, and produces it in transactions that also hold how far it has
-read (`replay_task`), under the name of the replay: run again, it continues, and replays nothing twice. Records count
-how often they were replayed in a header, so that a record that fails again and again does not come back for ever.
+A task reads one partition, or small ones one after the other, keeps what the filter wants, and produces it in
+transactions that also hold how far the partition was read (`replay_task`), under the name of the replay: run again, it
+continues, and replays nothing twice. Records count how often they were replayed in a header, so that a record that
+fails again and again does not come back for ever.
 Ends are fixed at the start, so records that come back to the topic are not read again by the same run.
 Shown by tests/pipeline/test_replay.py.
 """
@@ -15,21 +16,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.client.admin import Admin
-from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.events import EventSink, ignore_events
+from kctl.client.network.system import system_runtime
 from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
-from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, create_positions_topic
-from kctl.pipeline.jobs.mirror_task import wait_for_markers
-from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, replay_range
+from kctl.pipeline.jobs.mirror_positions import MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, end_transactions, replay_ranges
 from kctl.pipeline.locations import Location
+from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import JobProgress, OnProgress, ignore_progress, open_session, run_counted
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import JobProgress, OnProgress, Split, ignore_progress, open_session, run_split_counted
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
+from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, files_of
 
 MAX_ATTEMPTS = 3
@@ -92,41 +94,43 @@ def replay(
         RecordDataError: the jq program failed on a record. MirrorPositionError: the topic was recreated.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
+    options = options or SessionOptions()
     on_progress(JobProgress("planning"))
     _check(request)
     tasks = _tasks(request)
     if not tasks:
         return Replayed()
+    shared = _shared(request, tasks, tasks_at_once(session, options))
     if request.writes:
         with Admin(resolve(request.target_properties), events=request.events) as admin:
             create_positions_topic(admin)
             end_transactions(admin, tasks)
     with ExitStack() as stack:
-        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl replay", on_progress))
+        running = session or stack.enter_context(open_session(options, "kctl replay", on_progress))
         if request.rate_per_s is not None:
-            at_once = min(len(tasks), running.parallelism)
-            tasks = [task._replace(rate_per_s=request.rate_per_s / at_once) for task in tasks]
+            rate_per_s = request.rate_per_s / min(len(shared), running.parallelism)
+            shared = [tuple(each._replace(rate_per_s=rate_per_s) for each in ranges) for ranges in shared]
         phase = "replaying" if request.writes else "counting"
-        done = run_counted(
-            running, "kctl replay", phase, tasks, replay_range, lambda task: task.offsets.size, on_progress
-        )
+        split = Split(shared, list(map(len, shared)), replay_ranges)
+        sizes = [each.offsets.size for ranges in shared for each in ranges]
+        done = run_split_counted(running, "kctl replay", phase, split, sizes, on_progress)
     total = Replayed()
     for each in done:
         total = total.plus(each)
     return total
 
 
-def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
-    """End what a killed run has left open: until then tasks that begin first would wait for the positions behind it.
+def _shared(request: ReplayRequest, tasks: Sequence[ReplayTask], at_once: int) -> list[tuple[ReplayTask, ...]]:
+    """Return the partitions that share a Spark task."""
+    per_offset = 0.0
+    if request.folder is None:
+        properties = isolation.of_source(resolve(request.properties))
+        per_offset = bytes_per_offset(properties, [task.offsets for task in tasks])[request.topic]
 
-    A topic that was just created may not be known everywhere yet, and has none: what fails here is left to the tasks.
-    """
-    described = admin.describe_topics([POSITIONS_TOPIC]).done
-    numbers = [number for topic in described.values() for number in topic.partitions]  # one, where kctl created it
-    positions = [TopicPartition(POSITIONS_TOPIC, number) for number in numbers]
-    if isolation.have_open_transactions(admin, positions):
-        for task in tasks:
-            wait_for_markers(task.producer_properties())
+    def size_of(task: ReplayTask) -> float:
+        return per_offset * task.offsets.size + sum(file.size_bytes for each in task.exported for file in each.files)
+
+    return pack(tasks, task_packing(at_once), size_of, lambda task: task.offsets.partition)
 
 
 def _check(request: ReplayRequest) -> None:
@@ -148,7 +152,7 @@ def _check(request: ReplayRequest) -> None:
 
 
 def _tasks(request: ReplayRequest) -> list[ReplayTask]:
-    """Return a task for each partition that has records to be read."""
+    """Return what is to be done for each partition that has records to be read."""
     source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
@@ -175,8 +179,11 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
         request.keep_timestamps,
     )
     target = MirrorTarget(request.topic, f"kctl-replay.{request.name or _name(request, origin)}")
+    run = system_runtime().entropy.token_bytes(8).hex()
+    given, target_given = dict(request.properties), dict(request.target_properties)
     return [
         ReplayTask(
+            run,
             each,
             tuple(exported.get(each.partition, ())),
             folder,
@@ -184,8 +191,8 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
             request.wanted,
             destination,
             None,
-            dict(request.properties),
-            dict(request.target_properties),
+            given,
+            target_given,
             request.writes,
         )
         for each in _within(whole, request.offsets)

@@ -1,20 +1,23 @@
-"""A task of `replay`: one partition of the source, its wanted records produced again in transactions; runs on a worker.
+"""A task of `replay`: partitions of the source, their wanted records produced again in transactions; runs on a worker.
 
-Each transaction also holds a record of how far the source was read, in the topic of positions: both count or neither
-does. A task that is begun again fences the one before it, by its transactional.id, before it looks how far that got.
+Each transaction is of one partition, and also holds a record of how far that was read, in the topic of positions: both
+count or neither does. A task that is begun again fences the one before it, by the transactional.id of the partition,
+before it looks how far that got.
 Shown by tests/pipeline/test_replay.py, tests/unit/pipeline/jobs/test_replay_task.py and
 tests/loopback/test_replay_positions.py.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kctl.client.admin import Admin
 from kctl.client.clock import Clock, SystemClock
+from kctl.client.cluster import TopicPartition
 from kctl.client.topic_names import is_topic_name
 from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange
@@ -71,9 +74,10 @@ class Destination(NamedTuple):
 
 
 class ReplayTask(NamedTuple):
-    """What a task is given; secrets in it are references.
+    """What is to be done for one partition; secrets in it are references.
 
     Attributes:
+        run: the id of the run.
         offsets: what is read of the topic or of the export; its start is the first that this run wants.
         exported: where the records are, in an export; empty for a topic. folder: of the export.
         target: whose group_id is the name under which positions are kept; its topic is the source's.
@@ -81,6 +85,7 @@ class ReplayTask(NamedTuple):
         writes: False for a dry run, which counts only.
     """
 
+    run: str
     offsets: OffsetRange
     exported: tuple[ExportedRange, ...]
     folder: Path | StoreUrl | None
@@ -131,41 +136,72 @@ class Replayed(NamedTuple):
     def records(self) -> int:
         return sum(count for _, count in self.topics)
 
+    @classmethod
+    def of_json(cls, counts: Any) -> "Replayed":
+        """Return what was written as JSON: lists, where there were tuples."""
+        read, topics, *others = counts
+        return cls(read, tuple((topic, count) for topic, count in topics), *others)
 
-def replay_range(task: ReplayTask, _attempt: Attempt) -> Replayed:
-    """Produce the wanted records of a range that are not replayed yet; runs on a worker."""
+
+def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Replayed]:
+    """Produce the wanted records of ranges that are not replayed yet; runs on a worker.
+
+    What is yielded of a range is what all attempts at it in this run did, and whether there was an earlier run.
+    """
+    if attempt.number and tasks[0].writes:
+        with Admin(resolve(tasks[0].target_properties)) as admin:
+            end_transactions(admin, tasks)  # one of a range behind the first would hide the first one's position
+    with FilterProcess(tasks[0].wanted, StoreTimeouts.of(tasks[0].properties).api_ms) as chosen:
+        for task in tasks:
+            yield _replay(task, chosen)
+
+
+def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
+    """End what a killed run or attempt has left open: until then all would wait for the positions behind it.
+
+    A topic that was just created may not be known everywhere yet, and has none: what fails here is left to the tasks.
+    """
+    described = admin.describe_topics([POSITIONS_TOPIC]).done
+    numbers = [number for topic in described.values() for number in topic.partitions]  # one, where kctl created it
+    positions = [TopicPartition(POSITIONS_TOPIC, number) for number in numbers]
+    if isolation.have_open_transactions(admin, positions):
+        for task in tasks:
+            wait_for_markers(task.producer_properties())
+
+
+def _replay(task: ReplayTask, chosen: FilterProcess) -> Replayed:
     from kctl.client.producer import Producer
 
     properties = resolve(task.target_properties)
-    timeout_ms = StoreTimeouts.of(task.properties).api_ms
     if not task.writes:
-        start = _start(task, properties)
-        found = Replayed(resumed=start > task.offsets.start_offset)
-        with FilterProcess(task.wanted, timeout_ms) as chosen:
-            for batch in _batches(task, start):
-                found = found.plus(_placed(task, batch, chosen)[1])
+        start, found = _resumed(task, properties)
+        for batch in _batches(task, start):
+            found = found.plus(_placed(task, batch, chosen)[1])
         return found
     config = task.producer_properties()
-    with Producer(config) as producer, FilterProcess(task.wanted, timeout_ms) as chosen:
+    with Producer(config) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
-        start = _start(task, properties)
+        start, before = _resumed(task, properties)
         if start >= task.offsets.end_offset:
-            return Replayed(resumed=True)
-        found = _Copy(task, producer, chosen).run(start)
+            return before
+        found = _Copy(task, producer, chosen).run(start, before)
     wait_for_markers(config)
-    return found._replace(resumed=start > task.offsets.start_offset)
+    return found
 
 
-def _start(task: ReplayTask, properties: dict[str, object]) -> int:
-    """Return where to continue: behind what earlier runs under this name have replayed."""
+def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Replayed]:
+    """Return where to continue: behind what was replayed under this name; and what of that was in this run."""
     kept = kept_positions(properties, require_stable=task.writes)
     position = kept.get(position_key(task.target, task.offsets.partition))
     if position is None:
-        return task.offsets.start_offset
+        return task.offsets.start_offset, Replayed()
     offsets = task.offsets
     if problem := position.source.problem(offsets.topic, offsets.partition, offsets.topic_id, offsets.log_end):
         raise MirrorPositionError(problem, "--name with another name replays the new topic from its beginning")
-    return min(max(offsets.start_offset, position.source.offset), offsets.end_offset)
+    start = min(max(offsets.start_offset, position.source.offset), offsets.end_offset)
+    counts = position.counted_by(task.run)
+    before = Replayed(resumed=start > offsets.start_offset) if counts is None else Replayed.of_json(counts)
+    return start, before
 
 
 class _Copy:
@@ -189,18 +225,19 @@ class _Copy:
         self._is_open = False
         self._rows = self._read = 0
 
-    def run(self, start: int) -> Replayed:
-        found = Replayed()
+    def run(self, start: int, before: Replayed) -> Replayed:
+        """Replay from an offset on; return what was done before and now."""
+        found = before
         for batch in _batches(self._task, start):
             wanted, counts = _placed(self._task, batch, self._chosen)
-            found = found.plus(counts)
             self._begin()
             self._read += batch.num_rows
-            self._send(wanted)
+            self._send(wanted, batch, found)
+            found = found.plus(counts)
             if self._rows >= COMMIT_ROWS or self._read >= COMMIT_READ_ROWS or self._is_old_in(0):
-                self._commit(batch.column("offset")[-1].as_py() + 1)
+                self._commit(batch.column("offset")[-1].as_py() + 1, found)
         self._begin()
-        self._commit(self._task.offsets.end_offset)
+        self._commit(self._task.offsets.end_offset, found)
         return found
 
     def _begin(self) -> None:
@@ -211,8 +248,11 @@ class _Copy:
     def _is_old_in(self, delay_ms: float) -> bool:
         return self._clock.now_ms() + delay_ms - self._begun_at_ms >= COMMIT_MS
 
-    def _send(self, rows: pa.RecordBatch) -> None:
-        """Send rows at the rate; a transaction is committed before it is old, with the position of its last row."""
+    def _send(self, rows: pa.RecordBatch, batch: pa.RecordBatch, before: Replayed) -> None:
+        """Send rows at the rate; a transaction is committed before it is old, with the position of its last row.
+
+        Args: batch: that the rows are of. before: what was done before it.
+        """
         from kctl.pipeline.record_rows import place_rows, record_rows
 
         for part in self._pace.pieces(rows):
@@ -222,16 +262,19 @@ class _Copy:
             self._rows += part.num_rows
             delay_ms = self._pace.delay_ms(part.num_rows)
             if self._is_old_in(delay_ms):
-                self._commit(part.column("offset")[-1].as_py() + 1)
+                offset = part.column("offset")[-1].as_py() + 1
+                head = batch.filter(pc.less(batch.column("offset"), offset))
+                self._commit(offset, before.plus(_placed(self._task, head, self._chosen)[1]))
             if delay_ms > 0:
                 self._sleep(delay_ms / 1000)
             self._begin()
 
-    def _commit(self, offset: int) -> None:
-        """Commit the transaction with the position that has everything before an offset."""
+    def _commit(self, offset: int, found: Replayed) -> None:
+        """Commit the transaction with the position that has everything before an offset, and what was found there."""
         task = self._task
         source = ResumePoint(offset, task.offsets.topic_id, task.offsets.log_end)
-        write_position(self._producer, task.target, task.offsets.partition, MirrorPosition(source, ""))
+        position = MirrorPosition(source, "", task.run, found)
+        write_position(self._producer, task.target, task.offsets.partition, position)
         self._producer.commit_transaction()
         self._is_open = False
 
@@ -263,9 +306,10 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
     """Yield what is to be read from an offset on."""
     offsets = task.offsets._replace(start_offset=start)
     if not task.exported:
+        from kctl.pipeline.client_pool import TASK_CONSUMERS
         from kctl.pipeline.range_reader import read_range
 
-        yield from read_range(isolation.of_source(resolve(task.properties)), offsets, COLUMNS)
+        yield from read_range(isolation.of_source(resolve(task.properties)), offsets, COLUMNS, pool=TASK_CONSUMERS)
         return
     for batch in _exported(task, offsets):
         at = batch.column("offset")

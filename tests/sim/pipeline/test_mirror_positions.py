@@ -142,13 +142,45 @@ def test_task_ends_when_readers_see_its_records_and_its_position() -> None:
         cluster = world.scene
         cluster.write(0, 100)
         given = properties(cluster)
-        task = MirrorTask(OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
+        task = MirrorTask("run", OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
         assert mirror_range(task, Attempt(0, 0), runtime(cluster, "task")) == Mirrored(100, 4)
         assert world.offsets() == 100
         copy, admin = TopicPartition("copy", 0), Admin(given, runtime(cluster, "reader"))
         ends = {level: admin.list_offsets({copy: LATEST}, isolation_level=level)[copy].offset for level in LEVELS}
         admin.close()
         assert set(ends.values()) == {104}, "records and a marker for each transaction"
+
+    mirrors(body, markers_ms=MARKERS_MS)
+
+
+class KilledError(Exception):
+    """An attempt ends as one whose worker is killed."""
+
+
+@pytest.mark.parametrize("kept", range(4))
+def test_attempt_after_a_killed_one_copies_the_rest_and_counts_all(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """The commit of the transaction after some that were kept does not come."""
+    commit, commits = Producer.commit_transaction, 0
+
+    def killed(self: Producer, timeout: float | None = None) -> None:
+        nonlocal commits
+        if commits == kept:
+            raise KilledError
+        commits += 1
+        commit(self, timeout)
+
+    def body(world: Mirrors) -> None:
+        cluster = world.scene
+        cluster.write(0, 100)
+        given = properties(cluster)
+        task = MirrorTask("run", OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
+        monkeypatch.setattr(Producer, "commit_transaction", killed)
+        with pytest.raises(KilledError):
+            mirror_range(task, Attempt(0, 0), runtime(cluster, "killed"))
+        monkeypatch.undo()
+        assert mirror_range(task, Attempt(1, 1), runtime(cluster, "next")) == Mirrored(100, 4)
+        assert mirror_range(task._replace(run="another"), Attempt(0, 2), runtime(cluster, "other")) == Mirrored()
+        assert world.offsets() == 100
 
     mirrors(body, markers_ms=MARKERS_MS)
 

@@ -9,32 +9,34 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.pipeline.jobs import mirror_task
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, as_group_offset
-from kctl.pipeline.jobs.mirror_task import MirrorTask, start_offset
+from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, resumed
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.resume_point import ResumePoint
 
 TARGET = MirrorTarget("copy", "g", "new")
-TASK = MirrorTask(OffsetRange("t", 0, 10, 100, "source", 100), TARGET, False, 1, {}, {})
+TASK = MirrorTask("run", OffsetRange("t", 0, 10, 100, "source", 100), TARGET, False, 1, {}, {})
 COPY = TopicPartition("copy", 0)
 
 
-def position(offset: int, target_topic_id: str) -> OffsetAndMetadata:
-    return as_group_offset(MirrorPosition(ResumePoint(offset, "source", 100), target_topic_id))
+def position(offset: int, target_topic_id: str, run: str = "") -> OffsetAndMetadata:
+    counts = (30, 2) if run else None
+    return as_group_offset(MirrorPosition(ResumePoint(offset, "source", 100), target_topic_id, run, counts))
 
 
 @pytest.mark.parametrize(
-    ("committed", "start"),
+    ("committed", "start", "done"),
     [
-        (None, 10),
-        (position(40, "new"), 40),
-        (position(5, "new"), 10),
-        (position(40, "old"), 10),
-        (OffsetAndMetadata(40), 40),
+        (None, 10, Mirrored()),
+        (position(40, "new", "run"), 40, Mirrored(30, 2)),
+        (position(40, "new", "earlier run"), 40, Mirrored()),
+        (position(5, "new"), 10, Mirrored()),
+        (position(40, "old", "run"), 10, Mirrored()),
+        (OffsetAndMetadata(40), 40, Mirrored()),
     ],
-    ids=["nothing", "earlier attempt", "before the range", "of a deleted target", "of kctl 0.1"],
+    ids=["nothing", "earlier attempt", "earlier run", "before the range", "of a deleted target", "of kctl 0.1"],
 )
-def test_start_offset_ignores_position_of_deleted_target(
-    monkeypatch: pytest.MonkeyPatch, committed: OffsetAndMetadata | None, start: int
+def test_resumed_ignores_position_of_deleted_target_and_counts_of_earlier_runs(
+    monkeypatch: pytest.MonkeyPatch, committed: OffsetAndMetadata | None, start: int, done: Mirrored
 ) -> None:
     class FakeAdmin:
         def __init__(self, properties: dict[str, object], _runtime: None) -> None:
@@ -53,4 +55,4 @@ def test_start_offset_ignores_position_of_deleted_target(
             return Results({COPY: committed}, {})
 
     monkeypatch.setattr(mirror_task, "Admin", FakeAdmin)
-    assert start_offset(TASK, {}) == start
+    assert resumed(TASK, {}) == (start, done)

@@ -1,6 +1,8 @@
 """Transactions of `replay` at low rates, and requests that it refuses before it looks at any broker."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,7 +15,7 @@ from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs import replay_task
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget
 from kctl.pipeline.jobs.replay import ReplayRequest, WantedOffsets, replay
-from kctl.pipeline.jobs.replay_task import COMMIT_MS, Destination, ReplayTask
+from kctl.pipeline.jobs.replay_task import COMMIT_MS, Destination, Replayed, ReplayTask
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_columns import schema_of
 from kctl.pipeline.record_filter import COLUMNS, RecordFilter
@@ -28,6 +30,7 @@ class NotingProducer:
         self.clock = clock
         self.open_ms: list[int] = []
         self.committed: list[bytes | None] = []
+        self.positions: list[dict[str, Any]] = []
         self._sent: list[bytes | None] = []
         self._since_ms: int | None = None
 
@@ -39,8 +42,9 @@ class NotingProducer:
         self._since_ms = self.clock.now_ms() if self._since_ms is None else self._since_ms
         self._sent += values
 
-    def send(self, *_: object, **__: object) -> None:
+    def send(self, *_: object, value: bytes, **__: object) -> None:
         """Take a position."""
+        self.positions.append(json.loads(value))
 
     def commit_transaction(self) -> None:
         if self._since_ms is not None:
@@ -51,6 +55,7 @@ class NotingProducer:
 
 def test_topics_that_headers_name_are_not_created() -> None:
     task = ReplayTask(
+        "run",
         OffsetRange("t", 0, 0, 5),
         (),
         None,
@@ -67,9 +72,11 @@ def test_topics_that_headers_name_are_not_created() -> None:
     assert own.producer_properties()["allow.auto.create.topics"] == "true"
 
 
-@pytest.mark.parametrize(("rate_per_s", "transactions"), [(0.001, 5), (0.5, 2), (100.0, 1), (None, 1)])
+@pytest.mark.parametrize(
+    ("rate_per_s", "offsets"), [(0.001, [1, 2, 3, 4, 5, 5]), (0.5, [3, 5]), (100.0, [5]), (None, [5])]
+)
 def test_no_transaction_is_open_while_a_low_rate_is_kept(
-    monkeypatch: pytest.MonkeyPatch, rate_per_s: float | None, transactions: int
+    monkeypatch: pytest.MonkeyPatch, rate_per_s: float | None, offsets: list[int]
 ) -> None:
     clock = ManualClock()
     batch = pa.RecordBatch.from_pylist(ROWS, schema_of(COLUMNS))
@@ -77,15 +84,17 @@ def test_no_transaction_is_open_while_a_low_rate_is_kept(
     target = MirrorTarget("t", "kctl-replay.test")
     destination = Destination("u", None, None, 3, False, False)
     task = ReplayTask(
-        OffsetRange("t", 0, 0, 5), (), None, target, RecordFilter(), destination, rate_per_s, {}, {}, True
+        "run", OffsetRange("t", 0, 0, 5), (), None, target, RecordFilter(), destination, rate_per_s, {}, {}, True
     )
     producer = NotingProducer(clock)
     begun_at_ms = clock.now_ms()
     chosen = FilterProcess(task.wanted, 1)
     copy = replay_task._Copy(task, producer, chosen, clock, lambda wait_s: clock.advance(round(wait_s * 1000)))  # type: ignore[arg-type]
-    assert copy.run(0).records == 5
+    assert copy.run(0, Replayed()).records == 5
+    assert [(each["offset"], each["counts"][0]) for each in producer.positions] == [
+        (offset, offset) for offset in offsets
+    ], "each position has the count of what is before it"
     assert producer.committed == [row["value"] for row in ROWS]
-    assert len(producer.open_ms) == transactions
     assert max(producer.open_ms) < COMMIT_MS
     assert clock.now_ms() - begun_at_ms == (0 if rate_per_s is None else pytest.approx(5000 / rate_per_s, abs=2))
 
@@ -124,7 +133,8 @@ def test_records_that_name_a_topic_of_kafka_or_kctl_itself_are_misplaced(to_topi
     batch = pa.RecordBatch.from_pylist([*rows, ROWS[0]], schema_of(COLUMNS))
     destination = Destination(to_topic, "to", "source", 3, False, False)
     target = MirrorTarget("source", "kctl-replay.test")
-    task = ReplayTask(OffsetRange("source", 0, 0, 9), (), None, target, RecordFilter(), destination, None, {}, {}, True)
+    offsets = OffsetRange("source", 0, 0, 9)
+    task = ReplayTask("run", offsets, (), None, target, RecordFilter(), destination, None, {}, {}, True)
     placed, counts = replay_task._placed(task, batch, FilterProcess(task.wanted, 1))
     without_header = [] if to_topic is None else [to_topic]
     assert placed.column("topic").to_pylist() == ["w", *without_header]
