@@ -176,7 +176,13 @@ class InFlightRequests:
 
     def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned."""
-        return min((min(each.deadline_at_ms, each.wanted_until_ms) for each in self._all()), default=FOREVER_MS)
+        nearest_ms = FOREVER_MS
+        for each in self._all():  # by comparing: each turn of the loop asks, and calls cost more than that
+            if each.deadline_at_ms < nearest_ms:
+                nearest_ms = each.deadline_at_ms
+            if each.wanted_until_ms < nearest_ms:
+                nearest_ms = each.wanted_until_ms
+        return nearest_ms
 
     def last_deadline_at_ms(self) -> int:
         """Return the instant by which all requests on the wire are answered or expired; 0 for none."""
@@ -184,7 +190,10 @@ class InFlightRequests:
 
     def expired(self, now_ms: int) -> InFlight | None:
         """Return a request whose time is up, if there is one."""
-        return next((request for request in self._all() if now_ms >= request.deadline_at_ms), None)
+        for request in self._all():
+            if now_ms >= request.deadline_at_ms:
+                return request
+        return None
 
     def pop_abandoned(self, now_ms: int) -> list[InFlight]:
         """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""

@@ -56,6 +56,8 @@ class OneWayRequests:
 
     def pop_written(self) -> list[OneWayRequest]:
         """Remove and return those whose bytes were taken."""
+        if not self._by_channel:
+            return []
         written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
         return [request for channel in written for request in self._by_channel.pop(channel)]
 

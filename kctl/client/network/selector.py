@@ -48,6 +48,7 @@ class _Channel:
         "connected",
         "ended",
         "expected_bytes",
+        "is_writing",
         "low_water",
         "number",
         "reset",
@@ -63,6 +64,8 @@ class _Channel:
         self.connected = False
         self.ended = False
         """The socket is closed; the entry stays for the count of unsent bytes until the owner closes the channel."""
+        self.is_writing = False
+        """The selector waits for room to write more of `unsent`."""
         self.expected_bytes = 0
         """How many are read by themselves next; 0: whatever comes."""
         self.low_water = 1
@@ -279,7 +282,10 @@ class Selector:
                 self._end(entry, error)
                 return
             entry.reset = error if error.errno == errno.ECONNRESET else None
-        self._selector.modify(entry.sock, _READ | _WRITE if entry.unsent else _READ, entry)
+        is_writing = bool(entry.unsent)
+        if is_writing != entry.is_writing:
+            entry.is_writing = is_writing
+            self._selector.modify(entry.sock, _READ | _WRITE if is_writing else _READ, entry)
 
     def _read(self, entry: _Channel, place: slice, events: list[IoEvent]) -> int:
         self._last_read = entry.number

@@ -231,7 +231,9 @@ class PartitionQueue:
         """Return the next deadline of a record in the queue or its batches."""
         nearest_ms = self.runs[0].created_at_ms + delivery_timeout_ms if self.runs else FOREVER_MS
         for batch in self.batches:
-            nearest_ms = min(nearest_ms, batch.expires_at_ms(delivery_timeout_ms))
+            expires_at_ms = batch.expires_at_ms(delivery_timeout_ms)
+            if expires_at_ms < nearest_ms:
+                nearest_ms = expires_at_ms
         return nearest_ms
 
     # --- batches that leave -------------------------------------------------------------------------------------------

@@ -90,6 +90,9 @@ def test_megabytes_go_through_a_peer_that_reads_late(selector: Selector, server:
                 selector.poll(within(1))
         assert got == sent + b"the end"
         assert selector.unsent_bytes(1) == 0
+        until_ms = within(20)
+        assert selector.poll(until_ms) == []
+        assert SystemClock().now_ms() >= until_ms  # room to write more, which is not wanted, ends no wait
 
 
 def test_large_answers_of_several_channels_arrive_whole(selector: Selector, server: socket.socket) -> None:
