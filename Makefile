@@ -121,7 +121,8 @@ sim-long: $(READY)  ## 1,000 seeds, what they met, an hour of one group, Ctrl-C 
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim run --producer --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim memory
-	KCTL_EACH_BOUNDARY=1 $(PYTEST) tests/sim/consumer/test_interrupts.py tests/sim/producer/test_interrupts.py tests/sim/admin/test_interrupts.py
+	KCTL_EACH_BOUNDARY=1 $(PYTEST) tests/sim/consumer/test_interrupts.py tests/sim/producer/test_interrupts.py
+	KCTL_BOUNDARIES=300 $(PYTEST) tests/sim/admin/test_interrupts.py tests/sim/test_interrupted_commands.py
 	KCTL_HEALTHY_CLUSTERS=200 $(PYTEST) tests/sim/why/test_healthy_clusters.py
 
 sim-mutants: $(READY)  ## each bug planted in the client is found by the corpus or within 300 seeds

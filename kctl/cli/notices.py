@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import Clock
@@ -31,7 +32,7 @@ from kctl.client.events import (
 )
 
 if TYPE_CHECKING:
-    from kctl.client.runtime import Driver
+    from kctl.client.runtime import Driver, Task
 
 REPORT_AFTER_MS = 1000
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
@@ -250,6 +251,7 @@ class WaitNotices:
         self._reported_at_ms = clock.now_ms() - REPORT_AFTER_MS
         self._repeat_ms = REPEAT_MS
         self._driver: Driver | None = None
+        self._task: Task | None = None
         self._is_stopping = False
 
     def _on_event_once(self, event: Event) -> None:
@@ -268,9 +270,9 @@ class WaitNotices:
     def start(self, driver: "Driver") -> None:
         """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""
         if self._driver is None and not self._is_stopping and not self._is_brief:
-            self._driver = driver
-            self._stop = driver.waiter()
-            self._task = driver.spawn(self._run, "notices")
+            stop = driver.waiter()
+            self._stop, self._driver = stop, driver
+            self._task = driver.spawn(partial(self._run, driver), "notices")
 
     def stop(self) -> None:
         """Say nothing any more: the command says itself what it waits for, or has ended."""
@@ -280,12 +282,11 @@ class WaitNotices:
         self._is_stopping = True
         if self._driver is not None:
             self._stop.notify()
-            self._driver.join(self._task, self._clock.start_ms() + 5 * LOOK_EVERY_MS)
+            if self._task is not None:  # else Ctrl-C came before its start was reported
+                self._driver.join(self._task, self._clock.start_ms() + 5 * LOOK_EVERY_MS)
             self._driver = None
 
-    def _run(self) -> None:
-        driver = self._driver
-        assert driver is not None
+    def _run(self, driver: "Driver") -> None:
         while not self._is_stopping:
             driver.wait(self._stop, self._clock.now_ms() + LOOK_EVERY_MS)
             if not self._is_stopping:

@@ -17,9 +17,11 @@ import dis
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from random import randrange
 from types import CodeType, FrameType
 from typing import Any
 
@@ -29,8 +31,14 @@ import kctl.client
 
 CLIENT = str(Path(kctl.client.__file__).parent)
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_AT = os.environ.get("KCTL_INTERRUPT_AT")
+"""The one boundary to try of scenes with some boundaries, which a failed check has named."""
+_POINTS = os.environ.get("KCTL_BOUNDARIES")
+"""How many boundaries to try of such scenes, whatever they say: `make sim-long`."""
 _AT_EACH = bool(os.environ.get("KCTL_EACH_BOUNDARY"))
 """Whether scenes are played for each boundary, whatever their step is: `make sim-long`."""
+_MOST_WHOLE = 5
+"""Scenes without an interrupt that count the boundaries."""
 _JUMP_BACK = "JUMP_BACKWARD"
 """After calls and these jumps CPython looks for signals; in 3.11 some of the jumps have a condition in their name."""
 
@@ -40,6 +48,7 @@ class Interrupted:
 
     Attributes:
         at: where the interrupt was raised, as "file:line function"; None if the call had fewer boundaries.
+        seen: how many boundaries the call has reached.
         result: what the call returned, if it did.
         handler: what the signal handler does before it raises KeyboardInterrupt.
     """
@@ -50,7 +59,7 @@ class Interrupted:
         self.result: Any = None
         self.handler: Callable[[], object] = lambda: None
         self._folder = folder
-        self._seen = 0
+        self.seen = 0
         self._actor = getcurrent()
 
     def __call__(self, call: Callable[[], object]) -> bool:
@@ -90,8 +99,8 @@ class Interrupted:
         return on_instruction
 
     def _reach(self, frame: FrameType) -> None:
-        self._seen += 1
-        if self._seen == self.boundary:
+        self.seen += 1
+        if self.seen == self.boundary:
             code = frame.f_code
             self.at = f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_qualname}"
             self.handler()
@@ -140,12 +149,52 @@ def each_boundary(
     """
     step = 1 if _AT_EACH else step
     for number in range(1, most + 2, step):
-        interrupted = Interrupted(number, folder)
-        try:
-            scene(interrupted)
-        except BaseException as error:
-            error.add_note(f"interrupt {number} was at {interrupted.at}")
-            raise
-        if interrupted.at is None:
+        if not _is_interrupted(scene, number, folder, f"interrupt {number}"):
             return number - 1
     raise AssertionError(f"more than {most} boundaries")
+
+
+def some_boundaries(scene: Callable[[Interrupted], None], *, points: int, folder: str = CLIENT) -> int:
+    """Run the scene with an interrupt at its first and its last boundary, and at one in each part between.
+
+    Which one of a part is random, so that runs meet others; a failing check says what repeats it.
+
+    Args:
+        scene: as for `each_boundary`; nothing may be left of one for the next, so that all have the same boundaries.
+        points: how many boundaries, unless KCTL_BOUNDARIES is set.
+    Returns: how many scenes were interrupted.
+    """
+    count = before = 0
+    for _ in range(_MOST_WHOLE):  # the first have what is done once in a process: imports, codecs of messages
+        count, before = _boundary_count(scene, folder), count
+        if count == before:
+            break
+    numbers = _spread(count, int(_POINTS or points)) if _AT is None else [int(_AT)]
+    name = f"KCTL_INTERRUPT_AT={{}} of {count}"
+    return sum(_is_interrupted(scene, number, folder, name.format(number)) for number in numbers)
+
+
+def _boundary_count(scene: Callable[[Interrupted], None], folder: str) -> int:
+    whole = Interrupted(0, folder)
+    scene(whole)
+    assert whole.at is None
+    return whole.seen
+
+
+def _spread(count: int, points: int) -> Sequence[int]:
+    """Return numbers from 1 to `count`: both, and one at random in each of equal parts between."""
+    if points >= count:
+        return range(1, count + 1)
+    between = points - 2
+    ends = [2 + (count - 2) * part // between for part in range(between + 1)]
+    return [1, *(randrange(start, end) for start, end in pairwise(ends)), count]
+
+
+def _is_interrupted(scene: Callable[[Interrupted], None], number: int, folder: str, name: str) -> bool:
+    interrupted = Interrupted(number, folder)
+    try:
+        scene(interrupted)
+    except BaseException as error:
+        error.add_note(f"{name} was at {interrupted.at}")
+        raise
+    return interrupted.at is not None

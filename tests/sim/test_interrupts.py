@@ -5,7 +5,8 @@ from threading import Lock
 
 import pytest
 
-from tests.sim.interrupts import Interrupted, each_boundary
+from tests.sim import interrupts
+from tests.sim.interrupts import Interrupted, each_boundary, some_boundaries
 from tests.sim.kit import SimCluster, run
 
 HERE = __file__
@@ -14,6 +15,11 @@ HERE = __file__
 def append_three(to: list[int]) -> None:
     for number in range(3):
         to.append(number)
+
+
+def append_sixty(to: list[int]) -> None:
+    for _ in range(20):
+        append_three(to)
 
 
 def test_each_boundary_interrupts_before_between_and_after_the_calls() -> None:
@@ -28,6 +34,38 @@ def test_each_boundary_interrupts_before_between_and_after_the_calls() -> None:
     assert sorted(set(seen)) == [0, 1, 2, 3]
     assert seen == sorted(seen)
     assert seen[-1] == 3  # the last scene is not interrupted
+
+
+def test_some_boundaries_are_the_first_the_last_and_others_between() -> None:
+    seen: list[int] = []
+
+    def scene(interrupted: Interrupted) -> None:
+        numbers: list[int] = []
+        interrupted(lambda: append_sixty(numbers))
+        seen.append(len(numbers))
+
+    assert some_boundaries(scene, points=5, folder=HERE) == 5
+    assert seen[:2] == [60, 60]  # the scenes that count
+    assert seen[2] == 0
+    assert all(part * 20 - 1 <= seen[3 + part] <= part * 20 + 21 for part in range(3))
+    assert seen[6] == 60
+    assert len(seen) == 7
+
+
+def test_failed_check_of_some_boundaries_names_what_repeats_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+
+    def scene(interrupted: Interrupted) -> None:
+        if interrupted(lambda: append_three([])):
+            numbers.append(interrupted.boundary)
+            raise ValueError
+
+    for _ in range(2):
+        with pytest.raises(ValueError) as caught:
+            some_boundaries(scene, points=3, folder=HERE)
+        monkeypatch.setattr(interrupts, "_AT", "3")
+        assert caught.value.__notes__[0].startswith(f"KCTL_INTERRUPT_AT={numbers[-1]} of ")
+    assert numbers == [1, 3]
 
 
 def test_interrupt_leaves_no_lock_behind() -> None:

@@ -59,11 +59,13 @@ def run_bench(common: Common, request: BenchRequest) -> int:
         bench = _Bench(common, request, config, topic)
         ending: BaseException | None = None
         try:
-            bench.run()
+            try:
+                bench.run()
+            finally:
+                bench.close()
         except (Interrupted, CommandError, KafkaError) as e:
             ending = e
-        finally:
-            bench.close()
+            bench.close()  # Ctrl-C may have interrupted that; else it is done
         figures = bench.figures()
         if figures.records or ending is None:
             _write(common, output, figures)

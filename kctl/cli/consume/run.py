@@ -41,6 +41,7 @@ LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
 def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
     """Read what was asked for and return the exit code."""
     config = _config(common, request)
+    close_timeout_s = common.close_timeout_ms / 1000
     prefetch_bytes = PREFETCH_BYTES if request.prefetch_bytes is None else request.prefetch_bytes
     consumer = Consumer(
         config,
@@ -48,6 +49,16 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
         prefetch_bytes=prefetch_bytes,
         max_decompressed_bytes=max(prefetch_bytes, LEAST_DECOMPRESSED_BYTES),
     )
+    try:
+        return _read(common, request, output, config, consumer)
+    finally:
+        consumer.close(close_timeout_s)  # it is closed, unless Ctrl-C came between two steps of its end
+
+
+def _read(
+    common: Common, request: ReadRequest, output: RecordOutput, config: ConsumerConfig, consumer: Consumer
+) -> int:
+    """Read, close the consumer, and report how both ended."""
     kind = TailReading if request.tail is not None else Reading if request.group is None else GroupReading
     limits = Limits(
         FOREVER if request.records is None else request.records,

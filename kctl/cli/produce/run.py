@@ -36,6 +36,7 @@ from kctl.client.errors import (
 )
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, Producer
+from kctl.client.runtime import Runtime
 from kctl.client.wording import counted
 
 if TYPE_CHECKING:
@@ -57,9 +58,12 @@ def run_producing(common: Common, request: ProduceRequest) -> int:
     """Send what was asked for and return the exit code."""
     config = _config(common, request)
     undelivered = None if request.undelivered is None else UndeliveredFile(request.undelivered)
+    runtime = system_runtime()
+    producer = Producer(config, runtime, events=common.events)
     try:
-        return _Producing(common, request, config, undelivered).run()
+        return _Producing(common, request, config, undelivered, runtime, producer).run()
     finally:
+        producer.close(0)  # it is closed, unless an error or Ctrl-C came before that
         if undelivered is not None:
             undelivered.close()
 
@@ -84,11 +88,17 @@ class _Producing:
     """One run."""
 
     def __init__(
-        self, common: Common, request: ProduceRequest, config: ProducerConfig, undelivered: UndeliveredFile | None
+        self,
+        common: Common,
+        request: ProduceRequest,
+        config: ProducerConfig,
+        undelivered: UndeliveredFile | None,
+        runtime: Runtime,
+        producer: Producer,
     ) -> None:
         self._common = common
         self._request = request
-        self._runtime = system_runtime()
+        self._runtime = runtime
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
         self._outcomes = Outcomes(self._runtime.clock.now_ms, self._announce)
         self._announced: set[str] = set()
@@ -112,7 +122,7 @@ class _Producing:
             from kctl.cli.decode.encoding import open_encoding  # the formats of values: wanted for --encode alone
 
             self._encoding = open_encoding(common, request.encoding)
-        self._producer = Producer(config, self._runtime, events=common.events)
+        self._producer = producer
         self._sender = RecordSender(self._producer, self._outcomes, self._runtime.clock, config)
         self._status = SendStatus(
             common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
@@ -121,16 +131,24 @@ class _Producing:
             common.notices.say = self._status.say
 
     def run(self) -> int:
-        """Do all of it; whatever happens, the producer is closed."""
+        """Do all of it, up to the close of the producer."""
         try:
             self._attempt(self._send_all)
             if not isinstance(self._ending, KafkaError | Interrupted):
                 self._attempt(self._deliver_all)
             result = self._close()
-        finally:
-            self._producer.close(0)
+        except Interrupted as e:  # between two steps
+            self._ending = e
+            result = self._close()
+        except BaseException:
             self._status.close()
-        return self._report(result)
+            raise
+        try:
+            self._report_account(result)
+        except Interrupted as e:
+            self._ending = e
+            self._report_account(result)
+        return self._report_rest(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
         """Take a step; what ends it is remembered, the first of all."""
@@ -261,6 +279,7 @@ class _Producing:
         self._attempt(lambda: results.append(self._producer.close(budget.remaining_s)))
         if not results:  # interrupted by Ctrl-C, the second of which leaves at once; or a callback held the close up
             results.append(self._producer.close(budget.remaining_s))
+        self._status.close()
         return results[0]
 
     # --- what became of it --------------------------------------------------------------------------------------------
@@ -280,23 +299,27 @@ class _Producing:
         if file is not None:
             file.flush()
 
-    def _report(self, result: CloseResult) -> int:
+    def _is_taken_back(self) -> bool:
+        return self._transactional_id is not None and not self._is_committed
+
+    def _report_account(self, result: CloseResult) -> None:
         self._report_failed()
-        accepted = result.delivered + result.undelivered
-        is_all_or_nothing = self._transactional_id is not None
-        is_taken_back = is_all_or_nothing and not self._is_committed
         self._report_created()
         report_account(
             self._common,
             result,
             oldest_ms=self._outcomes.oldest_ms,
-            is_taken_back=is_taken_back,
+            is_taken_back=self._is_taken_back(),
             announced=self._announced,
         )
+
+    def _report_rest(self, result: CloseResult) -> int:
+        """Report what else there is to say and return the exit code, or raise what ended the producing."""
+        is_taken_back = self._is_taken_back()
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
-        self._report_in_hand(accepted)
+        self._report_in_hand(result.delivered + result.undelivered)
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction in ("unknown", "open"):

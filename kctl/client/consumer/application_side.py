@@ -6,6 +6,7 @@ Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from kctl.client.clock import FOREVER_MS, Timer
@@ -92,7 +93,11 @@ class ApplicationSide:
         self.closing: Timer | None = None
         self._is_in_close = False
         self.close_result: CloseResult | None = None
-        self._task = self.mailbox.task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
+        self._spawn = partial(runtime.driver.spawn, loop.run, "kctl-consumer-network")
+
+    def start(self) -> None:
+        """Start the network thread; from then on `abandon` or `close` has to end it."""
+        self._task = self.mailbox.task = self._spawn()
 
     # --- decisions about partitions ---------------------------------------------------------------------------------
 

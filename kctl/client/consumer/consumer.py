@@ -93,6 +93,7 @@ class Consumer:
         self._on_drop = when_dropped(self, self._side.abandon, self._side)
         if not has_threads(runtime.driver):
             self._on_drop.detach()
+        self._side.start()
 
     @for_one_user
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:

@@ -87,12 +87,12 @@ class Producer:
         """The millisecond of the last record and the wall clock then, which is read once in each."""
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
-        self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
         limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
         self._on_drop = when_dropped(self, partial(self._mailbox.post_drop, limit_ms), self._mailbox)
         if not has_threads(runtime.driver):
             self._on_drop.detach()
         follow_forks(self)
+        self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
 
     def _after_fork(self) -> None:
         """Refuse every call from now on; called in the child of a fork()."""

@@ -25,6 +25,9 @@ class HubClock:
     def now_ms(self) -> int:
         return self._hub.now_us // MS
 
+    def now_us(self) -> int:
+        return self._hub.now_us
+
     def start_ms(self) -> int:
         return -(-self._hub.now_us // MS)
 

@@ -1,9 +1,11 @@
 """What a command says it waits for, from events, in virtual time."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kctl.cli.notices import WaitNotices, limit_text
-from kctl.client.clock import ManualClock
+from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock
 from kctl.client.errors import ConnectionLost, ConnectionRefused
 from kctl.client.events import (
     Event,
@@ -18,6 +20,7 @@ from kctl.client.events import (
     Target,
     Throttled,
 )
+from kctl.client.network.system import ThreadDriver, ThreadTask, ThreadWaiter
 
 PLACE = "127.0.0.1:9092"
 
@@ -293,3 +296,33 @@ def test_connection_that_the_broker_closes_is_reported_where_something_was_asked
     assert [line.partition(", retrying")[0] for line in said] == [
         f"kctl topics: waiting: {PLACE}: the server closed the connection"
     ] * is_asked
+
+
+class InterruptedDriver(ThreadDriver):
+    """Threads, with a Ctrl-C before or after one of its calls."""
+
+    def __init__(self, call: str, *, is_after: bool) -> None:
+        super().__init__(SystemClock())
+        self.tasks: list[ThreadTask] = []
+        self._call, self._is_after = call, is_after
+
+    def waiter(self) -> ThreadWaiter:
+        if self._call == "waiter":
+            raise KeyboardInterrupt
+        return super().waiter()
+
+    def spawn(self, loop: Callable[[], None], name: str) -> ThreadTask:
+        if self._is_after:
+            self.tasks.append(super().spawn(loop, name))
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("call", "is_after"), [("waiter", False), ("spawn", False), ("spawn", True)])
+def test_notices_whose_start_was_interrupted_can_be_stopped(call: str, is_after: bool) -> None:
+    driver = InterruptedDriver(call, is_after=is_after)
+    notices = Run().notices
+    with pytest.raises(KeyboardInterrupt):
+        notices.start(driver)
+    notices.stop()
+    assert all(driver.join(task, FOREVER_MS) for task in driver.tasks)
+    assert len(driver.tasks) == is_after
