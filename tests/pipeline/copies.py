@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tests.cli.processes import Ended, running
 from tests.pipeline.exports import Row, on_topic
+from tests.pipeline.processes import WAIT_MS
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_for_markers
 
-JOB_BOUND_S = 180
+JOB_BOUND_S = WAIT_MS / 1000
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
 
 
