@@ -37,7 +37,7 @@ AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
-$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch])
+$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch] kctl/client/protocol/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

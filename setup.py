@@ -1,4 +1,4 @@
-"""Builds the one compiled package, kctl/client/records/_hot, with mypyc and, for one module, from C.
+"""Builds the one compiled package, kctl/client/records/_hot, with mypyc and from C, and one module of the protocol.
 
 The extension is optional: without a C compiler or mypy, or with KCTL_PURE=1, the same sources run as plain Python.
 Everything else about the distribution is in pyproject.toml.
@@ -17,7 +17,9 @@ MODULES = (
     "record",
     "murmur2",
     "filled",
+    "plain_record",
     "bulk",
+    "places",
     "packed",
     "cursor",
     "conditions",
@@ -27,7 +29,7 @@ MODULES = (
     "send_future",
     "builder",
 )
-IN_C = ("bulk", "packed")
+IN_C = ("bulk", "packed", "places")
 """Those that are written in C too, where mypyc cannot say what is to be done."""
 
 
@@ -52,9 +54,12 @@ def hot_extensions() -> list[Any]:
         sys.stderr.write("mypyc cannot compile the record codec (see above): it runs as plain Python\n")
         return []
     for name in IN_C:
+        if name == "places" and sys.platform == "win32":
+            continue  # it has no writev()
         extensions.append(
             Extension(f"{HOT.replace('/', '.')}.{name}", [f"{HOT}/{name}.c"], depends=[f"{HOT}/numbers.h"])
         )
+    extensions.append(Extension("kctl.client.protocol.frame_room", ["kctl/client/protocol/frame_room.c"]))
     for extension in extensions:
         extension.optional = True
         if sys.platform != "win32":

@@ -4,10 +4,13 @@ Shown by tests/unit/cli/test_data_out.py and tests/cli/test_interrupts.py.
 """
 
 import select
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kctl.cli.failures import CommandError, file_exit_code
 from kctl.client.wording import harmless_text
+
+if TYPE_CHECKING:
+    from kctl.client.records import ValuePlaces
 
 FLUSH_BYTES = 64 * 1024
 
@@ -60,6 +63,17 @@ class DataOut:
         if self._pending_bytes >= self._flush_bytes:
             self.flush()
 
+    def write_places(self, places: "ValuePlaces") -> None:
+        """Take values where they lie; written at once, uncopied, when they are enough by themselves.
+
+        Raises: OutputClosed, StdoutFailed: as `flush`.
+        """
+        if len(places) < self._flush_bytes or self._descriptor() is None:
+            self.write(bytes(places))
+            return
+        self.flush()
+        self._write_all(places)
+
     def write_line(self, text: str) -> None:
         """Take one line of text."""
         self.write(text.encode("utf-8", "surrogateescape") + b"\n")
@@ -78,17 +92,23 @@ class DataOut:
         """
         if not self._pending:
             return
-        data = memoryview(b"".join(self._pending))
+        data = b"".join(self._pending)
         self._pending.clear()
         self._pending_bytes = 0
+        self._write_all(data)
+
+    def _write_all(self, data: "bytes | ValuePlaces") -> None:
         try:
-            self._write_all(data)
+            if isinstance(data, bytes):
+                self._write_bytes(memoryview(data))
+            else:
+                self._write_places(data)
         except BrokenPipeError:
             raise OutputClosed from None
         except OSError as e:
             raise StdoutFailed(e, bytes(data)) from None
 
-    def _write_all(self, data: memoryview) -> None:
+    def _write_bytes(self, data: memoryview) -> None:
         while data:
             written = self._stream.write(data)
             if written is None:  # somebody made the stream non-blocking, and it is full
@@ -96,15 +116,28 @@ class DataOut:
             else:
                 data = data[written:]
 
+    def _write_places(self, places: "ValuePlaces") -> None:
+        descriptor = self._stream.fileno()
+        while len(places):
+            try:
+                places.write_some(descriptor)
+            except BlockingIOError:
+                select.select([], [self._stream], [])
+
+    def _descriptor(self) -> int | None:
+        try:
+            return self._stream.fileno()
+        except OSError:
+            return None  # a stream in memory
+
     def check_reader(self) -> None:
         """Notice without writing that the reader has left, so that an idle command ends too.
 
         Raises: OutputClosed: the reader has left.
         """
-        try:
-            descriptor = self._stream.fileno()
-        except OSError:
-            return  # a stream in memory has no reader that could leave
+        descriptor = self._descriptor()
+        if descriptor is None:
+            return  # it has no reader that could leave
         poll = select.poll()
         poll.register(descriptor, 0)
         if any(event & select.POLLERR for _, event in poll.poll(0)):

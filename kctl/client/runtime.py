@@ -78,11 +78,13 @@ class Selectable(Protocol):
         """
         ...
 
-    def expect(self, channel: int, count: int) -> None:
+    def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
         """Read the next `count` bytes by themselves; 0: whatever comes.
 
         They belong together and are sure to come: a poll may wait for many of them instead of the first. None behind
         them is read with them, until the next `expect`.
+
+        Args: place: they may be read to here, and the event then has a part of it.
         """
         ...
 

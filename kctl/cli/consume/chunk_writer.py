@@ -11,7 +11,7 @@ from kctl.client.records import BatchReader
 WRITE_RECORDS = 2000
 """Records that become output at once, at most."""
 WRITE_BYTES = 256 * 1024
-"""About how many bytes that should be: then the values still lie in the core's cache when they are joined."""
+"""About how many bytes of them are joined: then these still lie in the core's cache when they are written."""
 BULK_BYTES = 512 * 1024
 """From here on more is likely to come: memory that is freed is kept for it."""
 
@@ -49,8 +49,8 @@ class ChunkWriter:
         already = self.written
         while not reader.exhausted and not self.is_full:
             before = self.written
-            size_bytes = self.write_from(reader, chunk, min(self._at_once, self._max_records - before))
-            self._at_once = _next_at_once(self.written - before, size_bytes)
+            joined_bytes = self.write_from(reader, chunk, min(self._at_once, self._max_records - before))
+            self._at_once = _next_at_once(self.written - before, joined_bytes)
         self.filtered = 0 if self.written > already else self.filtered + reader.filtered_records
         self._count_read(chunk.size_bytes)
         return reader.next_offset
@@ -63,12 +63,17 @@ class ChunkWriter:
             keep_freed_memory()
 
     def write_from(self, reader: BatchReader, chunk: FetchedChunk, max_records: int) -> int:
-        """Write the next records of a reader, at most that many; return the number of bytes."""
+        """Write the next records of a reader, at most that many; return how many bytes were joined for that."""
         reader.count = already = self.written  # so that %i continues counting
-        data = self._output.read(reader, chunk, max_records)
-        self._out.write(data)
+        joined_bytes = 0
+        for piece in self._output.read(reader, chunk, max_records):
+            if isinstance(piece, bytes):
+                joined_bytes += len(piece)
+                self._out.write(piece)
+            else:
+                self._out.write_places(piece)
         self.written = max(already, reader.count)
-        return len(data)
+        return joined_bytes
 
     def flush(self) -> None:
         """Write whatever has gathered; raises as `DataOut.flush`."""
@@ -79,6 +84,8 @@ class ChunkWriter:
         self._out.check_reader()
 
 
-def _next_at_once(records: int, size_bytes: int) -> int:
-    """Return how many records to turn into output next, when the last ones took that many bytes."""
-    return max(1, min(WRITE_RECORDS, WRITE_BYTES * records // size_bytes)) if records and size_bytes else WRITE_RECORDS
+def _next_at_once(records: int, joined_bytes: int) -> int:
+    """Return how many records to turn into output next, by the number of bytes that were joined for the last ones."""
+    if not records or not joined_bytes:
+        return WRITE_RECORDS
+    return max(1, min(WRITE_RECORDS, WRITE_BYTES * records // joined_bytes))

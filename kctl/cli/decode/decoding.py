@@ -14,7 +14,7 @@ from kctl.cli.formats.decoded import Sides
 from kctl.cli.formats.output import Part, RecordOutput
 from kctl.cli.options import Common
 from kctl.client.consumer import FetchedChunk
-from kctl.client.records import BatchReader, Condition
+from kctl.client.records import BatchReader, Condition, ValuePlaces
 from kctl.client.wording import counted
 from kctl.serdes.codecs import Codecs
 from kctl.serdes.decoder import Decoder, Form
@@ -68,17 +68,22 @@ class DecodedOutput(RecordOutput):
         self._sides = sides
         self._error: CommandError | None = None
 
-    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
+    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> list[bytes | ValuePlaces]:
+        return [self.joined(reader, chunk, limit)]
+
+    def joined(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
+        """Return the output of the next records of a chunk, at most `limit` of them."""
+        plan = self.plan_for(chunk)
         if self._error is not None:
             raise self._error
         if not self._sides.is_strict:
-            return super().read(reader, chunk, limit)
+            return reader.output(plan, limit)
         written: list[bytes] = []
         try:
             for _ in range(limit):
                 if reader.exhausted:
                     break
-                written.append(super().read(reader, chunk, 1))
+                written.append(reader.output(plan, 1))
         except CommandError as e:
             if not any(written):
                 raise

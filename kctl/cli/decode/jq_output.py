@@ -35,8 +35,8 @@ class JqOutput(DecodedOutput):
             raise click.UsageError(f"--jq: {' '.join(str(e).split())}"[:300]) from None
         self._for_terminal = for_terminal
 
-    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
-        lines = super().read(reader, chunk, limit).splitlines()
+    def joined(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
+        lines = super().joined(reader, chunk, limit).splitlines()
         results = [self._run(line) for line in lines]
         left_out = sum(not each for each in results)
         reader.count -= left_out

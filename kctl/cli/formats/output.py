@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kctl.cli.formats.numbers import ascii_number
 from kctl.client.consumer import FetchedChunk
-from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan
+from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan, ValuePlaces
 
 
 class ChunkField(NamedTuple):
@@ -48,9 +48,9 @@ class RecordOutput:
         fixed = [part for part in parts if not isinstance(part, ChunkField)]
         self._plan = self._make_plan(fixed) if len(fixed) == len(parts) else None
 
-    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
+    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> list[bytes | ValuePlaces]:
         """Return the output of the next records of a chunk, at most `limit` of them. Raises: as BatchReader.output."""
-        return reader.output(self.plan_for(chunk), limit)
+        return reader.pieces(self.plan_for(chunk), limit)
 
     def end(self) -> list[str]:
         """Return what is to be noted of the records when all are written."""

@@ -111,6 +111,10 @@ class Connection:
         """How many of the next bytes to read at most, so that large responses come whole; 0: any number, as in TLS."""
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
+    def next_read_place(self) -> memoryview | None:
+        """Return where they may be read to; None: anywhere."""
+        return None if self._transport.channel is not None else self._frames.place()
+
     @property
     def is_inside_large_frame(self) -> bool:
         """Whether the rest of a large response is all that comes next; never in TLS, which has news of its own."""

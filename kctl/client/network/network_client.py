@@ -254,7 +254,7 @@ class NetworkClient:
                 connection.on_connected(event.local, now_ms)
             elif isinstance(event, Received):
                 arrived = connection.receive(event.data, now_ms)
-                self.selector.expect(event.channel, connection.next_read_bytes)
+                self.selector.expect(event.channel, connection.next_read_bytes, connection.next_read_place())
         except KafkaError as error:
             self.requests.answered(entry, connection, connection.pop_arrived(), now_ms)
             self._channels.flush(connection)

@@ -51,6 +51,7 @@ class _Channel:
         "is_writing",
         "low_water",
         "number",
+        "place",
         "reset",
         "sock",
         "unsent",
@@ -68,6 +69,8 @@ class _Channel:
         """The selector waits for room to write more of `unsent`."""
         self.expected_bytes = 0
         """How many are read by themselves next; 0: whatever comes."""
+        self.place: memoryview | None = None
+        """Where to, until they are read."""
         self.low_water = 1
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
@@ -141,11 +144,11 @@ class Selector:
         if entry.connected and is_first and entry.unsent:
             self._write(entry)
 
-    def expect(self, channel: int, count: int) -> None:
+    def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
         entry = self._channels.get(channel)
         if entry is None or entry.ended:
             return
-        entry.expected_bytes = count
+        entry.expected_bytes, entry.place = count, place
         low_water = min(count, _WHOLE_READ_BYTES) if count >= _WORTH_WAITING_BYTES else 1
         if low_water == entry.low_water or not _HAS_LOW_WATER:
             return
@@ -303,10 +306,15 @@ class Selector:
         return count
 
     def _read_expected(self, entry: _Channel, events: list[IoEvent]) -> None:
-        """Read bytes that belong together into an object of their own, which their owner can keep without a copy."""
+        """Read bytes that belong together to their place, or into an object of their own: their owner keeps them."""
         self._last_read = entry.number
+        data: bytes | memoryview
         try:
-            data = entry.sock.recv(min(entry.expected_bytes, _WHOLE_READ_BYTES))
+            if entry.place is None:
+                data = entry.sock.recv(min(entry.expected_bytes, _WHOLE_READ_BYTES))
+            else:
+                data = entry.place[: entry.sock.recv_into(entry.place)]
+                entry.place = None
         except BlockingIOError:
             return
         except OSError as error:

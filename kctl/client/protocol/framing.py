@@ -19,6 +19,7 @@ from kctl.client.errors import RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name, request_class
 from kctl.client.protocol.api.headers import RequestHeader, ResponseHeader
+from kctl.client.protocol.frame_room import FrameRoom
 from kctl.client.protocol.schema import Message, Request, Response
 
 R = TypeVar("R", bound=Response)
@@ -140,10 +141,10 @@ def decode_response_prefix(
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; holds no more than it was fed.
+    """Cuts a stream of bytes into frames; holds no more than it was fed, unless it was asked for a `place`.
 
-    Bytes that are a whole frame become that frame without a copy; one that comes in pieces is joined once, when it is
-    whole. For frames of a megabyte copies cost more than decoding them.
+    Bytes that are a whole frame become that frame without a copy, and so do those that are read into `place`; other
+    pieces are joined once, when the frame is whole. For frames of a megabyte copies cost more than decoding them.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -151,13 +152,15 @@ class FrameReader:
         self.max_bytes = max_bytes
         self._head = b""  # the size prefix, as far as it came
         self._pieces: list[bytes | bytearray] = []
+        self._room: FrameRoom | None = None
         self._left = 0  # bytes of the frame that are still to come
         self._is_large = False  # the present frame, between frames the last one
 
     @property
     def pending_bytes(self) -> int:
         """Bytes of a frame that is not complete yet, its size prefix included."""
-        return len(self._head) + sum(map(len, self._pieces))
+        in_room = 0 if self._room is None else self._room.filled_bytes
+        return len(self._head) + sum(map(len, self._pieces)) + in_room
 
     @property
     def next_read_bytes(self) -> int:
@@ -173,6 +176,20 @@ class FrameReader:
     def is_inside_large(self) -> bool:
         """Whether the size of a large frame was read, and not yet the whole of it."""
         return self._is_large and self._left > 0
+
+    def place(self) -> memoryview | None:
+        """Return where the rest of a large frame may be read to, before it is fed; None where no such frame has begun.
+
+        Memory for all of the frame is allocated, of which the system provides large ones page by page.
+        """
+        if not self.is_inside_large:
+            return None
+        if self._room is None:
+            self._room = FrameRoom(sum(map(len, self._pieces)) + self._left)
+            for piece in self._pieces:
+                self._room.fill(piece)
+            self._pieces = []
+        return self._room.rest()
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The frames that `data` completes, without their size prefix.
@@ -192,6 +209,16 @@ class FrameReader:
                 self._is_large = self._left >= LARGE_FRAME_BYTES
             if not 0 <= self._left <= self.max_bytes:
                 raise self._bad_size(bytes(data[pos : pos + FIRST_BYTES - _SIZE_BYTES]))
+            if self._room is not None:
+                part = data[pos : pos + self._left]
+                self._room.fill(part)
+                pos += len(part)
+                self._left -= len(part)
+                if self._left:
+                    return frames
+                frames.append(self._room.take())
+                self._head, self._room = b"", None
+                continue
             piece = bytes(data[pos : pos + self._left])
             self._left -= len(piece)
             if self._left:

@@ -20,7 +20,8 @@ Writing::
     builder.build()                                                        # bytes of a whole batch, CRC set
 
 Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`; only of
-some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`.
+some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`. `reader.pieces(plan)` has
+large values as ValuePlaces, which write themselves to a descriptor from where they lie.
 As columns, for tables: `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
 Many records at once: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some.
 For brokers: split_batches, stamp_batch, control_batch.
@@ -36,6 +37,7 @@ from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan,
 from kctl.client.records._hot.filled import FilledParts, PackedParts
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
 from kctl.client.records._hot.packed import raise_registers
+from kctl.client.records._hot.places import ValuePlaces
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
     TIMESTAMP_END_MS,
@@ -90,6 +92,7 @@ __all__ = [
     "RecordMetadata",
     "Rows",
     "SendFuture",
+    "ValuePlaces",
     "check_contents",
     "checked_timestamps",
     "complete_records",

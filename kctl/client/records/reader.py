@@ -11,6 +11,7 @@ from kctl.client.errors import CorruptBatchError
 from kctl.client.records._hot.columns import Columns, read_columns
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.exits import OutputPlan, read_output, read_records, read_values
+from kctl.client.records._hot.places import ValuePlaces
 from kctl.client.records._hot.record import BatchInfo, Record
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, FRAME, FRAME_BYTES, MAGIC_AT, Source, read_batch
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, DecompressionError, decompress
@@ -106,20 +107,32 @@ class BatchReader:
 
         Raises: as records().
         """
-        out: list[bytes] = []
+        return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))
+
+    def pieces(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> list[bytes | ValuePlaces]:
+        """What output() returns, in pieces: large values as places in the batch, from which they can be written.
+
+        Raises: as records().
+        """
+        return self._pieces(plan, max_records, in_place=True)
+
+    def _pieces(self, plan: OutputPlan, max_records: int, *, in_place: bool) -> list[bytes | ValuePlaces]:
+        out: list[bytes | ValuePlaces] = []
         separator = plan.value_separator
         is_decompressed = self._decompressed_enough()
         if separator is None:
+            rows: list[bytes] = []
             self._read(
-                max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_decompressed
+                max_records, lambda cursor, room: read_output(cursor, plan, rows, room, self.count), is_decompressed
             )
+            out.append(b"".join(rows))
         else:
             self._read(
                 max_records,
-                lambda cursor, room: read_values(cursor, out, separator, plan.null, room),
+                lambda cursor, room: read_values(cursor, out, separator, plan.null, in_place, room),
                 lambda: sum(map(len, out)) >= UNJOINED_BYTES or is_decompressed(),
             )
-        return b"".join(out)
+        return out
 
     def columns(self, columns: Columns, max_records: int) -> None:
         """Add the next records to the columns, until these are full or hold `max_records` more.

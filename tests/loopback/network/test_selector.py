@@ -242,6 +242,22 @@ def test_expected_bytes_are_read_by_themselves(selector: Selector, server: socke
         assert read_all(selector, 6) == b" frame"
 
 
+def test_expected_bytes_are_read_to_their_place(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        place = memoryview(bytearray(5))
+        selector.expect(1, 5, place)
+        peer.sendall(b"who")
+        [first] = next_events(selector)
+        assert first == Received(1, b"who")
+        selector.expect(1, 2, place[3:])
+        peer.sendall(b"le more")
+        assert next_events(selector) == [Received(1, b"le")]
+        assert bytes(place) == b"whole"
+        selector.expect(1, 0)
+        assert read_all(selector, 5) == b" more"
+        assert bytes(place) == b"whole"
+
+
 def test_end_is_seen_though_more_bytes_were_expected(selector: Selector, server: socket.socket) -> None:
     peer = connect(selector, server)
     selector.expect(1, 1 << 20)

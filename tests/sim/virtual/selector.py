@@ -66,7 +66,7 @@ class SimSelector:
         elif channel in self._lost_bytes:
             self._lost_bytes[channel] += len(data)
 
-    def expect(self, channel: int, count: int) -> None:
+    def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
         """Nothing: here a poll returns with the first bytes, which is the harder case."""
 
     def unsent_bytes(self, channel: int) -> int:

@@ -140,6 +140,37 @@ def test_bytes_that_are_a_frame_are_not_copied() -> None:
     assert frame is whole
 
 
+@pytest.mark.parametrize("sizes", [(1 << 16,), (70_000, 3, 1 << 17, 66_000)])
+@pytest.mark.parametrize("step", [1 << 15, 40_000, 1 << 20])
+@pytest.mark.parametrize("place_from", [0, 1, 2])
+def test_large_frames_are_read_into_their_place(sizes: tuple[int, ...], step: int, place_from: int) -> None:
+    """As a connection does: the size alone, then what there is, into the place where the reader has one."""
+    wanted = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
+    stream = memoryview(b"".join(len(frame).to_bytes(4, "big") + frame for frame in wanted))
+    reader = FrameReader(1 << 20)
+    frames, at, turn = [], 0, 0
+    while at < len(stream):
+        piece = stream[at : at + min(step, reader.next_read_bytes or 5)]
+        place = reader.place() if turn >= place_from else None
+        if place is not None:
+            assert len(place) == reader.next_read_bytes
+            place[: len(piece)] = piece
+            frames += reader.feed(place[: len(piece)])
+        else:
+            frames += reader.feed(piece)
+        at += len(piece)
+        turn += 1
+        assert (reader.pending_bytes == 0) == (len(b"".join(frames)) + 4 * len(frames) == at)
+    assert frames == wanted
+
+
+def test_small_frame_has_no_place() -> None:
+    reader = FrameReader(1 << 20)
+    assert reader.place() is None
+    reader.feed(b"\0\0\0\x09ab")
+    assert reader.place() is None
+
+
 def test_a_frame_that_trickles_in_takes_no_more_memory_than_it_has_bytes() -> None:
     size = 20_000
     reader = FrameReader(size)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from kctl.client.records._hot.filled import FilledParts, append_entry, append_number
-from kctl.client.records._hot.varint import short_number, varint
+from kctl.client.records._hot.plain_record import plain_record
+from kctl.client.records._hot.varint import varint
 
-_TIMESTAMP_BYTES: Final = 9
-"""The longest varint of a timestamp delta that is plain: what is shorter cannot exceed 64 bits."""
 _LARGEST_END: Final = (1 << 31) - 1
 """Of an entry in a column."""
 
@@ -44,7 +43,7 @@ def take_values(
     out: list[bytes] = []
     taken, last = 0, first_delta - 1
     while taken < most:
-        found = _plain_record(buf, pos, limit)
+        found = plain_record(buf, pos, limit)
         if found is None or not last < found[0] < end_delta or (taken + 1 == left and found[6] != limit):
             break
         last, _, _, _, value_at, value_size, pos = found
@@ -87,7 +86,7 @@ def take_columns(
     limit = min(limit, len(buf))
     taken, last = 0, first_delta - 1
     while taken < most and room > 0:
-        found = _plain_record(buf, pos, limit)
+        found = plain_record(buf, pos, limit)
         if found is None or not last < found[0] < end_delta:
             break
         delta, time_delta, key_at, key_size, value_at, value_size, end = found
@@ -113,37 +112,6 @@ def take_columns(
 def _wrapped(number: int) -> int:
     """Return the number modulo 2^64 as a signed one, as Java adds."""
     return ((number + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
-
-
-def _plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
-    """Return (offset delta, timestamp delta, where key is, its size, where value is, its size, end of the record).
-
-    None where the record is not plain.
-    """
-    size, pos = short_number(buf, pos, limit)
-    if size < 0 or size > limit - pos:
-        return None
-    end = pos + size
-    pos += 1
-    time_at, timestamp_end = pos, pos + _TIMESTAMP_BYTES
-    while pos < min(end, timestamp_end) and buf[pos] >= 0x80:
-        pos += 1
-    if pos >= end or pos == timestamp_end:
-        return None
-    time = sum((buf[at] & 0x7F) << 7 * (at - time_at) for at in range(time_at, pos + 1))
-    delta, pos = short_number(buf, pos + 1, end)
-    if delta < 0:
-        return None
-    key_size, key_at = short_number(buf, pos, end)
-    if key_size < -1 or key_size > end - key_at:
-        return None
-    value_size, value_at = short_number(buf, key_at + max(key_size, 0), end)
-    if value_size < -1 or value_size > end - value_at:
-        return None
-    headers_at = value_at + max(value_size, 0)
-    if headers_at >= end or (buf[headers_at] == 0 and headers_at + 1 != end):
-        return None
-    return delta, (time >> 1) ^ -(time & 1), key_at, key_size, value_at, value_size, end
 
 
 def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:

@@ -13,9 +13,12 @@ from kctl.client.errors import CorruptBatchError
 from kctl.client.records._hot.bulk import take_columns, take_values
 from kctl.client.records._hot.filled import FilledParts
 from kctl.client.records._hot.native_types import i64, mypyc_attr
+from kctl.client.records._hot.places import ValuePlaces, place_values
 from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
 
+LARGE_BYTES: Final = 512
+"""Of a record: from here on the system writes values in less time from where they lie than after a copy."""
 HALF_RANGE: Final = 1 << 62
 """Two numbers within this add up within 64 bits."""
 
@@ -128,6 +131,21 @@ class RecordCursor:
         )
         self._took(taken, pos, delta)
         return values, taken
+
+    @property
+    def has_large_values(self) -> bool:
+        """Whether the records that are left have LARGE_BYTES on average."""
+        return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
+
+    def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
+        """Go past plain records as take_values() does and return where the values are, and their number."""
+        first, end = self._plain_deltas()
+        left = self._left
+        places, taken, pos, delta = place_values(
+            self.buf, self._pos, self._limit, first, end, min(most, left), left, separator, null
+        )
+        self._took(taken, pos, delta)
+        return places, taken
 
     def take_columns(
         self,

@@ -13,6 +13,7 @@ from kctl.client.errors import LocalProtocolError
 from kctl.client.records._hot.conditions import Condition, all_hold
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.native_types import i64
+from kctl.client.records._hot.places import ValuePlaces
 from kctl.client.records._hot.record import BatchInfo, Header, Record, parse_headers
 from kctl.client.records._hot.varint import FieldError
 
@@ -27,10 +28,19 @@ def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
         limit -= 1
 
 
-def read_values(cursor: RecordCursor, out: list[bytes], separator: bytes, null: bytes, limit: i64) -> None:
-    """Append the values of up to `limit` records to `out`, `null` for a null value, the separator behind each."""
+def read_values(
+    cursor: RecordCursor, out: list[bytes | ValuePlaces], separator: bytes, null: bytes, in_place: bool, limit: i64
+) -> None:
+    """Append the values of up to `limit` records to `out`, `null` for a null value, the separator behind each.
+
+    Args: in_place: large ones may be appended as places in the batch.
+    """
     while limit > 0:
-        values, taken = cursor.take_values(limit, separator, null)
+        values: bytes | ValuePlaces
+        if in_place and cursor.has_large_values:
+            values, taken = cursor.place_values(limit, separator, null)
+        else:
+            values, taken = cursor.take_values(limit, separator, null)
         if taken > 0:
             out.append(values)
             limit -= taken

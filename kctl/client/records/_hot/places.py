@@ -1,0 +1,77 @@
+"""ValuePlaces: the values of plain records where they lie in a batch, from which the system takes them at a write.
+
+For large values: of small ones each part costs more than the copy. The same is written in C in places.c, because it
+needs an object for each value here; Windows has no call for that, and is given one part after the other.
+Shown by tests/unit/records/test_places.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final, final
+
+from kctl.client.records._hot.plain_record import plain_record
+
+_AT_ONCE: Final = 1024 if hasattr(os, "writev") else 1
+"""Parts; POSIX promises that 16 are taken by one call, all systems take these."""
+
+
+@final
+class ValuePlaces:
+    """Parts of bytes objects in a row, of which some may have been written. Its length is that of all others."""
+
+    def __init__(self, parts: Iterable[memoryview]) -> None:
+        self._parts = deque(part for part in parts if len(part))
+        self._left_bytes = sum(map(len, self._parts))
+
+    def write_some(self, descriptor: int) -> None:
+        """Write what the system takes at once of the bytes that are left. Raises: as os.writev()."""
+        at_once = list(islice(self._parts, _AT_ONCE))
+        if not at_once:
+            return
+        written = os.write(descriptor, at_once[0]) if _AT_ONCE == 1 else os.writev(descriptor, at_once)
+        self._left_bytes -= written
+        for part in at_once:
+            if written < len(part):
+                self._parts[0] = part[written:]
+                break
+            written -= len(part)
+            self._parts.popleft()
+
+    def __len__(self) -> int:
+        return self._left_bytes
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def place_values(
+    buf: bytes,
+    pos: int,
+    limit: int,
+    first_delta: int,
+    end_delta: int,
+    most: int,
+    left: int,
+    separator: bytes,
+    null: bytes,
+) -> tuple[ValuePlaces, int, int, int]:
+    """Return where the values of plain records from `pos` on are, the separator behind each.
+
+    Args, Returns: as of `bulk.take_values`.
+    """
+    limit = min(limit, len(buf))
+    view, behind, instead = memoryview(buf), memoryview(separator), memoryview(null)
+    parts: list[memoryview] = []
+    taken, last = 0, first_delta - 1
+    while taken < most:
+        found = plain_record(buf, pos, limit)
+        if found is None or not last < found[0] < end_delta or (taken + 1 == left and found[6] != limit):
+            break
+        last, _, _, _, value_at, value_size, pos = found
+        parts += (instead if value_size < 0 else view[value_at : value_at + value_size], behind)
+        taken += 1
+    return ValuePlaces(parts), taken, pos, last

@@ -1,0 +1,45 @@
+"""plain_record: where the fields of a record are, if nothing in it is unusual; numbers.h has the same in C.
+
+What is not plain (damage, long numbers) is left to the cursor, which knows all of the format.
+Shown by tests/unit/records/test_bulk.py.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kctl.client.records._hot.varint import short_number
+
+_TIMESTAMP_BYTES: Final = 9
+"""The longest varint of a timestamp delta that is plain: what is shorter cannot exceed 64 bits."""
+
+
+def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
+    """Return (offset delta, timestamp delta, where key is, its size, where value is, its size, end of the record).
+
+    None where the record is not plain.
+    """
+    size, pos = short_number(buf, pos, limit)
+    if size < 0 or size > limit - pos:
+        return None
+    end = pos + size
+    pos += 1
+    time_at, timestamp_end = pos, pos + _TIMESTAMP_BYTES
+    while pos < min(end, timestamp_end) and buf[pos] >= 0x80:
+        pos += 1
+    if pos >= end or pos == timestamp_end:
+        return None
+    time = sum((buf[at] & 0x7F) << 7 * (at - time_at) for at in range(time_at, pos + 1))
+    delta, pos = short_number(buf, pos + 1, end)
+    if delta < 0:
+        return None
+    key_size, key_at = short_number(buf, pos, end)
+    if key_size < -1 or key_size > end - key_at:
+        return None
+    value_size, value_at = short_number(buf, key_at + max(key_size, 0), end)
+    if value_size < -1 or value_size > end - value_at:
+        return None
+    headers_at = value_at + max(value_size, 0)
+    if headers_at >= end or (buf[headers_at] == 0 and headers_at + 1 != end):
+        return None
+    return delta, (time >> 1) ^ -(time & 1), key_at, key_size, value_at, value_size, end
