@@ -1,6 +1,6 @@
 """Builds the one compiled package, kctl/client/records/_hot, with mypyc and from C, and one module of the protocol.
 
-The extension is optional: without a C compiler or mypy, or with KCTL_PURE=1, the same sources run as plain Python.
+All of it is optional: without a C compiler or mypy, or with KCTL_PURE=1, the same sources run as plain Python.
 Everything else about the distribution is in pyproject.toml.
 """
 

@@ -15,7 +15,7 @@ from kctl.client.errors import ApiTimeout, KafkaError
 
 GRACE_MS = 200
 _AGAIN_S = 0.1
-"""When to interrupt again, if the first time was where exceptions are dropped (a finalizer)."""
+"""When to interrupt again, if the first time was where Python drops exceptions (a finalizer, a weak reference)."""
 _LONGEST_MS = 1000 * 86_400 * 365
 
 

@@ -20,7 +20,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.USAGE: CodePage(
         "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
-        "or stdout cannot be read or written: it does not exist, is closed, or may not be.",
+        "or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
         ("The message names the option, property or file.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(

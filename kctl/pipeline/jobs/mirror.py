@@ -4,8 +4,8 @@ A task reads one partition, or small ones one after the other, and produces them
 the JVM. It writes in transactions, each of one partition, which also write, in the target, how far the source was read
 (`mirror_positions`): both count or neither does. So the target itself knows where the next run continues. A task that
 is begun again fences the one before it, by the transactional id of the partition, before it asks how far that one came.
-Consumers of the target read with
-isolation.level=read_committed, or they may see records of transactions that were aborted and written again.
+Consumers of the target read with isolation.level=read_committed, or they may see records of transactions that were
+aborted and written again.
 Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
 

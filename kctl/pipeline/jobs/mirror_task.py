@@ -50,13 +50,13 @@ class Mirrored(NamedTuple):
     transactions: int = 0
 
 
-def mirror_ranges(tasks: Iterable[MirrorTask], attempt: Attempt) -> Iterator[Mirrored]:
+def mirror_ranges(tasks: Iterable[MirrorTask], _attempt: Attempt) -> Iterator[Mirrored]:
     """Mirror one range after the other; runs on a worker."""
     for task in tasks:
-        yield mirror_range(task, attempt)
+        yield mirror_range(task)
 
 
-def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = None) -> Mirrored:
+def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
     """Read what is left of a range and write it to the target.
 
     Returns once every reader with isolation.level=read_committed sees the records and the position: a commit returns

@@ -18,7 +18,6 @@ from kctl.pipeline.jobs.mirror_positions import (
 )
 from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, choose_positions, mirror_range
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.running import Attempt
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import properties, run, runtime
@@ -143,7 +142,7 @@ def test_task_ends_when_readers_see_its_records_and_its_position() -> None:
         cluster.write(0, 100)
         given = properties(cluster)
         task = MirrorTask("run", OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
-        assert mirror_range(task, Attempt(0, 0), runtime(cluster, "task")) == Mirrored(100, 4)
+        assert mirror_range(task, runtime(cluster, "task")) == Mirrored(100, 4)
         assert world.offsets() == 100
         copy, admin = TopicPartition("copy", 0), Admin(given, runtime(cluster, "reader"))
         ends = {level: admin.list_offsets({copy: LATEST}, isolation_level=level)[copy].offset for level in LEVELS}
@@ -176,10 +175,10 @@ def test_attempt_after_a_killed_one_copies_the_rest_and_counts_all(monkeypatch: 
         task = MirrorTask("run", OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
         monkeypatch.setattr(Producer, "commit_transaction", killed)
         with pytest.raises(KilledError):
-            mirror_range(task, Attempt(0, 0), runtime(cluster, "killed"))
+            mirror_range(task, runtime(cluster, "killed"))
         monkeypatch.undo()
-        assert mirror_range(task, Attempt(1, 1), runtime(cluster, "next")) == Mirrored(100, 4)
-        assert mirror_range(task._replace(run="another"), Attempt(0, 2), runtime(cluster, "other")) == Mirrored()
+        assert mirror_range(task, runtime(cluster, "next")) == Mirrored(100, 4)
+        assert mirror_range(task._replace(run="another"), runtime(cluster, "other")) == Mirrored()
         assert world.offsets() == 100
 
     mirrors(body, markers_ms=MARKERS_MS)
