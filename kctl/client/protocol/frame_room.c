@@ -7,8 +7,9 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *frame; /* NULL: it was taken */
+    PyObject *frame; /* also when it was taken: views of it may be left */
     Py_ssize_t filled;
+    int is_taken;
 } Room;
 
 static PyObject *
@@ -46,7 +47,7 @@ static int
 room_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     Room *room = (Room *)self;
-    if (room->frame == NULL) {
+    if (room->is_taken) {
         view->obj = NULL;
         PyErr_SetString(PyExc_BufferError, "the frame was taken");
         return -1;
@@ -69,7 +70,7 @@ room_fill(PyObject *self, PyObject *argument)
     Py_buffer data;
     if (PyObject_GetBuffer(argument, &data, PyBUF_SIMPLE) < 0)
         return NULL;
-    Py_ssize_t rest = room->frame == NULL ? 0 : PyBytes_GET_SIZE(room->frame) - room->filled;
+    Py_ssize_t rest = PyBytes_GET_SIZE(room->frame) - room->filled;
     if (data.len > rest) {
         PyErr_Format(PyExc_ValueError, "%zd bytes for %zd", data.len, rest);
         PyBuffer_Release(&data);
@@ -90,13 +91,12 @@ room_take(PyObject *self, PyObject *none)
 {
     Room *room = (Room *)self;
     (void)none;
-    if (room->frame == NULL || room->filled < PyBytes_GET_SIZE(room->frame)) {
+    if (room->is_taken || room->filled < PyBytes_GET_SIZE(room->frame)) {
         PyErr_SetString(PyExc_ValueError, "the frame is not whole");
         return NULL;
     }
-    PyObject *frame = room->frame;
-    room->frame = NULL;
-    return frame;
+    room->is_taken = 1;
+    return Py_NewRef(room->frame);
 }
 
 static PyMethodDef room_methods[] = {

@@ -60,6 +60,21 @@ def test_frame_is_given_once_and_whole(module: ModuleType) -> None:
 
 
 @BOTH
+def test_views_that_are_left_keep_the_memory_of_the_frame(module: ModuleType) -> None:
+    size = 1 << 20
+    tracemalloc.start()
+    room = module.FrameRoom(size)
+    view = room.rest()
+    room.fill(b"a" * size)
+    frame = room.take()
+    del room, frame
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held >= size, "the view reads memory that was freed"
+    assert view[0] == ord("a")
+
+
+@BOTH
 @pytest.mark.parametrize("size", [-1, "1", None])
 def test_no_size_that_is_no_size(module: ModuleType, size: object) -> None:
     with pytest.raises((ValueError, TypeError)):
