@@ -119,7 +119,7 @@ def reason_of(error: Exception) -> str:
 def listed(names: Iterable[object]) -> str:
     """Return the first names, and how many more there are.
 
-    As `kctl.client.wording.listed`, which is none of the few internal modules of the client that the pipeline uses.
+    As `kctl.client.wording.listed`; that module is not among the internal ones of the client that the pipeline uses.
     """
     found = [str(each) for each in names]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""

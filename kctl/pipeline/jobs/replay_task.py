@@ -205,7 +205,7 @@ def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Repl
 
 
 class _Copy:
-    """The transactions of one task."""
+    """The transactions of one partition."""
 
     def __init__(
         self,
