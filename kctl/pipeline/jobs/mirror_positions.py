@@ -269,5 +269,5 @@ def _parsed(text: str, offset: int | None) -> MirrorPosition | None:
         at = int(given["offset"]) if offset is None else offset
         source = ResumePoint(at, str(given["topic_id"]), int(given.get("log_end", NO_LOG_END)))
         return MirrorPosition(source, str(given["target_topic_id"]), str(given.get("run", "")), given.get("counts"))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, OverflowError, TypeError, KeyError, RecursionError):
         return None
