@@ -75,7 +75,7 @@ def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatc
     for number, line in enumerate(lines, start=1):
         try:
             rows.append(_row(json.loads(line)))
-        except (ValueError, TypeError, KeyError, AttributeError) as e:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise ExportDataError(f"{name}, line {number} is not a record: {e}") from None
         if len(rows) >= BATCH_ROWS:
             yield pa.RecordBatch.from_pylist(rows, SCHEMA)
@@ -88,9 +88,9 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
     missing = [field for field in _FIELDS if field not in given]
     if missing:
         raise ValueError(f"it has no {missing[0]!r}")
-    headers = [{"key": str(key), "value": _bytes(value)} for key, value in given["headers"]]
+    headers = [{"key": _name(key), "value": _bytes(value)} for key, value in given["headers"]]
     return {
-        "topic": str(given["topic"]),
+        "topic": _name(given["topic"]),
         "partition": _number(given["partition"], 31),
         "offset": _number(given["offset"], 63),
         "timestamp": _number(given["timestamp"], 53) * 1000,
@@ -100,8 +100,15 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _name(given: Any) -> str:
+    """Return a text. Raises: UnicodeEncodeError: UTF-8 does not have it, as half a surrogate pair."""
+    text = str(given)
+    text.encode()
+    return text
+
+
 def _number(given: Any, bits: int) -> int:
-    if not isinstance(given, int) or not -(2**bits) <= given < 2**bits:
+    if not isinstance(given, int) or isinstance(given, bool) or not -(2**bits) <= given < 2**bits:
         raise ValueError(f"{given!r} is not a number of {bits + 1} bits")
     return given
 

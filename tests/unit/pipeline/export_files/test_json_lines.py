@@ -52,6 +52,11 @@ def test_values_are_written_as_the_command_line_writes_them() -> None:
         b'{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":null,"value":null,"headers":[[1]]}',
         b'{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":null,"value":"\\ud800","headers":[]}',
         b'{"topic":"t","partition":"x","offset":1,"timestamp":1,"key":null,"value":null,"headers":[]}',
+        b'{"topic":"t","partition":true,"offset":1,"timestamp":1,"key":null,"value":null,"headers":[]}',
+        b'{"topic":"t","partition":0,"offset":true,"timestamp":1,"key":null,"value":null,"headers":[]}',
+        b'{"topic":"\\ud800","partition":0,"offset":1,"timestamp":1,"key":null,"value":null,"headers":[]}',
+        b'{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":null,"value":null,"headers":[["\\ud800",null]]}',
+        b"[" * 100_000,
     ],
 )
 def test_malformed_line_is_reported_with_its_number(line: bytes) -> None:
