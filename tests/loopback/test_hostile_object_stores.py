@@ -146,3 +146,44 @@ def test_object_is_read_to_its_end_by_one_request(serve: Serve, monkeypatch: pyt
     ):
         opened.read()
     assert requests == []
+
+
+class Refusals(Answers):
+    """Every answer is one status, and its text is the request's own."""
+
+    status = 400
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
+        text = f"{self.path} {self.headers}".encode()
+        self._begin(type(self).status, len(text), "Content-Type", "text/plain")
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
+    do_PUT = do_POST = do_DELETE = do_HEAD = do_GET
+
+
+CALLS: dict[str, Callable[[ObjectStore], object]] = {
+    "create": lambda store: store.create("a", b"x"),
+    "put": lambda store: store.put("a", b"x"),
+    "read": lambda store: store.read("a"),
+    "read_range": lambda store: store.read_range("a", 0, 1),
+    "head": lambda store: store.head("a"),
+    "list": lambda store: list(store.list()),
+    "copy": lambda store: store.copy("a", "b"),
+    "delete": lambda store: store.delete("a"),
+}
+
+
+@pytest.mark.parametrize("status", [400, 403, 409, 412])
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_refusal_is_a_store_error_without_what_the_request_had(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int, call: Callable[[ObjectStore], object]
+) -> None:
+    serve(Refusals, status=status)
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    for name in names:
+        monkeypatch.setenv(name, "canary")
+    with pytest.raises(StoreError) as raised:
+        call(ObjectStore(URL, LIMITS))
+    assert "canary" not in str(raised.value)

@@ -133,11 +133,15 @@ class ObjectStore:
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
-        try:
-            self._run(lambda: obstore.put(self._store, key, content, mode="create", use_multipart=False), key)
-        except AlreadyExistsError:
-            if self.read(key) != content:
-                raise FileExistsError(f"{self.url}/{key}") from None
+        def put_new() -> bool:
+            try:
+                obstore.put(self._store, key, content, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                return False
+            return True
+
+        if not self._run(put_new, key) and self.read(key) != content:
+            raise FileExistsError(f"{self.url}/{key}")
 
     def put(self, key: str, content: bytes) -> None:
         """Write an object, over another one if there is one."""
@@ -250,14 +254,12 @@ class ObjectStore:
         return b"".join(chunks)
 
     def _run(self, call: Callable[[], T], key: str, tick: Callable[[], None] | None = None) -> T:
-        from obstore.exceptions import AlreadyExistsError, BaseError
+        from obstore.exceptions import BaseError
 
         is_watched = tick is not None or threading.current_thread() is threading.main_thread()
         try:
             with waiting_for(self._wait):
                 return watch(call, tick=tick) if is_watched else call()
-        except AlreadyExistsError:
-            raise
         except (BaseError, OSError, TimeoutError) as e:
             raise self._named(e, key) from None
 
