@@ -32,9 +32,9 @@ def harmless_bytes(data: bytes) -> bytes:
     return harmless_text(data.decode("utf-8", "backslashreplace")).encode()
 
 
-def counted(count: int, noun: str) -> str:
-    """Return `1 record`, `2 records`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return `1 record`, `2 records`; `plural` is that of a noun to which no `s` is added."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def listed(names: Iterable[object], most: int = MOST_NAMED) -> str:

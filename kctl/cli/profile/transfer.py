@@ -25,6 +25,7 @@ from kctl.cli.profiles.references import (
 )
 from kctl.cli.profiles.store import open_store
 from kctl.cli.settings import has_password, is_secret
+from kctl.client.wording import counted
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -56,7 +57,7 @@ def import_profile(
         raise CommandError(ExitCode.USAGE, f"{where}, read as {form}, has no property that kctl knows", hint)
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, read.properties, make_current=make_current, force=force)
-    environment.say(f"kctl profile: read {where} as {form}: {len(read.properties)} properties")
+    environment.say(f"kctl profile: read {where} as {form}: {counted(len(read.properties), 'property', 'properties')}")
     for note in read.notes:
         environment.say(f"kctl profile: {note}")
     secrets = count_secrets(read.properties)

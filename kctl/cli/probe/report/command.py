@@ -13,7 +13,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import DOCUMENT_SHAPES, write_document, write_lines
 from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
-from kctl.client.wording import harmless_text
+from kctl.client.wording import counted, harmless_text
 
 if TYPE_CHECKING:
     from kctl.cli.probe.report.stored import StoredFile
@@ -70,7 +70,9 @@ def report(
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
         hint = "kctl probe --watch --output jsonl >FILE, or --trace-file FILE on any command"
         what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
-        raise CommandError(ExitCode.DATA, f"nothing to report in {len(local) + len(stored)} files: {what}", hint)
+        raise CommandError(
+            ExitCode.DATA, f"nothing to report in {counted(len(local) + len(stored), 'file')}: {what}", hint
+        )
     found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
     if output is not Output.TABLE:
         write_document(common.environment, output, as_object(found))

@@ -11,7 +11,7 @@ from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
-from kctl.client.wording import harmless_text, listed
+from kctl.client.wording import counted, harmless_text, listed
 from kctl.grammar.durations import show_duration
 
 LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
@@ -87,7 +87,7 @@ def summary(reports: Sequence[AddressReport]) -> str:
 
 def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
     """Return how far a round is, and after NAME_UNFINISHED_AFTER_MS for which address it waits."""
-    words = f"{len(reports)} addresses, {timer.remaining_ms / 1000:.0f}s left"
+    words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
         words += f"; {harmless_text(str(unfinished[0].target))} {state(unfinished[0])}"
@@ -127,7 +127,7 @@ def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
         view = report.view
         if view is not None and str(view.cluster_id) not in seen:
             seen[str(view.cluster_id)] = None
-            yield f"cluster {view.cluster_id}: {len(view.brokers)} brokers, controller {view.controller_id}"
+            yield f"cluster {view.cluster_id}: {counted(len(view.brokers), 'broker')}, controller {view.controller_id}"
 
 
 def _names(reports: Sequence[AddressReport]) -> Iterable[str]:

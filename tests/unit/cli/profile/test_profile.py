@@ -317,6 +317,14 @@ def test_import_guesses_whose_file_it_is(user: User, tmp_path: Path) -> None:
     assert user.profile("import", "r", "-", "--from", "rpk", stdin=b"a: [").code == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [(b"bootstrap.servers=a:1\n", "1 property"), (b"bootstrap.servers=a:1\nacks=1\n", "2 properties")],
+)
+def test_import_counts_the_properties_that_it_read(user: User, content: bytes, count: str) -> None:
+    assert f"read stdin as java: {count}\n" in user.profile("import", "p", "-", stdin=content).stderr
+
+
 def test_import_of_a_file_and_a_name_in_the_wrong_order_has_the_right_one_in_its_hint(
     user: User, tmp_path: Path
 ) -> None:

@@ -8,9 +8,11 @@ from kctl.cli.probe.view.text import (
     fact_lines,
     finding_lines,
     name,
+    round_progress,
     state,
     summary,
 )
+from kctl.client.clock import ManualClock, Timer
 from kctl.client.cluster import Node
 from kctl.client.events import Target
 from kctl.client.probe.report import CoordinatorReport
@@ -37,6 +39,16 @@ def test_names() -> None:
 
 def test_the_summary() -> None:
     assert summary(reports()) == "2 of 8 addresses ready, 4 failed, 2 under way"
+
+
+def test_one_broker_and_one_address_are_not_in_the_plural() -> None:
+    alone = reports()[0]
+    assert alone.view is not None
+    alone.view = alone.view._replace(brokers=alone.view.brokers[:1])
+    assert "cluster abc: 1 broker, controller 2" in fact_lines(result()._replace(reports=[alone]))
+    timer = Timer(ManualClock(), 2_000)
+    assert round_progress([alone], timer) == "1 address, 2s left"
+    assert round_progress([alone, alone], timer) == "2 addresses, 2s left"
 
 
 def test_facts() -> None:
