@@ -55,7 +55,7 @@ def forked_error(client: str) -> IllegalStateError:
     )
 
 
-def when_dropped(client: C, end: Callable[[], object], part: object) -> "finalize[..., C]":
+def when_dropped(client: C, end: Callable[[], object], part: object, *, has_threads: bool) -> "finalize[..., C]":
     """Call `end` and warn if this process drops the client without close(), which detaches what is returned here.
 
     Not `__del__`, which runs for closed clients, too: Python prints a KeyboardInterrupt raised in it, and ends nothing.
@@ -63,10 +63,13 @@ def when_dropped(client: C, end: Callable[[], object], part: object) -> "finaliz
     Args:
         end: must not keep the client alive.
         part: something the client made; `-X tracemalloc` shows where, as the client itself no longer exists.
+        has_threads: whether loops run on when it is dropped; otherwise nothing is called.
     Source: ResourceWarning in the Python library reference.
     """
     finalizer = finalize(client, _end_dropped, type(client).__name__, end, part, os.getpid())
     finalizer.atexit = False
+    if not has_threads:
+        finalizer.detach()
     return finalizer
 
 

@@ -24,6 +24,7 @@ from kctl.pipeline.running import Attempt
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.pipeline.exports import on_topic
+from tests.support.killed_commits import KilledError, killed_after
 
 Batches = Callable[[ReplayTask, int], Iterator[pa.RecordBatch]]
 RECORDS = 5
@@ -118,10 +119,6 @@ def test_transaction_of_a_killed_run_is_ended_in_any_partition_of_the_positions_
                 killed.commit_transaction()
 
 
-class KilledError(Exception):
-    """An attempt ends as one whose worker is killed."""
-
-
 def in_pairs(batches: Batches) -> Batches:
     """Return batches of two records."""
 
@@ -140,17 +137,8 @@ def test_attempts_after_a_kill_replay_the_rest_of_their_ranges_and_count_all_of_
     monkeypatch.setattr(replay_task, "COMMIT_ROWS", 2)
     monkeypatch.setattr(replay_task, "_batches", in_pairs(replay_task._batches))
     tasks = (task_of(served, 0), task_of(served, 1)._replace(offsets=OffsetRange("source", 1, 0, 0)))
-    commit, commits = Producer.commit_transaction, 0
-
-    def killed(self: Producer, timeout: float | None = None) -> None:
-        nonlocal commits
-        if commits == kept:
-            raise KilledError
-        commits += 1
-        commit(self, timeout)
-
     with monkeypatch.context() as patched:
-        patched.setattr(Producer, "commit_transaction", killed)
+        patched.setattr(Producer, "commit_transaction", killed_after(kept))
         with pytest.raises(KilledError):
             replayed(*tasks)
     whole = [Replayed(RECORDS, (("to", RECORDS),)), Replayed()]

@@ -203,10 +203,7 @@ class Admin(OperatorCalls):
         self._on_drop = self._close_when_dropped()
 
     def _close_when_dropped(self) -> "finalize[..., Admin]":
-        finalizer = when_dropped(self, self._client.close, self._client)
-        if not self._has_threads:
-            finalizer.detach()
-        return finalizer
+        return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
         """Return the time of one call: its own, which ends with that of the block it is in, or that of the block."""

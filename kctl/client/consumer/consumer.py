@@ -90,9 +90,7 @@ class Consumer:
             prefetch_bytes=prefetch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
         )
-        self._on_drop = when_dropped(self, self._side.abandon, self._side)
-        if not has_threads(runtime.driver):
-            self._on_drop.detach()
+        self._on_drop = when_dropped(self, self._side.abandon, self._side, has_threads=has_threads(runtime.driver))
         self._side.start()
 
     @for_one_user

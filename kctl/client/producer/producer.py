@@ -88,9 +88,8 @@ class Producer:
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
-        self._on_drop = when_dropped(self, partial(self._mailbox.post_drop, limit_ms), self._mailbox)
-        if not has_threads(runtime.driver):
-            self._on_drop.detach()
+        end = partial(self._mailbox.post_drop, limit_ms)
+        self._on_drop = when_dropped(self, end, self._mailbox, has_threads=has_threads(runtime.driver))
         follow_forks(self)
         self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
 

@@ -22,6 +22,7 @@ from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster
 from tests.sim.pipeline.test_ranges import properties, run, runtime
 from tests.sim.virtual import Hub, sim_runtime
+from tests.support.killed_commits import KilledError, killed_after
 
 TARGET = MirrorTarget("copy", "kctl-mirror.m.t")
 SOURCE = TopicPartition("t", 0)
@@ -152,28 +153,16 @@ def test_task_ends_when_readers_see_its_records_and_its_position() -> None:
     mirrors(body, markers_ms=MARKERS_MS)
 
 
-class KilledError(Exception):
-    """An attempt ends as one whose worker is killed."""
-
-
 @pytest.mark.parametrize("kept", range(4))
 def test_attempt_after_a_killed_one_copies_the_rest_and_counts_all(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     """The commit of the transaction after some that were kept does not come."""
-    commit, commits = Producer.commit_transaction, 0
-
-    def killed(self: Producer, timeout: float | None = None) -> None:
-        nonlocal commits
-        if commits == kept:
-            raise KilledError
-        commits += 1
-        commit(self, timeout)
 
     def body(world: Mirrors) -> None:
         cluster = world.scene
         cluster.write(0, 100)
         given = properties(cluster)
         task = MirrorTask("run", OffsetRange(*SOURCE, 0, 100, log_end=100), TARGET, False, 30, given, given)
-        monkeypatch.setattr(Producer, "commit_transaction", killed)
+        monkeypatch.setattr(Producer, "commit_transaction", killed_after(kept))
         with pytest.raises(KilledError):
             mirror_range(task, runtime(cluster, "killed"))
         monkeypatch.undo()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from kctl.client.records._hot.filled import FilledParts, append_entry, append_number
-from kctl.client.records._hot.plain_record import plain_record
+from kctl.client.records._hot.plain_record import plain_record, plain_values
 from kctl.client.records._hot.varint import varint
 
 _LARGEST_END: Final = (1 << 31) - 1
@@ -39,18 +39,9 @@ def take_values(
 
     Returns: (output, records taken, position behind them, offset delta of the last, `first_delta - 1` of none).
     """
-    limit = min(limit, len(buf))
-    out: list[bytes] = []
-    taken, last = 0, first_delta - 1
-    while taken < most:
-        found = plain_record(buf, pos, limit)
-        if found is None or not last < found[0] < end_delta or (taken + 1 == left and found[6] != limit):
-            break
-        last, _, _, _, value_at, value_size, pos = found
-        out.append(null if value_size < 0 else buf[value_at : value_at + value_size])
-        taken += 1
-    out.append(b"")
-    return separator.join(out), taken, pos, last
+    values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
+    out = [null if size < 0 else buf[at : at + size] for at, size in values]
+    return separator.join([*out, b""]), len(values), pos, last
 
 
 def take_columns(

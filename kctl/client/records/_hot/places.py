@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, final
 
-from kctl.client.records._hot.plain_record import plain_record
+from kctl.client.records._hot.plain_record import plain_values
 
 _AT_ONCE: Final = 1024 if hasattr(os, "writev") else 1
 """Parts; POSIX promises that 16 are taken by one call, all systems take these."""
@@ -63,15 +63,7 @@ def place_values(
 
     Args, Returns: as of `bulk.take_values`.
     """
-    limit = min(limit, len(buf))
+    values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
     view, behind, instead = memoryview(buf), memoryview(separator), memoryview(null)
-    parts: list[memoryview] = []
-    taken, last = 0, first_delta - 1
-    while taken < most:
-        found = plain_record(buf, pos, limit)
-        if found is None or not last < found[0] < end_delta or (taken + 1 == left and found[6] != limit):
-            break
-        last, _, _, _, value_at, value_size, pos = found
-        parts += (instead if value_size < 0 else view[value_at : value_at + value_size], behind)
-        taken += 1
-    return ValuePlaces(parts), taken, pos, last
+    parts = (part for at, size in values for part in (instead if size < 0 else view[at : at + size], behind))
+    return ValuePlaces(parts), len(values), pos, last

@@ -1,4 +1,4 @@
-"""plain_record: where the fields of a record are, if nothing in it is unusual; numbers.h has the same in C.
+"""Where the fields of records are in which nothing is unusual; numbers.h has the same in C.
 
 What is not plain (damage, long numbers) is left to the cursor, which knows all of the format.
 Shown by tests/unit/records/test_bulk.py.
@@ -43,3 +43,24 @@ def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, 
     if headers_at >= end or (buf[headers_at] == 0 and headers_at + 1 != end):
         return None
     return delta, (time >> 1) ^ -(time & 1), key_at, key_size, value_at, value_size, end
+
+
+def plain_values(
+    buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, left: int
+) -> tuple[list[tuple[int, int]], int, int]:
+    """Return where the values of plain records from `pos` on are, and their sizes, -1 of null.
+
+    Args: as of `bulk.take_values`.
+
+    Returns: (the values, position behind the records, offset delta of the last, `first_delta - 1` of none).
+    """
+    limit = min(limit, len(buf))
+    values: list[tuple[int, int]] = []
+    last = first_delta - 1
+    while len(values) < most:
+        found = plain_record(buf, pos, limit)
+        if found is None or not last < found[0] < end_delta or (len(values) + 1 == left and found[6] != limit):
+            break
+        last, _, _, _, value_at, value_size, pos = found
+        values.append((value_at, value_size))
+    return values, pos, last
