@@ -4,80 +4,82 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST = $(BIN)/python -m pytest -q $(MARKS)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
 # Without cached bytecode every run would compile kctl and rewrite the assertions of all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tiers that wait more than they compute, so that three at a time share two cores, in an order in which they end together.
-LONGEST_FIRST := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback
+# How much a run covers: `make check` leaves out tests marked slow or nightly, `make test` those marked nightly. `make nightly`
+# and each tier by itself run everything. tests/conftest.py has the profile of the properties of each.
+SCOPE ?= nightly
+MARKS_check := -m "not slow and not nightly"
+MARKS_test := -m "not nightly"
+MARKS = $(MARKS_$(SCOPE)) --hypothesis-profile=$(SCOPE)
 
-QUICK := sim unit types format lint layers generated
-# `make check` runs sim in two halves, so that two jobs end together.
-CHECKED := sim-chaos unit sim-calls $(filter-out sim unit,$(QUICK))
+# Longest first, so that the lanes end together. `make check` runs sim in two halves for this reason.
+STATIC := types format lint layers generated
+CHECKED := sim-chaos unit sim-calls $(STATIC)
+TESTED := broker cli unit sim sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab pipeline-source $(STATIC)
+NIGHTLY_QUICK := sim unit $(STATIC)
+NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions
+SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
-# `make check` leaves out what is marked slow, and three of four examples of properties; `make test` and each tier by
-# itself have them.
-NOT_SLOW = $(if $(SKIP_SLOW),-m "not slow" --hypothesis-profile=quick)
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
 NEED_DIST := packages installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
 KERBEROS := $(shell command -v krb5-config > /dev/null && echo ,kerberos)
 FAILED := build/failed-tiers
-# Each tier remembers its failed tests in a folder of its own, since several tiers run at a time.
-REMEMBER = -o cache_dir=build/failed-tests/$*
 # Whole commands wait for timeouts most of the time; a file stays in one process, so that its module fixtures are made once.
 FOUR_PROCESSES := -n 4 --dist loadfile
 AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
-.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
 $(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch] kctl/client/protocol/*.c)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.$(EXTRAS)'
 	@touch $@
 
+# The record module is compiled once, with kctl; what the tests need besides comes without building kctl again.
+$(READY): EXTRAS := [dev$(KERBEROS)]
 $(READY): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(KERBEROS)]'
+	$(PIP) $$($(BIN)/python tools/extra_requirements.py dev$(KERBEROS))
 	@touch $@
 
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
-test: $(READY)  ## every tier, also after one has failed; starts real brokers itself
-	@rm -rf $(FAILED) build/failed-tests && mkdir -p $(FAILED)
-	@$(AT_A_TIME) 2 $(addprefix attempt-,$(QUICK))
+test: $(READY)  ## every tier within 12 minutes: what each change passes; starts a real broker and Spark itself
+	@rm -rf $(FAILED) && mkdir -p $(FAILED)
+	@$(AT_A_TIME) 3 SCOPE=test $(addprefix attempt-,$(TESTED))
+	@$(SAY_FAILED)
+
+nightly: $(READY)  ## every tier with all its tests, random inputs, every broker version, packages, planted bugs, soaks
+	@rm -rf $(FAILED) && mkdir -p $(FAILED)
+	@$(AT_A_TIME) 2 $(addprefix attempt-,$(NIGHTLY_QUICK))
 	@$(AT_A_TIME) 2 attempt-sim-seeds
 	@$(AT_A_TIME) 2 attempt-dist attempt-fuzz
 	@if [ -e $(FAILED)/dist ]; then touch $(addprefix $(FAILED)/,$(NEED_DIST)); fi
-	@$(AT_A_TIME) 3 $(addprefix attempt-,$(LONGEST_FIRST))
-	@for tier in $(LONGEST_FIRST); do if [ -e $(FAILED)/$$tier ]; then $(MAKE) --no-print-directory again-$$tier; fi; done
-	@if [ -n "$$(ls $(FAILED))" ]; then echo "failed tiers:" $$(ls $(FAILED)); exit 1; fi
-	@echo "all tiers passed"
+	@$(AT_A_TIME) 3 $(addprefix attempt-,$(NIGHTLY))
+	@$(AT_A_TIME) 2 $(addprefix attempt-,$(SOAKS))
+	@$(SAY_FAILED)
 
-# One tier of `make test`: a failure is noted, and the next tier runs. A tier that is noted as failed before is skipped.
+SAY_FAILED = if [ -n "$$(ls $(FAILED))" ]; then echo "failed tiers:" $$(ls $(FAILED)); exit 1; fi; echo "all tiers passed"
+
+# One tier: a failure is noted, and the next tier runs. A tier that is noted as failed before is skipped.
 attempt-%:
 	@[ -e $(FAILED)/$* ] || { start=$$(date +%s); \
-	PYTEST_ADDOPTS="$(REMEMBER)" $(MAKE) --no-print-directory $* || touch $(FAILED)/$*; \
+	$(MAKE) --no-print-directory $* || touch $(FAILED)/$*; \
 	echo "$*: $$(($$(date +%s) - start)) s"; }
 
-# What failed beside other tiers, where real brokers, processes and clocks share two cores, is run alone, twice at most.
-# A test that fails three times fails its tier; what passes now is named as unstable. Many failures are no accident.
-MOST_AGAIN := 5
-again-%:
-	@if [ $$(cat build/failed-tests/$*/v/cache/lastfailed 2>/dev/null | grep -c "::") -gt $(MOST_AGAIN) ]; then \
-	echo "$*: more than $(MOST_AGAIN) tests failed, which is not chance: none is run again"; exit; fi; \
-	for time in second third; do \
-	if PYTEST_ADDOPTS="$(REMEMBER) -rA --last-failed --last-failed-no-failures none" $(MAKE) --no-print-directory FOUR_PROCESSES= $*; \
-	then echo "$*: UNSTABLE: what failed beside other tiers passed alone ($$time run)"; rm $(FAILED)/$*; break; fi; done
-
-check: $(READY)  ## what every commit passes, without the tests marked slow
-	@$(AT_A_TIME) 2 $(CHECKED) SKIP_SLOW=1
+check: $(READY)  ## what every commit passes, without the tests marked slow or nightly
+	@$(AT_A_TIME) 2 SCOPE=check $(CHECKED)
 
 format: $(READY)
 	$(BIN)/ruff format --check --quiet .
@@ -97,21 +99,21 @@ generated: $(READY)  ## files that are made from others are up to date
 	@PYTHONPATH=. $(BIN)/python tools/write_constraints.py --check
 
 unit: $(READY)  ## no socket, no sleep
-	$(PYTEST) $(NOT_SLOW) tests/unit
-	KCTL_PURE=1 $(PYTEST) $(NOT_SLOW) tests/unit/records
+	$(PYTEST) tests/unit
+	$(if $(filter test,$(SCOPE)),,KCTL_PURE=1 $(PYTEST) tests/unit/records)
 
 sim: $(READY)  ## client and sandbox in virtual time
-	$(PYTEST) $(NOT_SLOW) tests/sim
+	$(PYTEST) tests/sim
 
 sim-chaos: $(READY)
-	$(PYTEST) $(NOT_SLOW) $(SIM_CHAOS)
+	$(PYTEST) $(SIM_CHAOS)
 
 sim-calls: $(READY)
-	$(PYTEST) $(NOT_SLOW) $(addprefix --ignore=,$(SIM_CHAOS)) tests/sim
+	$(PYTEST) $(addprefix --ignore=,$(SIM_CHAOS)) tests/sim
 
-sim-seeds: $(READY)  ## the first 80 seeds of the simulation of consumers, and 24 of producers
-	$(BIN)/python -m tests.sim run --seeds 0:80 --jobs 2
-	$(BIN)/python -m tests.sim run --producer --seeds 0:24 --jobs 2
+sim-seeds: $(READY)  ## seeds of the simulation: the first 80 of consumers and 24 of producers; 12 and 4 in `make test`
+	$(BIN)/python -m tests.sim run --seeds 0:$(if $(filter test,$(SCOPE)),12,80) --jobs 2
+	$(BIN)/python -m tests.sim run --producer --seeds 0:$(if $(filter test,$(SCOPE)),4,24) --jobs 2
 
 sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
@@ -130,7 +132,7 @@ sim-mutants: $(READY)  ## each bug planted in the client is found by the corpus 
 
 fuzz: $(READY)  ## every decoder, cut and mutated, compiled and not
 	$(PYTEST) tests/fuzz
-	KCTL_PURE=1 $(PYTEST) tests/fuzz/records
+	$(if $(filter test,$(SCOPE)),,KCTL_PURE=1 $(PYTEST) tests/fuzz/records)
 
 loopback: $(READY)  ## real sockets, own faults
 	$(PYTEST) tests/loopback

@@ -1,7 +1,6 @@
 """The `kctl` command: answers `--version` and shells at once, and hands everything else to `kctl.cli.app`.
 
-It must import nothing heavy before it knows what is asked, and nothing at all before Ctrl-C ends it quietly. Shown by
-tests/cli/test_start_up.py and tests/cli/test_interrupts.py.
+It must import nothing heavy before it knows what is asked, and nothing at all before Ctrl-C ends it quietly.
 """
 
 # The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.

@@ -5,7 +5,7 @@ gives the same bytes, in whatever folder and at whatever time.
 
 `wheel` is compiled, once for each interpreter from 3.11 to 3.14 that is on PATH; `pure` needs no compiler, neither here
 nor there; `zipapp` is one file for this interpreter with all dependencies in it. All are built from the sdist, which is
-what others build from. Shown by tests/packages.
+what others build from.
 """
 
 import argparse

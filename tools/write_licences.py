@@ -3,7 +3,7 @@
     python tools/write_licences.py [--check]
 
 Follows the requirements of the installed package, as pip would. A licence that is not on the list of permissive ones
-ends it with 1: it has to be looked at by somebody. Shown by tests/docs/test_licences.py.
+ends it with 1: it has to be looked at by somebody.
 """
 
 import argparse

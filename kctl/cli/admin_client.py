@@ -1,7 +1,4 @@
-"""The admin client of a command: its settings, and one API timeout for the whole command.
-
-Shown by tests/sim/admin/test_commands.py.
-"""
+"""The admin client of a command: its settings, and one API timeout for the whole command."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,6 @@
 """`kctl api`: one request of any API of Kafka, request and response as JSON.
 
-Owns what may be sent without --execute, and the exit code of a response in which some parts failed. Shown by
-tests/cli/test_api.py and tests/broker/test_api.py.
+Owns what may be sent without --execute, and the exit code of a response in which some parts failed.
 """
 
 import json

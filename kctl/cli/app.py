@@ -1,7 +1,7 @@
 """The root of the command line: which commands there are, and how a run ends.
 
 Each command lives in a module of its own that is imported when it is called, so that `kctl --help` imports none of
-them. Shown by tests/cli.
+them.
 """
 
 import errno

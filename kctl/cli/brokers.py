@@ -1,4 +1,4 @@
-"""`kctl brokers`: the disks of brokers. Shown by tests/cli/test_cluster.py."""
+"""`kctl brokers`: the disks of brokers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated

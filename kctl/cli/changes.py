@@ -1,7 +1,7 @@
 """What commands that change a cluster share: their options, the question on a terminal, and how failures are reported.
 
 One rule: what destroys records, access or positions shows first and needs --execute, or a yes on a terminal; every
-other change is made at once and has --dry-run. Shown by tests/unit/cli/test_changes.py and tests/cli/test_configs.py.
+other change is made at once and has --dry-run.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Errors of a command line, by typer's public names: the click inside typer has none that others may import.
-
-Shown by tests/unit/cli/test_failures.py.
-"""
+"""Errors of a command line, by typer's public names: the click inside typer has none that others may import."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,7 +1,4 @@
-"""`kctl cluster`: its brokers, controller and features, and the quorum of its controllers.
-
-Shown by tests/cli/test_cluster.py.
-"""
+"""`kctl cluster`: its brokers, controller and features, and the quorum of its controllers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """The tree of all commands as plain data, read from their declarations, which are the only ones.
 
 `kctl help-json`, completions, manual pages and tests are made from it, so that none of them can differ from what the
-commands take. Reading it imports every command. Shown by tests/unit/cli/test_command_tree.py.
+commands take. Reading it imports every command.
 """
 
 from collections.abc import Iterator

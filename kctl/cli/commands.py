@@ -1,7 +1,6 @@
 """Commands: the typer application of a module, and what each of its commands does beyond typer's own.
 
 Arguments that are not UTF-8 are refused; help is written in sections, with examples.
-Shown by tests/cli/test_usage.py and tests/cli/test_help.py.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,4 @@
-"""Values of configs as brokers report them: the same as what was set, though written otherwise.
-
-Shown by tests/unit/cli/test_config_values.py and tests/sim/admin/test_metadata_wait.py.
-"""
+"""Values of configs as brokers report them: the same as what was set, though written otherwise."""
 
 import re
 from collections.abc import Collection, Mapping

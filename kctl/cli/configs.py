@@ -1,6 +1,6 @@
 """`kctl configs`: show, set and unset the configs of topics, brokers, groups and subscriptions of client metrics.
 
-Owns how a resource is named on the command line, and what the rows show. Shown by tests/cli/test_configs.py.
+Owns how a resource is named on the command line, and what the rows show.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end.
-
-Shown by tests/unit/cli/test_data_out.py and tests/cli/test_interrupts.py.
-"""
+"""DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end."""
 
 import select
 from typing import TYPE_CHECKING, Protocol

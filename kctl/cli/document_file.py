@@ -1,7 +1,4 @@
-"""A file that a command reads whole, bounded, such as a plan, offsets or a declaration.
-
-Shown by tests/unit/cli/test_document_file.py.
-"""
+"""A file that a command reads whole, bounded, such as a plan, offsets or a declaration."""
 
 from io import BufferedIOBase
 from pathlib import Path

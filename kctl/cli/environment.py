@@ -1,7 +1,6 @@
 """Environment: what a command takes from the process around it. Tests hand in their own.
 
 Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ.
-Shown by tests/unit/cli/test_environment.py.
 """
 
 import os

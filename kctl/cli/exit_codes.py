@@ -1,7 +1,4 @@
-"""ExitCode: one code per cause, for scripts; the texts are those of `kctl --help` and the manual page.
-
-Shown by tests/unit/cli/test_exit_codes.py and, code by code, by tests/cli.
-"""
+"""ExitCode: one code per cause, for scripts; the texts are those of `kctl --help` and the manual page."""
 
 from enum import IntEnum
 from typing import Self

@@ -1,7 +1,4 @@
-"""`kctl explain`: the page on an exit code, an error, a limit, a property or a fault, from `explanations/`.
-
-Shown by tests/unit/cli/explanations.
-"""
+"""`kctl explain`: the page on an exit code, an error, a limit, a property or a fault, from `explanations/`."""
 
 from typing import Annotated
 

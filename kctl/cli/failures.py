@@ -3,7 +3,6 @@
 `exit_code` maps every error that ends a command. A command that ends without an error chooses its own code from its
 result: `account_code` (produce), `report_close` (consume), `verdict` (probe); topics, groups and bench return one of
 `ExitCode` where a part of the result is missing.
-Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.client.errors` to have its code.
 """
 
 import errno

@@ -1,6 +1,6 @@
 """Help of a command: its arguments and options in sections, and its examples.
 
-Owns which option stands in which section. Shown by tests/cli/test_help.py and tests/unit/cli/test_command_tree.py.
+Owns which option stands in which section.
 """
 
 import inspect

@@ -2,8 +2,6 @@
 
 The terminal gets a notice where closing lasts longer than NOTICE_AFTER_S. Python prints and drops what a callback of a
 weak reference or a finalizer raises, of its own import system too: an interrupt that meets one is raised again.
-
-Shown by tests/cli/test_interrupts.py.
 """
 
 import os

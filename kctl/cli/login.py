@@ -1,6 +1,5 @@
-"""Logins: which properties of a profile make one, when they are left out, and sasl.jaas.config from user and password.
-
-Shown by tests/cli/test_credentials.py.
+"""Logins: which properties of a profile make one, when they are left out, and sasl.jaas.config from user and
+password.
 """
 
 from collections.abc import Mapping

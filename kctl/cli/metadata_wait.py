@@ -1,8 +1,7 @@
 """The end of a change: until each broker knows it, so that what comes next sees it at any of them.
 
 In a KRaft cluster a change is made once the controller has made it; each broker hears of it a moment later. Owns which
-broker is waited for: one that does not respond is named, and not waited for. Shown by
-tests/sim/admin/test_metadata_wait.py, tests/sim/admin/test_apply.py and tests/broker/test_operator_changes.py.
+broker is waited for: one that does not respond is named, and not waited for.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Partitions that a command line names, as TOPIC or TOPIC:0,2-4: read, and looked up in the cluster.
-
-Shown by tests/unit/cli/test_named_partitions.py, tests/cli/test_groups_offsets.py and test_transactions.py.
-"""
+"""Partitions that a command line names, as TOPIC or TOPIC:0,2-4: read, and looked up in the cluster."""
 
 from collections.abc import Collection, Mapping, Sequence
 

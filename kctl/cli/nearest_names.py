@@ -1,7 +1,6 @@
 """Nearest names: the hint of errors about topics, groups, users and transactions that do not exist names a similar one.
 
 Owns when the cluster is asked for its names: only after such an error, and for at most a second.
-Shown by tests/cli/test_nearest_names.py.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,6 @@
 """A new password: read from a file, a source of references, or asked for twice on the terminal; never from argv.
 
 The password is kept out of all that is written to stderr. A pipe without a writer ends with the API timeout.
-Shown by tests/cli/test_users.py.
 """
 
 import os

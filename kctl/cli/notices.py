@@ -1,7 +1,6 @@
 """WaitNotices: what a command waits for, reported after a second, for every command in this one place.
 
 Fed by the client's typed events on its network thread; reports from a task of its own, so that silence is noticed too.
-Shown by tests/unit/cli/test_notices.py and tests/cli/test_notices.py.
 """
 
 import re

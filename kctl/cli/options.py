@@ -1,7 +1,7 @@
 """The options that every command shares, declared once, and what they come to.
 
 `@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that some commands
-share are declared in one function, too, which `@with_options(...)` takes. Shown by tests/unit/cli/test_options.py.
+share are declared in one function, too, which `@with_options(...)` takes.
 """
 
 import inspect

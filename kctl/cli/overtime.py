@@ -3,7 +3,6 @@
 The client's own deadlines end every wait. A response of a million topics is no wait but work, of this process, and a
 decoder looks at no clock. An interval timer of the system interrupts it `GRACE_MS` after the deadline: a wait that ends
 at the deadline has its own error by then, which says more. Without such timers (Windows) the work is done to its end.
-Shown by tests/unit/cli/test_overtime.py and tests/cli/test_overtime.py.
 """
 
 import signal

@@ -1,7 +1,4 @@
-"""Files that hold what others may not read, such as whole records: mode 0600, and no symbolic link is followed.
-
-Shown by tests/unit/cli/test_private_file.py.
-"""
+"""Files that hold what others may not read, such as whole records: mode 0600, and no symbolic link is followed."""
 
 import errno
 import os

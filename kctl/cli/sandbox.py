@@ -1,7 +1,4 @@
-"""`kctl sandbox`: a Kafka cluster inside this process, on loopback, until Ctrl-C.
-
-Shown by tests/cli/test_sandbox.py.
-"""
+"""`kctl sandbox`: a Kafka cluster inside this process, on loopback, until Ctrl-C."""
 
 import re
 from pathlib import Path

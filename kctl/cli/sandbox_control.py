@@ -1,7 +1,6 @@
 """Where a sandbox that runs takes commands, and how `kctl sandbox tell` and `status` find it.
 
 Owns the folder of the sockets: the user's alone, in $XDG_RUNTIME_DIR or the system's folder of temporary files.
-Shown by tests/cli/test_sandbox_status.py.
 """
 
 import os

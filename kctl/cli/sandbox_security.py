@@ -1,7 +1,4 @@
-"""What the listeners of `kctl sandbox up` ask of clients: SASL users with their passwords, and TLS.
-
-Shown by tests/cli/test_sandbox_security.py.
-"""
+"""What the listeners of `kctl sandbox up` ask of clients: SASL users with their passwords, and TLS."""
 
 from collections.abc import Sequence
 from pathlib import Path

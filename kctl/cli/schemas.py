@@ -1,7 +1,6 @@
 """`kctl schemas`: the schemas of a registry.
 
 Needs no broker: the registry is named by schema.registry.url, in -X, $KCTL_SCHEMA_REGISTRY_URL, a file or a profile.
-Shown by tests/cli/test_schemas.py and tests/broker/test_schemas.py.
 """
 
 from typing import TYPE_CHECKING, Annotated

@@ -1,7 +1,7 @@
 """Settings: the Kafka properties of one call, merged from everywhere a user can put them, with their origin.
 
-Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default.
-Knows names and origins; the values are judged by `kctl.client.config`. Shown by tests/unit/cli/test_settings.py.
+Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default. Knows names
+and origins; the values are judged by `kctl.client.config`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
 
 Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), `--json`, `--watch 10s`, and the place of
-shared options: before the command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
+shared options: before the command they mean the same as behind it.
 """
 
 from collections.abc import Sequence

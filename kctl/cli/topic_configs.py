@@ -1,7 +1,6 @@
 """`kctl topics alter`, and the properties of `kctl topics describe --configs`.
 
 Owns the order of a change: where several are asked for, brokers check all of them before the first is made.
-Shown by tests/cli/test_configs.py.
 """
 
 import shlex

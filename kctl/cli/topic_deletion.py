@@ -1,6 +1,6 @@
 """`kctl topics delete`: look the topics up, show them, ask on a terminal, and delete.
 
-Owns the order: a topic that cannot be found is reported before any other is deleted. Shown by tests/cli/test_topics.py.
+Owns the order: a topic that cannot be found is reported before any other is deleted.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """`kctl topics offsets` and `kctl topics trim`: where logs begin and end, and records deleted up to an offset.
 
-Owns what a position means for each partition; trim shows first what it would delete. Shown by
-tests/cli/test_topic_offsets.py.
+Owns what a position means for each partition; trim shows first what it would delete.
 """
 
 from collections.abc import Mapping

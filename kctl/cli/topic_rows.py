@@ -1,7 +1,6 @@
 """The rows of `kctl topics list` and `describe`: which topics and partitions are shown, and their fields.
 
 Owns what under-replicated and offline mean: fewer in-sync replicas than replicas; no leader.
-Shown by tests/unit/cli/test_topic_rows.py and tests/cli/test_topics.py.
 """
 
 from base64 import urlsafe_b64encode

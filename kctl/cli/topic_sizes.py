@@ -1,6 +1,6 @@
 """`kctl topics describe --size`: how many bytes each replica of a partition takes on its broker.
 
-Owns the join of partitions with the log directories of brokers. Shown by tests/cli/test_topics.py.
+Owns the join of partitions with the log directories of brokers.
 """
 
 from kctl.cli.admin_client import admin_of

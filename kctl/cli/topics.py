@@ -1,7 +1,6 @@
 """`kctl topics`: list, describe, create and delete topics.
 
 Owns the exit code of a call in which some topics failed; topic_rows.py has what the rows show.
-Shown by tests/cli/test_topics.py.
 """
 
 from collections.abc import Sequence

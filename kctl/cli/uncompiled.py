@@ -1,6 +1,5 @@
-"""Whether this install has the compiled record module, for `kctl --version -v`, `kctl bench` and runs of many records.
-
-Shown by tests/unit/cli/test_uncompiled.py.
+"""Whether this install has the compiled record module, for `kctl --version -v`, `kctl bench` and runs of many
+records.
 """
 
 from typing import Final

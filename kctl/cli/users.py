@@ -1,7 +1,6 @@
 """`kctl users`: SCRAM credentials of users, listed, created, changed and deleted.
 
 Owns the rows and the order of a change; a password comes from kctl/cli/new_password.py, and is in no output.
-Shown by tests/cli/test_users.py.
 """
 
 from collections.abc import Mapping, Sequence

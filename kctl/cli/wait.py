@@ -1,6 +1,6 @@
 """`kctl wait`: until topics, brokers or a group are as they should be; for init containers and CI.
 
-Owns what each waits for; wait_loop.py looks again and again. Shown by tests/sim/admin/test_wait.py.
+Owns what each waits for; wait_loop.py looks again and again.
 """
 
 from collections.abc import Iterable, Iterator

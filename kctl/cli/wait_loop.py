@@ -1,7 +1,6 @@
 """The loop of every command that waits for a state: look, and look again a moment later, until nothing is missing.
 
-`kctl wait`, `kctl partitions move` and `kctl apply` use it. Shown by tests/sim/admin/test_wait.py, test_moves.py and
-test_apply.py.
+`kctl wait`, `kctl partitions move` and `kctl apply` use it.
 """
 
 from collections.abc import Callable

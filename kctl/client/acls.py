@@ -1,8 +1,7 @@
 """ACL rules, which of them match a filter, and the decision of Kafka's authorizer over a set of them.
 
-Owns the numbers of Kafka's types and operations, the seven fields of a rule, and what an operation implies.
-Pure; the admin client, `kctl acls check` and the sandbox decide with it. Shown by tests/unit/test_acls.py
-and, equal to Kafka's own authorizer, by tests/conformance/test_authorizer.py.
+Owns the numbers of Kafka's types and operations, the seven fields of a rule, and what an operation implies. Pure; the
+admin client, `kctl acls check` and the sandbox decide with it.
 
 Source: StandardAuthorizerData and AclBindingFilter of Kafka 4.3.
 """

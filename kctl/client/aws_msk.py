@@ -1,7 +1,7 @@
 """Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect, as OAUTHBEARER token.
 
 Credentials are boto3's where it is installed (environment, profile, web identity, instance role), else those of the
-environment. Shown by tests/unit/security/test_aws_msk.py.
+environment.
 
 Source: AWS Signature Version 4, query parameters; the token's form is that of aws-msk-iam-sasl-signer.
 """

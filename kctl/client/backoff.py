@@ -1,6 +1,6 @@
 """ExponentialBackoff: how long to wait before attempt n.
 
-Owns Kafka's formula; knows nothing of what is retried. Shown by tests/unit/test_backoff.py.
+Owns Kafka's formula; knows nothing of what is retried.
 """
 
 import math

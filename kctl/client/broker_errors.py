@@ -3,7 +3,7 @@
     from kctl.client.broker_errors import NotLeaderOrFollowerError
 
 Codes, names, `retriable` and STALE_METADATA are facts of Kafka 4.3 that `tools/check_broker_errors.py` compares with
-the released jar; the texts are our own. Knows no request. Shown by tests/unit/test_broker_errors.py.
+the released jar; the texts are our own. Knows no request.
 """
 
 from enum import IntEnum

@@ -1,9 +1,9 @@
 """Clock and Timer: the one file that reads time.
 
-Everything else takes a `Clock`, a `Timer` or a `now_ms`. Two ways to read the same clock keep limits honest with
-whole milliseconds: an instant that *starts* something is rounded up (`start_ms`), an instant of *looking* is rounded
-down (`now_ms`). A limit measured between the two is therefore never early and less than one millisecond late.
-In virtual time both are equal. Shown by tests/unit/test_clock.py.
+Everything else takes a `Clock`, a `Timer` or a `now_ms`. Two ways to read the same clock keep limits honest with whole
+milliseconds: an instant that *starts* something is rounded up (`start_ms`), an instant of *looking* is rounded down
+(`now_ms`). A limit measured between the two is therefore never early and less than one millisecond late. In virtual
+time both are equal.
 """
 
 import math

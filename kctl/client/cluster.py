@@ -1,7 +1,6 @@
 """Cluster: an immutable snapshot of the metadata of nodes, topics and partitions.
 
 Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
-Shown by tests/unit/test_cluster.py.
 """
 
 from collections.abc import Iterable, Mapping

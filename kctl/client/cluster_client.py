@@ -1,7 +1,6 @@
 """ClusterClient: connections and metadata of one client; the base of consumer, producer and admin.
 
 Owns the order of the two within one poll and the record of where time went. Single-threaded except `wakeup`.
-Shown by tests/unit/test_cluster_client.py.
 """
 
 from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@
       ConfigError            a property is unknown, malformed or impossible
 
 `retriable` is inherited: where a class sets it to False, no subclass sets it to True. Imports of the client only the
-clock and what these classes are made of. Shown by tests/unit/test_errors.py.
+clock and what these classes are made of.
 """
 
 from kctl.client.clock import FOREVER_MS, duration_text

@@ -1,8 +1,7 @@
 """What happens on the way to a ready node, as typed events: one for each attempt, phase, frame and end.
 
 The network emits them in the order in which they happen, and a consumer those about its positions; `probe` folds them
-into its view, `--trace` prints them, tests assert them. They hold no payload and no secret. Shown by
-tests/unit/network and tests/sim.
+into its view, `--trace` prints them, tests assert them. They hold no payload and no secret.
 """
 
 import logging

@@ -2,8 +2,7 @@
 
 Owns these requests and their responses; the caller chooses the request and the first broker. A broker answers them from
 memory, so one that is silent for a second is frozen or cut off, and would delay the request, and with it every search
-for a new leader or coordinator, until request.timeout.ms. Shown by tests/unit/test_hedged_requests.py and
-tests/sim/consumer/test_second_opinion.py.
+for a new leader or coordinator, until request.timeout.ms.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock

@@ -3,7 +3,6 @@
 For what stands beside a cluster and speaks HTTP: schema registries and token endpoints. Parsing is http.client's; this
 module owns deadlines (a server that sends one byte a second is bounded too), the size of a response, and errors with
 phase and address as those of a broker. Blocks its caller, so the network thread never calls it.
-Shown by tests/loopback/test_http.py.
 """
 
 import errno

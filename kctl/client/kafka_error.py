@@ -1,8 +1,7 @@
 """KafkaError: the base class of all errors, which can be compared, copied and pickled; Account: what they had time for.
 
 Errors are equal when type, message and attributes are equal. They travel between processes whole; a `__cause__` of
-another library comes along where it can be pickled. Shown by tests/unit/test_error_copies.py and, through pools of
-processes, tests/loopback/test_errors_in_pools.py.
+another library comes along where it can be pickled.
 """
 
 from typing import NamedTuple, Self, TypeVar

@@ -2,7 +2,7 @@
 
 `fetch_ticket` may ask DNS and the KDC, and cannot be stopped: it belongs in a helper thread. It puts what it gets into
 a cache in memory, so that a context made of the ticket asks no server. krb5.conf, KRB5_CONFIG and KRB5CCNAME are read
-by the library itself. Shown by tests/unit/security/test_kerberos.py and tests/broker/test_kerberos.py.
+by the library itself.
 
 Source: RFC 4120, RFC 4121.
 """

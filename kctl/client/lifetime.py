@@ -2,7 +2,7 @@
 
 A forked child has the parent's objects and descriptors but none of its threads. There every client refuses its calls,
 and the selectors close their copies of the descriptors, which the parent and its brokers do not notice. Knows no
-client. Shown by tests/loopback/test_fork.py and tests/loopback/test_dropped_clients.py.
+client.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: the caller sends
 the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `apply` or `failed`.
-Shown by tests/unit/test_metadata.py.
 """
 
 from collections.abc import Iterable, Sequence

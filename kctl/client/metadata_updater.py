@@ -1,7 +1,7 @@
 """MetadataUpdater: sends the metadata requests that are due, to any node, and starts again from bootstrap.servers.
 
 Owns the one metadata request in flight and the decision to rebootstrap; what is due and what an answer means is
-metadata.py's. Shown by tests/unit/test_metadata_updater.py.
+metadata.py's.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Client credentials: an access token of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768).
-
-Shown by tests/loopback/test_oauth.py.
-"""
+"""Client credentials: an access token of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768)."""
 
 import json
 from base64 import b64encode

@@ -1,6 +1,6 @@
 """Client quotas: what a quota is of, and which of several applies to a client.
 
-Pure; the admin client, `kctl quotas describe` and the sandbox decide with it. Shown by tests/unit/test_quotas.py.
+Pure; the admin client, `kctl quotas describe` and the sandbox decide with it.
 
 Source: ClientQuotaManager.DefaultQuotaCallback of Kafka 4.3; SocketServer's ConnectionQuotas for addresses.
 """

@@ -2,7 +2,6 @@
 
 In production they are sockets, a helper thread, OS threads and the system's randomness (`network/system.py`); in the
 simulation they are the hub of `tests/sim/virtual`, which fits these protocols by shape alone. Nothing here does I/O.
-Shown by tests/sim, where the whole client runs in virtual time.
 """
 
 from collections.abc import Callable

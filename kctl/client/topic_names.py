@@ -1,8 +1,7 @@
 """Legal topic names, as brokers accept them in CreateTopics.
 
 A name from outside (a Metadata response, the manifest of an export) ends up in file names, tables and requests, so it
-is checked with this one function where it enters. Shown by tests/unit/test_topic_names.py.
-Source: org.apache.kafka.common.internals.Topic.
+is checked with this one function where it enters. Source: org.apache.kafka.common.internals.Topic.
 """
 
 import re

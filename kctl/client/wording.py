@@ -1,7 +1,4 @@
-"""Wording of messages: text of others made harmless, numbers with their nouns, sizes.
-
-Shown by tests/unit/test_wording.py.
-"""
+"""Wording of messages: text of others made harmless, numbers with their nouns, sizes."""
 
 from collections.abc import Collection, Iterable
 

@@ -1,6 +1,6 @@
 """Durations as people write them: `5s`, `500ms`, `1m30s`, `PT1H`. A bare number is refused: its unit would be a guess.
 
-Commands and the data source read them. Shown by tests/unit/grammar/test_durations.py.
+Commands and the data source read them.
 """
 
 import re

@@ -9,7 +9,6 @@
     kcat  := s@MS | e@MS                       @MS and :@MS
 
 Aliases: beginning earliest oldest; latest newest. An error points at its place. Knows the words only.
-Shown by tests/unit/grammar/test_offset_grammar.py.
 """
 
 import re

@@ -1,7 +1,6 @@
 """What to read of each partition: the values behind `-o`, how they are written, and how later ones go over earlier.
 
 Knows neither the grammar (`offset_grammar.py`) nor brokers (`bounds.py`).
-Shown by tests/unit/grammar/test_offsets.py.
 """
 
 from collections.abc import Iterable

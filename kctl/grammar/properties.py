@@ -1,7 +1,6 @@
 """The grammar of Java's .properties files: text in, a dict of texts out, and back.
 
 Owns comments, separators, continuation lines and escapes; knows nothing of what the properties mean.
-Shown by tests/unit/grammar/test_properties.py and tests/fuzz/test_properties.py.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Sizes and rates: `64MiB`, `500/s`. A number without a unit is refused, and so is `64M`: both would be a guess.
-
-Shown by tests/unit/grammar/test_sizes.py and tests/unit/cli/produce/test_produce.py.
-"""
+"""Sizes and rates: `64MiB`, `500/s`. A number without a unit is refused, and so is `64M`: both would be a guess."""
 
 import re
 

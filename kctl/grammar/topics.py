@@ -1,7 +1,6 @@
 """Topics and partitions named on a command line: names, `/PATTERN/` for every topic that matches, and `0,2-4`.
 
 A topic's name contains no slash, so that a pattern is never mistaken for one.
-Shown by tests/unit/grammar/test_topics.py and tests/unit/cli/consume/test_partitions.py.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Idle clients of this process, for its next task: connecting, TLS and SASL are done once, not for each micro-batch.
 
-Spark uses a Python worker for many tasks, one after the other, and ends it after a minute without any; its clients
-end with it. Only a client whose task succeeded, or stopped reading early, is kept.
-Shown by tests/sim/pipeline/test_client_pool.py and, through Spark, tests/pipeline/test_source_clients.py.
+Spark uses a Python worker for many tasks, one after the other, and ends it after a minute without any; its clients end
+with it. Only a client whose task succeeded, or stopped reading early, is kept.
 """
 
 import os

@@ -3,8 +3,7 @@
 Neither a regular expression nor a jq program can be interrupted from inside: both are one call into C. So they run in a
 child, which arms an alarm before each record and is ended by it (SIGALRM), whatever it is in the middle of. It writes
 one byte for each record that is decided, so its parent knows at which one it ended. A child whose parent was killed
-reads the end of its input, or is ended by its alarm.
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_filter_process.py.
+reads the end of its input, or is ended by its alarm. Runs in tasks; knows neither Spark nor Kafka.
 """
 
 import os

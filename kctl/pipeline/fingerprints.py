@@ -2,8 +2,8 @@
 
 A fingerprint is 128 bits of BLAKE2b over key, value, headers and, where they count, timestamp and offset, each with its
 length, so that nothing can move from one field into the next. A `Tally` has their sum, which does not depend on the
-order, and a polynomial, which does; tallies of consecutive ranges make the tally of both.
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_fingerprints.py.
+order, and a polynomial, which does; tallies of consecutive ranges make the tally of both. Runs in tasks; knows neither
+Spark nor Kafka.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""GroupSelection: which consumer groups a job is to carry over, keep or check. Light: the command line imports it.
-
-Shown by tests/loopback/test_export_facts.py and tests/pipeline/test_mirrored_groups.py.
-"""
+"""GroupSelection: which consumer groups a job is to carry over, keep or check. Light: the command line imports it."""
 
 from typing import NamedTuple
 

@@ -3,7 +3,7 @@
 The ends of a range and its records have to be read by one level: an end behind an open transaction is never reached by
 a reader that stops before it, and one that stops before it hides records from a reader that does not. So what plans and
 what reads (`ranges`, `range_reader`) take properties that were decided here, and nothing else in the pipeline names a
-level. Shown by tests/unit/pipeline/test_isolation.py, tests/loopback/test_group_places.py and tests/sim/pipeline.
+level.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Errors of a job that are not Kafka's: no Spark, a folder, damaged data. Light: `kctl.cli.failures` imports it.
 
 A task returns such an error instead of raising it, because Spark runs a task that raises again, and each attempt would
-have the whole timeouts. Knows nothing of Spark. Shown by tests/unit/test_error_copies.py.
+have the whole timeouts. Knows nothing of Spark.
 """
 
 import errno

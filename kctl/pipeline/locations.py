@@ -5,8 +5,8 @@
     iceberg:CATALOG.DB.TABLE         a table of a catalog
     delta:s3://bucket/table          a Delta table, also delta:/data/table
 
-Credentials are no part of a location: the environment or a profile has them, where the driver and the tasks run.
-Light: the command line imports it. Shown by tests/unit/pipeline/test_locations.py.
+Credentials are no part of a location: the environment or a profile has them, where the driver and the tasks run. Light:
+the command line imports it.
 """
 
 import re

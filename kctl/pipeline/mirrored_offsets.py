@@ -1,6 +1,5 @@
-"""Which committed offsets are positions of a mirror. Light: what reads such a position is loaded where it may be one.
-
-Shown by tests/cli/test_groups.py and tests/sim/pipeline/test_mirror_positions.py.
+"""Which committed offsets are positions of a mirror. Light: what reads such a position is loaded
+where it may be one.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,4 @@
-"""Buffers of Arrow arrays as the record codec takes them. Imports pyarrow, so tasks import it late.
-
-Shown by tests/unit/pipeline/test_packed_arrays.py.
-"""
+"""Buffers of Arrow arrays as the record codec takes them. Imports pyarrow, so tasks import it late."""
 
 import pyarrow as pa
 

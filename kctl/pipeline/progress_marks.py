@@ -1,7 +1,4 @@
-"""Marks: empty files or objects by which an import knows which ranges earlier runs have produced.
-
-Shown by tests/pipeline/test_import.py and, in an object store, test_object_stores.py.
-"""
+"""Marks: empty files or objects by which an import knows which ranges earlier runs have produced."""
 
 import os
 from collections.abc import Mapping

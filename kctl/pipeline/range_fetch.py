@@ -3,7 +3,6 @@
 A fetch of many small partitions costs about what a fetch of one does. So all ranges of a task are assigned at once;
 what comes of a range before its turn is held, undecoded, up to HELD_BYTES, and then the others pause. An error of
 another partition than the one whose turn it is waits for that one's turn: from then on each is fetched by itself.
-Shown by tests/sim/pipeline/test_range_fetch.py.
 """
 
 from collections import deque

@@ -1,7 +1,4 @@
-"""The order in which an export begins its ranges, and which of them count when not all are done.
-
-Shown by tests/unit/pipeline/test_export_plan.py.
-"""
+"""The order in which an export begins its ranges, and which of them count when not all are done."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest

@@ -4,7 +4,6 @@ What a task costs by itself is then paid for some megabytes, not for each partit
 one consumer that fetches them together (`range_fetch`); those of `mirror` and `replay` read one after the other, for
 where one begins is known only when the transactional.id of its partition has fenced earlier attempts. What comes of
 each is still its own: files, positions, transactions and results are those of a range.
-Shown by tests/unit/pipeline/test_range_packing.py and tests/pipeline/test_many_partitions.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,7 +3,6 @@
 Owns when a range is done and when nothing has come for too long. A range ends when the position reaches its end, so
 that compaction, aborted transactions and their markers cannot keep it from ending. Memory is bounded: what is fetched
 ahead, one chunk that is being decoded, and one batch. Knows nothing of Spark.
-Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_read.py and test_source_faults.py.
 """
 
 from collections.abc import Generator, Iterator, Sequence

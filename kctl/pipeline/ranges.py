@@ -2,7 +2,6 @@
 
 Owns which partitions are meant, where each starts and ends, and the cutting. Every question to the cluster is asked
 once for all partitions, under one API deadline. Knows nothing of Spark.
-Shown by tests/unit/pipeline/test_ranges.py, tests/sim/pipeline and, through Spark, tests/pipeline/test_source_read.py.
 """
 
 import re

@@ -3,7 +3,6 @@
 Owns the schema and the making of arrays. Every batch has exactly the declared types, for Spark checks only the first.
 What is the same in all rows is made once and sliced. Imports pyarrow, so tasks import it late. Knows nothing of
 fetches.
-Shown by tests/unit/pipeline/test_record_columns.py.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,7 @@
 Both are read side by side, so that they stand at about the same `position` (offset, or time), which keeps them together
 over a hole of any length. A record waits for its equal on the other side while at most `window` others wait; what has
 waited longer is only on its side, or was moved further than that. Equal records are matched in their order, so that
-records that are repeated in the source may be in the target as often. Pure; shown by
-tests/unit/pipeline/test_record_diff.py.
+records that are repeated in the source may be in the target as often. Pure;
 """
 
 from collections import OrderedDict, deque

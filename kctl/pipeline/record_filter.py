@@ -1,6 +1,6 @@
 """RecordFilter: which records of an Arrow batch are wanted: by time, key, header, or a jq program.
 
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_record_filter.py.
+Runs in tasks; knows neither Spark nor Kafka.
 """
 
 import base64

@@ -2,7 +2,7 @@
 
 Owns the names and types that make a record: a column `value` (binary or string) and any of `key` (likewise), `topic`,
 `partition`, `timestamp` and `headers` (a list of structs of key and value). Other columns are not looked at. Imports
-pyarrow, so tasks import it late. Knows nothing of producers. Shown by tests/unit/pipeline/test_record_rows.py.
+pyarrow, so tasks import it late. Knows nothing of producers.
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,7 +4,6 @@ Made batch by batch from Arrow columns, without an object for a record, and adde
 them. Distinct keys are estimated (HyperLogLog over Kafka's murmur2, so about 2 % off up to some 100 million keys); the
 most frequent keys are those of the batches, so a key that is rare in each batch may be missing, and counts are lower
 bounds. Imports pyarrow, so tasks import it late. Runs in tasks; knows neither Spark nor Kafka.
-Shown by tests/unit/pipeline/test_record_statistics.py.
 
 Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts; a library
 (datasketches) would need numpy and takes text alone.

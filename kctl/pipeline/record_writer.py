@@ -2,7 +2,6 @@
 
 Owns what is reported when not all of it was delivered; which columns make a record is record_rows.py's. Knows nothing
 of Spark.
-Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_write.py.
 """
 
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,7 @@
     file:/path#key    a property of a .properties file, such as one for --command-config
 
 Whatever is pickled to a task can be seen by others: in Spark's plans, its event log, on its wire. So a secret in plain
-text is refused before anything is sent. Shown by tests/unit/pipeline/test_references.py and, with a canary, by
-tests/pipeline/test_secrets.py.
+text is refused before anything is sent.
 """
 
 import itertools

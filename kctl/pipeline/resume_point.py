@@ -2,7 +2,6 @@
 
 Exports, mirrors and streams remember the topic's id beside the offset. Where the brokers have no topic ids, the end of
 the log shows at least that a topic was recreated with fewer records.
-Shown by tests/unit/pipeline/test_resume_point.py and, on real brokers, tests/pipeline/test_recreated_topics.py.
 """
 
 from typing import Final, NamedTuple

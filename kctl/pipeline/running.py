@@ -4,8 +4,7 @@
 returns comes back as soon as it is done, and so does an error of the client: as data, because an error that is raised
 is tried again by Spark, and every attempt would spend the limits again. Spark tries again only what its user cannot
 mean: a worker that died. Whatever waits here is a plain wait of the main thread, so that a signal gets through; the
-calls into the JVM are made in daemon threads.
-Knows nothing of what tasks do. Shown by tests/pipeline/test_running.py.
+calls into the JVM are made in daemon threads. Knows nothing of what tasks do.
 """
 
 import itertools

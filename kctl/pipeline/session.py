@@ -1,9 +1,8 @@
 """A Spark session for kctl's jobs: how it is set up, what it ships, where its log goes, how it ends.
 
 Jobs keep the data inside of Python tasks; the JVM schedules them and carries small results. So its compiler stays
-simple, which halves the start. Everything the JVM and the workers say goes to a log file.
-No secret ever comes here: whatever a session is given can be read on a command line or in an event log.
-Knows nothing of jobs. Shown by tests/unit/pipeline/test_session.py and tests/pipeline.
+simple, which halves the start. Everything the JVM and the workers say goes to a log file. No secret ever comes here:
+whatever a session is given can be read on a command line or in an event log. Knows nothing of jobs.
 """
 
 import importlib.util

@@ -3,8 +3,7 @@
 Owns their names, the lock by which an owner that lives is known, and the log beside a folder. The lock is one of the
 kernel's on the folder itself: it ends with its process, however that ends, and no process id can be mistaken for it.
 What is in a folder is the session's: the archive for the workers, Spark's own temporary files, its sockets. Secrets are
-not: tasks are given references. Knows nothing of Spark. Shown by tests/unit/pipeline/test_session_folders.py and, with
-sessions that are killed, tests/pipeline/test_interrupts.py.
+not: tasks are given references. Knows nothing of Spark.
 """
 
 import fcntl

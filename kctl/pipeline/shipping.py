@@ -3,7 +3,6 @@
 A zip on the Python path cannot hold extensions, so it is an archive that Spark unpacks beside each worker process
 (`spark.archives`). `describe_python` is asked here and, by a probe, on the workers: what is not alike is named before
 any work starts. PySpark comes with Spark; pyarrow is too big to send and has to be installed on the workers.
-Shown by tests/unit/pipeline/test_shipping.py and, on a cluster, tests/pipeline/test_cluster.py.
 """
 
 import platform

@@ -2,7 +2,6 @@
 
 Kafka reports offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there,
 as they lie in the log, and that the brokers deliver at all, before Spark is started.
-Shown by tests/cli/test_pipeline.py (a plan, its dead broker) and tests/pipeline/test_export.py.
 """
 
 from collections.abc import Sequence

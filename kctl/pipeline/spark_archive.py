@@ -2,9 +2,8 @@
 
 Before each task Spark has Python invalidate what its finders know. For every package that came out of an archive,
 Python up to 3.12 then reads the archive's whole directory again: a dozen of `pyspark.zip`, 5 ms each, and the jar of
-Spark's core, 5,400 entries and 20 ms, which is on the path for nothing. To drop the finders does not last: an import
-of what is nowhere to be found makes them again. Knows nothing of Kafka.
-Shown by tests/unit/pipeline/test_spark_archive.py.
+Spark's core, 5,400 entries and 20 ms, which is on the path for nothing. To drop the finders does not last: an import of
+what is nowhere to be found makes them again. Knows nothing of Kafka.
 """
 
 import os

@@ -3,7 +3,6 @@
 PySpark starts one, too, but tells of it only when it answers, seconds later, and keeps its secret in a folder of the
 temporary one, which a kill leaves behind. Here that lies in the session's folder, and only until it is read; PySpark
 then takes the JVM over as it does in a program of `spark-submit`. Knows nothing of what a session is for.
-Shown by tests/pipeline/test_running.py and test_interrupts.py.
 """
 
 import os

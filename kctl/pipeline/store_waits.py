@@ -1,7 +1,6 @@
 """Requests to object stores and tables that the caller's thread waits for: whom they are reported to.
 
-The libraries that make them have no events, as the client has. Shown by
-tests/unit/pipeline/object_store/test_store_waits.py and tests/cli/test_notices.py.
+The libraries that make them have no events, as the client has.
 """
 
 from collections.abc import Callable, Iterator

@@ -5,7 +5,6 @@ place for a round, and commits what they have written: all of a round or nothing
 target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
 (`object_store.object_export`), a table commits in its format (`lake_tables.table_target`).
 docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
-Shown by tests/loopback/test_odd_object_stores.py, tests/pipeline/test_interrupts.py, tests/unit/pipeline/lake_tables.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 Spark starts another worker for each read that ends early, as with `limit`, and for each one that was idle for a minute.
 To be chosen by a session, before it starts: `spark.python.daemon.module=kctl.pipeline.worker_daemon`.
-Shown by tests/unit/pipeline/test_worker_imports.py and, through Spark, tests/pipeline/test_cluster.py.
 """
 
 import os

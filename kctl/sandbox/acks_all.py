@@ -1,6 +1,6 @@
 """acks=all: a produce request that waits until the replicas in sync have what it wrote.
 
-Shown by tests/unit/sandbox/apis/test_acks.py. Source: Kafka's DelayedProduce. Since KIP-966 the high watermark stands
+ Source: Kafka's DelayedProduce. Since KIP-966 the high watermark stands
 while too few replicas are in sync, so such a request mostly ends in REQUEST_TIMED_OUT; NOT_ENOUGH_REPLICAS_AFTER_APPEND
 is for replicas that were lost after all had it.
 """

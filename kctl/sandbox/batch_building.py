@@ -1,8 +1,6 @@
 """Record batches that brokers write themselves: markers, what a group coordinator keeps, what compaction leaves.
 
 Like batches.py, this writes the format apart from `kctl.client.records`: a mistake there is not repeated here.
-Shown by tests/conformance/test_sandbox_logs_against_kafka.py and
-tests/conformance/test_sandbox_logs_against_kafka.py.
 """
 
 import struct

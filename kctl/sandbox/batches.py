@@ -12,8 +12,6 @@ damage has which error code is as Kafka 4.3 answers it.
 | 17 | 4 | CRC32C of all from 21 on | | 53 | 4 | base sequence |
 | 21 | 2 | attributes | | 57 | 4 | number of records |
 | 23 | 4 | last offset delta | | 61 | | records |
-
-Shown by tests/unit/sandbox/test_batches.py.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """One request under way, and what a handler of an API is.
 
 A handler gets the call and the request and returns the response. One that cannot answer yet returns None and calls
-`Call.answer` later; one that never answers calls `Call.answer(None)`. Shown by tests/unit/sandbox/apis.
+`Call.answer` later; one that never answers calls `Call.answer(None)`.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """When logs are compacted and cut: a while after they could be, and never while nothing could.
 
 Kafka looks every log.cleaner.backoff.ms and log.retention.check.interval.ms; here a look is ordered when a batch is
-stored, so that an idle cluster has no timer. Shown by tests/unit/sandbox/test_cleaner.py.
+stored, so that an idle cluster has no timer.
 """
 
 from typing import TYPE_CHECKING

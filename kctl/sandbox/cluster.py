@@ -1,7 +1,6 @@
 """The cluster: nodes, topics, who leads what, groups, producer ids. State that all nodes share.
 
-It does no I/O; time comes from the scheduler that its caller hands over. Shown by
-tests/unit/sandbox/test_topics.py.
+It does no I/O; time comes from the scheduler that its caller hands over.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """The commands of a running sandbox, as lines of words: one table of commands, each with its arguments.
 
 `carry_out` takes one line, wherever it came from (control_socket.py brings them in); it knows no socket.
-Shown by tests/unit/sandbox/test_commands.py.
 """
 
 from collections.abc import Callable

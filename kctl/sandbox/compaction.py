@@ -2,7 +2,6 @@
 
 What may be compacted when is decided by `due`, what is left of the batches by `compacted`; cleaner.py has the clock.
 Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
-Shown by tests/unit/sandbox/test_compaction.py and tests/conformance/test_sandbox_logs_against_kafka.py.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

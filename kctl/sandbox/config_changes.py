@@ -1,7 +1,4 @@
-"""Changes of configs: what both APIs that alter configs check, and where the result is kept.
-
-Shown by tests/unit/sandbox/apis/test_config_apis.py.
-"""
+"""Changes of configs: what both APIs that alter configs check, and where the result is kept."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar

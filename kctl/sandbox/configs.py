@@ -1,7 +1,6 @@
 """Configs of brokers, groups and subscriptions of client metrics: what is set, and what each property is by default.
 
-Those of topics are in settings.py, because some of them have an effect. Shown by
-tests/unit/sandbox/apis/test_config_apis.py.
+Those of topics are in settings.py, because some of them have an effect.
 """
 
 from collections.abc import Mapping

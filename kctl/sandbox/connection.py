@@ -2,7 +2,6 @@
 
 It owns framing and the choice of the handler; TLS and faults of raw bytes lie outside. It does no I/O: `Wire` takes
 what it says, and time comes from the cluster's scheduler. Bytes that are not Kafka end the connection, never the node.
-Shown by tests/unit/sandbox/test_connection.py.
 """
 
 from collections import deque

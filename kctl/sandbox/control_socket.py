@@ -3,7 +3,6 @@
 The line `status` is answered with a line of JSON, the state of the sandbox.
 
 Only the user who runs the sandbox may connect. `tell` is the other end.
-Shown by tests/loopback/sandbox/test_control.py.
 """
 
 import contextlib

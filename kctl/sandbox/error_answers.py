@@ -1,7 +1,7 @@
 """Error responses: a response that refuses a whole request, derived from the declarations of both messages.
 
 Nothing of the request is carried out. Where the response has one error code, that is set; otherwise each item of the
-request gets an item with the code. Shown by tests/unit/sandbox/test_request_errors.py.
+request gets an item with the code.
 """
 
 import re

@@ -2,7 +2,6 @@
 
 A fault is data. Those who carry it out ask `NodeFaults` what happens to a connect, to the bytes of a request, to an
 answer, whether the node is frozen, and with which error a request fails (error_answers.py says how).
-Shown by tests/unit/sandbox/test_faults.py, and on both transports by tests/loopback/sandbox and tests/sim/sandbox.
 """
 
 from collections import deque

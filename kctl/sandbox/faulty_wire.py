@@ -1,7 +1,4 @@
-"""What the faults of a node do to the raw bytes of one connection, outside of TLS and of the protocol.
-
-Shown by tests/unit/sandbox/test_faulty_wire.py.
-"""
+"""What the faults of a node do to the raw bytes of one connection, outside of TLS and of the protocol."""
 
 from collections.abc import Callable
 

@@ -3,7 +3,6 @@
 A session holds the partitions of a fetcher, what it asked for each, and what was last sent of each. Its epoch rises
 with every fetch; a fetch that names another epoch has lost an answer. It decides what is asked and what of the answer
 is left out; it reads no partition. Kafka keeps eight caches with an eighth of the slots each, here there is one.
-Shown by tests/unit/sandbox/test_fetch_sessions.py and tests/conformance/test_sandbox_fetch_against_kafka.py.
 """
 
 import zlib

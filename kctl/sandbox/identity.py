@@ -1,7 +1,7 @@
 """Who is on the other end of a connection: the SASL exchange, seen from the broker.
 
 It owns which mechanisms and users a listener has. Bytes in, bytes out; the APIs sasl_handshake and sasl_authenticate
-carry them. Shown by tests/unit/sandbox/apis/test_sasl.py.
+carry them.
 """
 
 from collections.abc import Callable, Mapping

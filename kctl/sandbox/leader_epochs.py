@@ -1,7 +1,4 @@
-"""Which leader epoch starts at which offset of a log. Source: KIP-101, KIP-279, KIP-320.
-
-Shown by tests/unit/sandbox/test_leader_epochs.py and tests/conformance/test_sandbox_fetch_against_kafka.py.
-"""
+"""Which leader epoch starts at which offset of a log. Source: KIP-101, KIP-279, KIP-320."""
 
 from bisect import bisect_right
 from typing import NamedTuple

@@ -5,8 +5,6 @@
 | accept, reset | listens; a reset closes with RST right after accept |
 | refuse | bound, but not listening, so that no other process takes the port |
 | drop | `listen(0)` and one connection of our own that fills the queue: the kernel then drops every further SYN |
-
-Shown by tests/loopback/sandbox/test_faults.py.
 """
 
 import errno

@@ -2,7 +2,6 @@
 
 One copy serves all replicas. It knows no protocol; instants are handed in. What it is given to keep, compaction and
 retention thin out again (compaction.py, retention.py): then its offsets have gaps.
-Shown by tests/unit/sandbox/test_log.py.
 """
 
 from bisect import bisect_left, bisect_right

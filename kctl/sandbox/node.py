@@ -1,7 +1,4 @@
-"""A node as those see it who accept connections for it: layers each with faults, TLS, SASL and the protocol.
-
-Shown by tests/unit/sandbox/test_connection.py and, on both transports, tests/loopback/sandbox and tests/sim/sandbox.
-"""
+"""A node as those see it who accept connections for it: layers each with faults, TLS, SASL and the protocol."""
 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple

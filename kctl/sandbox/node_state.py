@@ -1,8 +1,7 @@
 """What a node reports of itself and can be made to report otherwise: its disk, its metadata, its registration.
 
 Unlike the faults of faults.py these change no connection and no request: only answers of Metadata, DescribeCluster,
-DescribeLogDirs and DescribeQuorum. Shown by tests/unit/sandbox/test_commands.py and
-tests/sim/why/test_broker_stories.py.
+DescribeLogDirs and DescribeQuorum.
 """
 
 from collections.abc import Iterable, Mapping

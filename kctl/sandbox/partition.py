@@ -3,7 +3,6 @@
 One log, the leader's, serves all replicas: each follower sees it up to where it stands. What the replicas in sync all
 have is committed: the high watermark. A new leader continues where it stood; what it lacks is lost. Time and protocol
 are not known here: replication.py says when followers move.
-Shown by tests/unit/sandbox/test_partition.py and tests/unit/sandbox/test_replication.py.
 
 Source: KIP-101, KIP-966 (the high watermark stands while fewer than min.insync.replicas are in sync).
 """

@@ -1,8 +1,6 @@
 """What a leader does with one produced batch: whether it may append it, and where it then is.
 
 Source: KIP-98 and KIP-890 (transactions), min.insync.replicas.
-Shown by tests/unit/sandbox/apis/test_produce.py, tests/unit/sandbox/apis/test_transactions.py and
-tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
 
 from kctl.client.broker_errors import ErrorCode

@@ -1,8 +1,6 @@
 """One fetch of one partition on one node: what it is answered, as leader, as follower, or not at all.
 
 Source: KIP-320 (epochs), KIP-392 (followers, racks), KIP-595 (diverging epochs).
-Shown by tests/unit/sandbox/apis/test_fetch.py, test_follower_fetch.py and test_truncation.py beside it, and
-tests/conformance/test_sandbox_fetch_against_kafka.py.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,6 +1,6 @@
 """What a partition remembers of its producers: the last five batches of each, and the transaction that is open.
 
-Shown by tests/unit/sandbox/test_producers.py and tests/conformance/test_sandbox_producers_against_kafka.py. Source:
+ Source:
 KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
 """
 

@@ -1,7 +1,6 @@
 """How many bytes a second clients of a node may produce and fetch, and how long those are muted who took more.
 
 Source: KIP-124, KIP-219: the answer leaves at once and says for how long its connection is not read from.
-Shown by tests/unit/sandbox/apis/test_quotas.py.
 """
 
 from enum import Enum

@@ -1,7 +1,7 @@
 """Reassignments: replicas that are added to partitions, copied for a while, and then replace others.
 
 While one is in progress the partition has the replicas of its end and those that will be removed; the added ones are
-not in sync. Shown by tests/sim/admin/test_reassignments.py.
+not in sync.
 
 Source: KIP-455. Differs: how long a copy takes is a setting, whatever its size; throttles have no effect.
 """

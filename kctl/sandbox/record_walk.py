@@ -1,6 +1,6 @@
 """The records inside a batch, as far as a broker looks: how many, their offset deltas, timestamps and keys.
 
-Records are only walked over; their values and headers stay bytes. Shown by tests/unit/sandbox/test_batches.py.
+Records are only walked over; their values and headers stay bytes.
 """
 
 from collections.abc import Iterator

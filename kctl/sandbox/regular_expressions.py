@@ -1,7 +1,7 @@
 """Regular expressions that clients send, run by RE2 as brokers run them by RE2/J: in linear time, whatever the pattern.
 
 Python's `re` backtracks: one pattern such as (a+)+$ would hold up every node. What RE2 has not, such as lookahead and
-backreferences, Kafka has not either. Shown by tests/unit/sandbox/test_regular_expressions.py.
+backreferences, Kafka has not either.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """When followers copy: at once or later, not while they or their leader stand still, and for how long that is excused.
 
 Moves the followers of every partition of a cluster in time; what that means for a log is partition.py's.
-Shown by tests/unit/sandbox/test_replication.py.
 
 Source: replica.lag.time.max.ms. Differs: what a follower lacks it gets in one step, `replication_delay_ms` later.
 """

@@ -1,7 +1,4 @@
-"""Retention: which segments of a log are too old, or too much, to be kept. Source: retention.ms, retention.bytes.
-
-Shown by tests/unit/sandbox/test_retention.py and tests/conformance/test_sandbox_logs_against_kafka.py.
-"""
+"""Retention: which segments of a log are too old, or too much, to be kept. Source: retention.ms, retention.bytes."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
 """What the broker core asks of its surroundings: time, a way out for bytes, and somebody who accepts connections.
 
 The core does no I/O. `server.py` fits these protocols with sockets, `sim/` with virtual time; neither is imported here.
-Shown by tests/unit/sandbox, where the core runs on plain lists, and by tests/sim and tests/loopback.
 """
 
 from collections.abc import Callable

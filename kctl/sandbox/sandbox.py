@@ -7,7 +7,6 @@
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
 
 Everything here may be called from any thread: the thread that runs the cluster carries it out.
-Shown by tests/loopback/sandbox and tests/sim/sandbox.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """SASL on the broker's side: PLAIN, SCRAM and OAUTHBEARER.
 
 A `SaslServer` takes each message of the client and returns the response until it is `done`; a refusal raises
-AuthenticationError with the text that a Kafka broker sends. Shown by tests/unit/security/.
+AuthenticationError with the text that a Kafka broker sends.
 """
 
 import binascii

@@ -1,7 +1,6 @@
 """Segments of a log: where each begins, how large it is, and how new its records are. Cleanup goes by whole segments.
 
 Batches are not kept here. Source: segment.bytes, segment.ms, max.compaction.lag.ms.
-Shown by tests/unit/sandbox/test_segments.py.
 """
 
 from collections.abc import Iterable, Iterator

@@ -4,7 +4,6 @@
         served.bootstrap                         # 127.0.0.1:40001,127.0.0.1:40002,...
 
 `run_until_signal` is the same for a command: it says that it is ready, and ends on SIGINT or SIGTERM.
-Shown by tests/loopback/sandbox.
 """
 
 import json

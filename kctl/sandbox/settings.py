@@ -1,7 +1,4 @@
-"""What a broker of the sandbox is configured to; the names are Kafka's broker and topic properties.
-
-Shown by tests/unit/sandbox/test_topics.py.
-"""
+"""What a broker of the sandbox is configured to; the names are Kafka's broker and topic properties."""
 
 import re
 from collections.abc import Container, Mapping

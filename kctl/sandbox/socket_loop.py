@@ -1,7 +1,7 @@
 """A loop in one thread over sockets, timers and functions handed in from other threads.
 
 It is the sandbox's own, apart from the client's selector, so that a mistake there is not repeated here. It knows
-nothing of Kafka. Shown by tests/loopback/sandbox/test_socket_loop.py.
+nothing of Kafka.
 """
 
 import heapq

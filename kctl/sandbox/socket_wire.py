@@ -1,7 +1,4 @@
-"""One accepted socket: a `Wire` to the core, and what the loop calls when the socket is ready.
-
-Shown by tests/loopback/sandbox.
-"""
+"""One accepted socket: a `Wire` to the core, and what the loop calls when the socket is ready."""
 
 import socket
 import struct

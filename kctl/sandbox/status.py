@@ -1,7 +1,4 @@
-"""The state of a sandbox that runs, as plain values: nodes with their faults and partitions, topics, groups.
-
-Shown by tests/cli/test_sandbox_status.py.
-"""
+"""The state of a sandbox that runs, as plain values: nodes with their faults and partitions, topics, groups."""
 
 import os
 

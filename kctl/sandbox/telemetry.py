@@ -1,7 +1,7 @@
 """What one node remembers of the clients that ask which metrics to push: who they are and when they last asked.
 
 The node behaves as a broker with a receiver and no subscription: it wants nothing and refuses what comes too soon.
-Source: KIP-714. Shown by tests/unit/sandbox/apis/test_telemetry.py.
+Source: KIP-714.
 """
 
 from typing import NamedTuple

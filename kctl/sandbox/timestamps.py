@@ -1,7 +1,4 @@
-"""Offsets by time: what ListOffsets asks of a log.
-
-Shown by tests/unit/sandbox/test_timestamps.py.
-"""
+"""Offsets by time: what ListOffsets asks of a log."""
 
 from collections.abc import Iterator
 

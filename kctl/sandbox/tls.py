@@ -1,7 +1,4 @@
-"""TLS on the broker's end of a connection: plain bytes inside, records outside.
-
-Shown by tests/loopback/sandbox/test_security.py.
-"""
+"""TLS on the broker's end of a connection: plain bytes inside, records outside."""
 
 import ssl
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Ids that are the same in each run: they must not depend on unseeded random numbers.
-
-Shown by tests/unit/sandbox/test_topics.py.
-"""
+"""Ids that are the same in each run: they must not depend on unseeded random numbers."""
 
 from hashlib import blake2b
 

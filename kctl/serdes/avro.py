@@ -6,7 +6,6 @@ other type is written without the name of its branch; a decimal is a text such a
 Bytes are texts of one character a byte, dates and timestamps stay numbers, as in Avro's encoding.
 
 Source: Avro 1.12 specification, "JSON encoding".
-Shown by tests/unit/serdes/test_avro.py.
 """
 
 import math

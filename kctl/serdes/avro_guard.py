@@ -3,7 +3,6 @@
 Three kinds of schema let a few bytes ask for much: recursive and deep ones (fastavro recurses in C without a bound, and
 the process would crash), and those with values of no bytes: an array has a billion of them in ten bytes, records whose
 fields double at each level have as many in none. All others need no guard: each value in them takes bytes of its own.
-Shown by tests/unit/serdes/test_avro_guard.py.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""AvroReader: Avro's binary encoding as values whose types `Leaves` choose, by fastavro.
-
-Shown by tests/unit/serdes/test_avro.py.
-"""
+"""AvroReader: Avro's binary encoding as values whose types `Leaves` choose, by fastavro."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO

@@ -1,6 +1,6 @@
 """Avro schemas as data: full names, references in their place, and without what fastavro would act on.
 
-Knows no values. Shown by tests/unit/serdes/test_avro.py.
+Knows no values.
 """
 
 import json

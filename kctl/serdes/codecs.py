@@ -1,7 +1,4 @@
-"""Codecs: the codec of each schema, made once.
-
-Shown by tests/unit/serdes/test_decoder.py.
-"""
+"""Codecs: the codec of each schema, made once."""
 
 from collections import OrderedDict
 from typing import Any, Protocol

@@ -1,7 +1,4 @@
-"""Decoder: keys or values as JSON, by the schema that each names or by one that is given.
-
-Shown by tests/unit/serdes/test_decoder.py.
-"""
+"""Decoder: keys or values as JSON, by the schema that each names or by one that is given."""
 
 from collections.abc import Sequence
 from enum import Enum

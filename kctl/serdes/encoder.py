@@ -2,7 +2,6 @@
 
 Which schema: the one of a subject, which a strategy names by topic or record, one by id, or the one that the value was
 decoded by. Nothing is registered here, except where the caller gives a schema to register.
-Shown by tests/unit/serdes/test_encoder.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,6 @@
 """JsonSchemaCodec: JSON, checked against its schema where it is written; by jsonschema-rs.
 
 Values that are read are not checked: their writer did, and a reader wants to see those that are wrong.
-Shown by tests/unit/serdes/test_json_schema.py.
 """
 
 import json

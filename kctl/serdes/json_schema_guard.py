@@ -3,7 +3,6 @@
 A schema whose levels refer twice to the next one has a value checked twice as often at each level, and so has one that
 refers to itself twice for the same value. jsonschema-rs would check without end, and cannot be interrupted. All other
 schemas need no guard. It counts what each keyword leads to and decides nothing: more than is really checked.
-Shown by tests/unit/serdes/test_json_schema_guard.py.
 """
 
 from collections.abc import Iterator, Mapping

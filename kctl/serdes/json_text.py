@@ -1,4 +1,4 @@
-"""Decoded values as JSON text. Shown by tests/unit/serdes/test_json_text.py."""
+"""Decoded values as JSON text."""
 
 import json
 import math

@@ -1,7 +1,4 @@
-"""Import of the libraries that formats need: only when a value of that format is met, and with a clear error.
-
-Shown by tests/unit/serdes/test_libraries.py.
-"""
+"""Import of the libraries that formats need: only when a value of that format is met, and with a clear error."""
 
 import importlib
 from typing import Any

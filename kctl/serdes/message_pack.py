@@ -2,7 +2,7 @@
 
 What JSON has not is an object: bytes `{"base64": "..."}`, a map with keys that are not texts `{"map": [[key, value],
 ...]}`, an extension type `{"ext": 5, "base64": "..."}`. A map that looks like one of these is written as `map`, so that
-each value comes back as it was. Shown by tests/unit/serdes/test_message_pack.py.
+each value comes back as it was.
 """
 
 from base64 import b64decode, b64encode

@@ -1,9 +1,9 @@
 """ProtobufCodec: Protobuf messages to and from their JSON form, by the protobuf package; no compiler is run.
 
-Files come as FileDescriptorProto: from the registry in its serialized form, or as a FileDescriptorSet of
-`protoc --descriptor_set_out --include_imports` or `buf build`. The JSON is Protobuf's own (64-bit numbers are texts,
-bytes are base64), with the names of fields as in the file, and fields without presence are always written.
-Source: protobuf.dev, "ProtoJSON Format". Shown by tests/unit/serdes/test_protobuf.py.
+Files come as FileDescriptorProto: from the registry in its serialized form, or as a FileDescriptorSet of `protoc
+--descriptor_set_out --include_imports` or `buf build`. The JSON is Protobuf's own (64-bit numbers are texts, bytes are
+base64), with the names of fields as in the file, and fields without presence are always written. Source: protobuf.dev,
+"ProtoJSON Format".
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Speaks what Confluent's registry, Apicurio (`/apis/ccompat/v7`), Karapace and Redpanda have in common. Of several URLs
 the next is asked where one does not respond. Owns URLs, logins and what a response may hold; schema_store.py keeps
-schemas. Shown by tests/unit/serdes/test_registry.py and tests/broker/test_schemas.py.
+schemas.
 """
 
 import json

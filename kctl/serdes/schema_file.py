@@ -1,7 +1,4 @@
-"""Schemas in files: which type a file has, and the references that go with it.
-
-Shown by tests/unit/serdes/test_schema_file.py.
-"""
+"""Schemas in files: which type a file has, and the references that go with it."""
 
 from collections.abc import Sequence
 

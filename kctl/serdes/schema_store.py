@@ -3,7 +3,6 @@
 A schema id never changes its meaning, so what is cached needs no expiry. What failed is not asked for again for
 RETRY_MS, and nothing is where the registry did not respond, so that one that is down delays a command once and not at
 each record.
-Shown by tests/unit/serdes/test_schema_store.py.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""The schema registry over the system's sockets, with the timeouts of a Kafka client.
-
-Shown by tests/broker/test_schemas.py.
-"""
+"""The schema registry over the system's sockets, with the timeouts of a Kafka client."""
 
 import os
 from collections.abc import Mapping

@@ -3,8 +3,8 @@
     magic 0: 0x00, schema id as big-endian int32, payload (Protobuf: message indexes first)
     magic 1: 0x01, schema GUID of 16 bytes, payload; also alone in the header __key_schema_id or __value_schema_id
 
-Source: Confluent's wire format; the GUID forms as of its clients 8.0. Message indexes are zigzag varints,
-their count first; a single 0 stands for the first message of the file. Shown by tests/unit/serdes/test_wire.py.
+Source: Confluent's wire format; the GUID forms as of its clients 8.0. Message indexes are zigzag varints, their count
+first; a single 0 stands for the first message of the file.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,6 @@
 `look.py` has the values that were read, `gathering/` reads them by bounded read-only requests, `table.py` names every
 finding once, `findings/` decides: pure functions from looks to findings, whose sentences share `wording.py`. Knows no
 command line.
-Shown by tests/unit/why and tests/sim/why.
 """
 
 from kctl.why.diagnosis import Diagnosis, diagnose

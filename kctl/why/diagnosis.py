@@ -1,7 +1,4 @@
-"""What one or two looks show: findings by severity, what was checked, and what could not be. Pure.
-
-Shown by tests/unit/why/test_diagnosis.py.
-"""
+"""What one or two looks show: findings by severity, what was checked, and what could not be. Pure."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
 """Finding and FindingKind: one thing that is wrong, and the row of the table that it is an instance of.
 
 A row has the sentence and the commands as templates; a finding fills in names and numbers. Names come from brokers and
-clients, so that commands quote them for a shell. Shown by tests/unit/why/test_finding.py.
+clients, so that commands quote them for a shell.
 """
 
 import re

@@ -1,7 +1,7 @@
 """FINDINGS: every finding once: id, severity, requests, sentence, what it leads to, and the command that cures it.
 
 `kctl explain ID`, docs/findings.md and docs/schemas/why.v1.json come from it. Braces are names and numbers that
-`findings/` fills in. Shown by tests/unit/why/test_table.py; each row by a story in tests/sim/why.
+`findings/` fills in.
 """
 
 from kctl.client.broker_errors import ErrorCode

@@ -1,7 +1,4 @@
-"""Pauses that brokers asked for in their responses, because of quotas.
-
-Shown by tests/sim/why/test_cluster_stories.py.
-"""
+"""Pauses that brokers asked for in their responses, because of quotas."""
 
 from kctl.client.events import Event, Throttled
 

@@ -1,7 +1,6 @@
 """A proxy before one broker that makes single answers unreadable, and a runtime whose clients connect through it.
 
 It forwards frames and knows of them the API of a request and its correlation id, no more.
-Shown by tests/broker/test_unreadable_answers.py.
 """
 
 import contextlib

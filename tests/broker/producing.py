@@ -2,7 +2,7 @@
 
 Partition P of a topic gets the numbers P, P + PARTITIONS, P + 2 x PARTITIONS, ... in this order. A writer knows of each
 number what it was told; `check_log` holds that against what is in the log. Knows nothing of what is done to the
-brokers. Shown by tests/broker/test_produce_nothing_lost.py.
+brokers.
 """
 
 import contextlib

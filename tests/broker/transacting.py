@@ -1,6 +1,6 @@
 """Those who produce in transactions while something is done to the brokers: `kctl produce --txn`, and a copy.
 
-Knows nothing of what is done to the brokers. Shown by tests/broker/test_produce_nothing_lost.py.
+Knows nothing of what is done to the brokers.
 """
 
 import signal

@@ -4,13 +4,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NEED_PYTEST = ["unit", "sim", "fuzz", "broker", "installed", "conformance", "pipeline-jobs", "faultlab", "packages"]
+NEED_PYTEST = ["unit", "sim", "fuzz", "broker", "cli", "conformance", "pipeline-jobs", "faultlab"]
 NEED_PYTEST += ["pipeline-source", "docs", "loopback"]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
@@ -18,7 +17,6 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$LOG"
 case "$*" in *"$BREAKS"*) exit 3;; esac
-case "$PYTEST_ADDOPTS:$*" in *--last-failed*) ;; *:*" $BREAKS_ONCE"*) exit 3;; esac
 case "$*" in *build_packages*) mkdir -p dist;; esac
 case "$*" in "-m venv "*) mkdir -p "$3/bin"; ln -s "$(readlink -f "$0")" "$3/bin/python";; esac
 """
@@ -42,20 +40,17 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(
-    project: Path, target: str, breaks: str, breaks_once: str = "nothing breaks once"
-) -> tuple[int, list[str], list[str]]:
-    """Return exit code, lines of output and the calls of programs.
-
-    What is called with `breaks` in it fails, with `breaks_once` only where it is not told to run what failed before.
-    """
+def make(project: Path, target: str, breaks: str) -> tuple[int, list[str], list[str]]:
+    """Return exit code, lines of output and the calls of programs. A program that is called with `breaks` fails."""
     log = project / "log"
     log.touch()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "SCOPE"))
+    }
     done = subprocess.run(
         ["make", target, f"PYTHON={project}/.venv/bin/python"],
         cwd=project,
-        env={**environment, "LOG": str(log), "BREAKS": breaks, "BREAKS_ONCE": breaks_once},
+        env={**environment, "LOG": str(log), "BREAKS": breaks},
         capture_output=True,
         text=True,
         check=False,
@@ -66,18 +61,27 @@ def make(
 def test_make_test_with_all_tiers_passing_says_so(project: Path) -> None:
     code, lines, calls = make(project, "test", "nothing breaks")
     assert (code, lines[-1]) == (0, "all tiers passed")
-    for folder in ("unit", "sim", "fuzz", "broker", "conformance", "faultlab", "packages", "docs", "loopback", "cli"):
-        assert any(call.endswith(f"tests/{folder}") for call in calls), folder
+    for folder in ("unit", "sim", "fuzz", "broker", "conformance", "faultlab", "docs", "loopback", "cli"):
+        (call,) = (each for each in calls if each.endswith(f"tests/{folder}"))
+        assert "-m not nightly --hypothesis-profile=test" in call
+
+
+def test_make_nightly_runs_each_tier_whole(project: Path) -> None:
+    code, lines, calls = make(project, "nightly", "nothing breaks")
+    assert (code, lines[-1]) == (0, "all tiers passed")
+    for folder in ("unit", "sim", "fuzz", "broker", "conformance", "packages", "soak_lakes", "foreign", "cli"):
+        (call,) = (each for each in calls if each.endswith(f"tests/{folder}"))
+        assert "--hypothesis-profile=nightly" in call
+        assert "-m not" not in call
 
 
 @pytest.mark.parametrize(
     ("breaks", "failed"),
     [
-        ("pytest -q tests/unit", ["unit"]),
-        ("pytest -q tests/broker", ["broker"]),
+        ("=test tests/unit", ["unit"]),
+        ("=test tests/broker", ["broker"]),
         ("tests.sim run", ["sim-seeds"]),
         ("pytest -q", NEED_PYTEST),
-        ("build_packages", ["dist", "installed", "packages"]),
     ],
 )
 def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
@@ -85,7 +89,6 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
 ) -> None:
     _, _, calls_without_failure = make(project, "test", "nothing breaks")
     (project / "log").unlink()
-    shutil.rmtree(project / "dist")
     code, lines, calls = make(project, "test", breaks)
     assert code != 0
     listed = next(line for line in lines if line.startswith("failed tiers: "))
@@ -95,61 +98,17 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
     assert set(unbroken) <= set(calls)
 
 
-def test_tier_that_fails_once_beside_another_is_run_again_alone_and_named(project: Path) -> None:
-    code, lines, calls = make(project, "test", "nothing breaks", "tests/broker")
-    assert code == 0
-    assert "all tiers passed" in lines
-    assert "broker: UNSTABLE: what failed beside other tiers passed alone (second run)" in lines
-    assert len([call for call in calls if call.endswith("tests/broker")]) == 2
+def test_make_nightly_without_packages_fails_the_tiers_that_need_them(project: Path) -> None:
+    code, lines, _ = make(project, "nightly", "build_packages")
+    assert code != 0
+    assert "failed tiers: dist installed packages" in lines
 
 
-def test_tier_that_fails_three_times_has_failed(project: Path) -> None:
+def test_tier_that_fails_is_not_run_again(project: Path) -> None:
     code, lines, calls = make(project, "test", "tests/broker")
     assert code != 0
     assert "failed tiers: broker" in lines
-    assert len([call for call in calls if call.endswith("tests/broker")]) == 3
-
-
-FAILS_ONCE = """
-from pathlib import Path
-
-def test_passes():
-    with Path("passed").open("a") as file:
-        file.write("x")
-
-def test_fails_once():
-    if not Path("failed").exists():
-        Path("failed").touch()
-        assert False
-"""
-
-
-def test_failed_tests_of_a_tier_of_four_processes_are_run_again_in_one(project: Path) -> None:
-    _, _, calls = make(project, "test", "nothing breaks", "tests/cli")
-    first, second = [call for call in calls if call.endswith("tests/cli")]
-    assert "-n 4" in first
-    assert "-n" not in second.split()
-
-
-def test_only_the_failed_tests_of_a_tier_are_run_again(project: Path) -> None:
-    shutil.copy(ROOT / "pyproject.toml", project)
-    (project / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    for mark in (".installed", ".ready"):
-        (project / ".venv" / mark).touch()
-    (project / "build" / "failed-tiers").mkdir(parents=True)
-    (project / "tests" / "loopback").mkdir(parents=True)
-    (project / "tests" / "loopback" / "test_once.py").write_text(FAILS_ONCE)
-    _, lines, _ = make(project, "attempt-loopback", "nothing breaks")
-    assert "1 failed, 1 passed" in "\n".join(lines)
-    _, lines, _ = make(project, "again-loopback", "nothing breaks")
-    assert "loopback: UNSTABLE: what failed beside other tiers passed alone (second run)" in lines
-    assert (project / "passed").read_text() == "x"
-
-
-def test_quick_tier_that_fails_once_is_not_run_again(project: Path) -> None:
-    code, lines, _ = make(project, "test", "nothing breaks", "tests/sim")
-    assert code != 0
-    assert "failed tiers: sim" in lines
+    assert len([call for call in calls if call.endswith("tests/broker")]) == 1
 
 
 def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
@@ -160,10 +119,10 @@ def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
     assert "--ignore" not in chaos
     for folder in ("chaos", "chaos_producer", "producer"):
         assert f"--ignore=tests/sim/{folder} " in rest
-    assert '-m "not slow"' in rest or "-m not slow" in rest
+    assert "-m not slow and not nightly --hypothesis-profile=check" in rest
 
 
 def test_make_check_still_fails_at_once(project: Path) -> None:
-    code, lines, _ = make(project, "check", "not slow --hypothesis-profile=quick tests/unit")
+    code, lines, _ = make(project, "check", "--hypothesis-profile=check tests/unit")
     assert code != 0
     assert not any("failed tiers" in line for line in lines)

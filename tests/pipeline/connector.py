@@ -1,7 +1,4 @@
-"""Jars from Maven, fetched once into the tests' cache: Spark's Kafka connector, and what reads lake tables in Spark.
-
-Shown by tests/pipeline/test_source_read.py and tests/soak_lakes/test_spark_reads_tables.py.
-"""
+"""Jars from Maven, fetched once into the tests' cache: Spark's Kafka connector, and what reads lake tables in Spark."""
 
 import subprocess
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""What the tests of verify, mirror and report share: jobs as processes, rows that compare, records that are deleted.
-
-Shown by the tests that use it.
-"""
+"""What the tests of verify, mirror and report share: jobs as processes, rows that compare, records that are deleted."""
 
 import json
 from pathlib import Path

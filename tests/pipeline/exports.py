@@ -1,7 +1,4 @@
-"""What the tests of export and import share: records on a topic, and what files of an export hold.
-
-Shown by the tests that use it.
-"""
+"""What the tests of export and import share: records on a topic, and what files of an export hold."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Jobs as processes of their own that can be signalled and killed, and the processes that descend from one.
 
 A job runs alone in a process group, with a temporary folder of its own, so that what it leaves behind can be seen.
-Shown by the tests that use it.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Topics with all that a table of records can meet, and both sources over them.
 
-Owns how such topics are written. Shown by tests/pipeline/test_source_read.py.
+Owns how such topics are written.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
 """An archive of the classes that Spark loads, which each JVM of these tests maps instead of reading 287 jars.
 
 A JVM of Spark lives for seconds here, and a third of its work is to load classes. The archive is made once for each
-environment and changes nothing that a JVM does. Knows nothing of jobs. Shown by tests/pipeline/test_spark_classes.py.
+environment and changes nothing that a JVM does. Knows nothing of jobs.
 """
 
 import hashlib

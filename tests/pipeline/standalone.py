@@ -1,6 +1,6 @@
 """A Spark standalone cluster on this machine for tests: a master and workers, each a process that can be killed.
 
-Owns their processes, ports and folders. Knows nothing of kctl. Shown by tests/pipeline/test_cluster.py.
+Owns their processes, ports and folders. Knows nothing of kctl.
 """
 
 import os

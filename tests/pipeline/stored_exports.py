@@ -1,7 +1,4 @@
-"""What the tests of exports in one store or another share: a topic, jobs on it, and what holds in every store.
-
-Shown by the tests that use it.
-"""
+"""What the tests of exports in one store or another share: a topic, jobs on it, and what holds in every store."""
 
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,4 @@
-"""Faults in the middle of a job: brokers that slow users down, an act at a given progress, topics that take a while.
-
-Shown by tests/pipeline/test_cluster.py, test_killed_broker.py and test_source_faults.py.
-"""
+"""Faults in the middle of a job: brokers that slow users down, an act at a given progress, topics that take a while."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

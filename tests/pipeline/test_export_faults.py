@@ -1,6 +1,6 @@
 """`export` while brokers freeze and drivers are killed: it ends by its deadline, and the next run makes it whole.
 
-Each record once is shown by what is in the files, not by counts: offsets of all ranges, compared with the topic.
+Each record once is
 """
 
 import signal

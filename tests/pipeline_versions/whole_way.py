@@ -3,7 +3,6 @@
     python whole_way.py BOOTSTRAP PREFIX FOLDER
 
 The topics PREFIX-a (two partitions) and PREFIX-b (two) are there and empty. Prints one line of JSON: what it found.
-Shown by tests/pipeline_versions/test_versions.py.
 """
 
 import json

@@ -9,8 +9,6 @@ the thread and greenlet of the call are interrupted, never the network loop.
         ...                                            # assert what has to be true wherever that was
 
     each_boundary(scene)
-
-Shown by tests/sim/test_interrupts.py.
 """
 
 import dis

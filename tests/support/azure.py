@@ -1,7 +1,4 @@
-"""AzureServer: Azurite, Microsoft's emulator of Azure Blob Storage, from npm, as a process of its own.
-
-Shown by the tests that use it.
-"""
+"""AzureServer: Azurite, Microsoft's emulator of Azure Blob Storage, from npm, as a process of its own."""
 
 import shutil
 import socket

@@ -1,7 +1,4 @@
-"""A Kerberos KDC (MIT krb5kdc) on loopback with a realm of its own; the machine's own Kerberos is left alone.
-
-Shown by tests/broker/test_kerberos.py.
-"""
+"""A Kerberos KDC (MIT krb5kdc) on loopback with a realm of its own; the machine's own Kerberos is left alone."""
 
 import os
 import shutil

@@ -1,7 +1,4 @@
-"""Where words of a changed text are left: tests and pages that quote a text of users in its former words.
-
-Shown by tests/unit/tools/test_gone_words.py.
-"""
+"""Where words of a changed text are left: tests and pages that quote a text of users in its former words."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,6 +1,5 @@
-"""Pages of docs/ as roff: headings, paragraphs, tables, lists and blocks of code; whatever else is refused, not lost.
-
-Shown by tests/unit/tools/test_manual.py.
+"""Pages of docs/ as roff: headings, paragraphs, tables, lists and blocks of code; whatever else is
+refused, not lost.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The manual pages: one a command with all below it, and three about what all commands share.
 
 Everything said comes from the commands, the catalogue of `kctl explain` and docs/formats.md; what stands here is their
-order, and what is true of every command. Shown by tests/unit/tools/test_manual.py and tests/cli/test_manuals.py.
+order, and what is true of every command.
 """
 
 from pathlib import Path

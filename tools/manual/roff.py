@@ -1,7 +1,4 @@
-"""Roff: the few requests of man(7) that the pages are made of, and what has to be escaped for them.
-
-Shown by tests/unit/tools/test_manual.py, and by `man --warnings` in tests/cli/test_manuals.py.
-"""
+"""Roff: the few requests of man(7) that the pages are made of, and what has to be escaped for them."""
 
 import re
 

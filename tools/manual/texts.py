@@ -2,7 +2,6 @@
 
 The texts are the strings of kctl's modules that have words in them, headings of tables, the helps of all commands, and
 the docstrings that `kctl explain` prints. Docstrings of code are not for users, nor are names and formats.
-Shown by tests/unit/tools/test_texts.py.
 """
 
 import ast

@@ -1,7 +1,4 @@
-"""`kctl acls check`: what the rules allow a principal, decided as Kafka's authorizer does.
-
-Shown by tests/cli/test_acls.py; the decision itself by tests/conformance/test_authorizer.py.
-"""
+"""`kctl acls check`: what the rules allow a principal, decided as Kafka's authorizer does."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""`kctl acls`: list, create and delete the rules of the authorizer, and check what they allow.
-
-Shown by tests/cli/test_acls.py and tests/broker/test_access.py.
-"""
+"""`kctl acls`: list, create and delete the rules of the authorizer, and check what they allow."""
 
 from typing import TYPE_CHECKING, Annotated
 

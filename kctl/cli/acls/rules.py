@@ -1,7 +1,6 @@
 """Rules on the command line: the options that name them, once for create, list, delete and check.
 
 Owns how principals, operations and resources are written, and the command line of a rule.
-Shown by tests/cli/test_acls.py.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""ACL rules listed, created and deleted: what the commands do once their options are read.
-
-Shown by tests/cli/test_acls.py.
-"""
+"""ACL rules listed, created and deleted: what the commands do once their options are read."""
 
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""`kctl apply`: declares its options. Shown by tests/cli/test_apply.py."""
+"""`kctl apply`: declares its options."""
 
 from typing import Annotated
 

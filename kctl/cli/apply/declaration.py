@@ -8,7 +8,7 @@
     acls:
       - {principal: User:ann, operation: read, resource_type: topic, name: orders}
 
-Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/apply/test_declaration.py.
+Owns the format and its limits; knows no brokers.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""What brokers do not know yet of the changes of `kctl apply`: topics with their configs, and ACLs.
-
-Shown by tests/sim/admin/test_apply.py and tests/broker/test_operator_changes.py.
-"""
+"""What brokers do not know yet of the changes of `kctl apply`: topics with their configs, and ACLs."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

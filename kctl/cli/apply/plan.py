@@ -1,6 +1,6 @@
 """What has to change so that a cluster is as a file declares it, and what cannot be changed.
 
-Owns the rule of what `--prune` removes. Knows no requests. Shown by tests/unit/cli/apply/test_plan.py.
+Owns the rule of what `--prune` removes. Knows no requests.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 Owns the order: nothing is changed before all changes were shown and checked; what deletes is last, and left out where
 something before it failed. A change whose response is missing is `unknown`: the same command makes what is missing.
-Shown by tests/cli/test_apply.py and tests/sim/admin/test_apply.py.
 """
 
 import shlex

@@ -1,7 +1,6 @@
 """The topics of a cluster as `kctl apply` compares and exports them: partitions, replicas, and what is set of them.
 
 Owns what counts as set: the properties of a topic itself, not those that it has from its broker.
-Shown by tests/cli/test_apply.py.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,8 +1,7 @@
 """YAML as nodes that know their line: for files whose mistakes are reported by line.
 
-Owns what is refused: aliases, anchors, tags, duplicate keys, several documents, and too many values or levels.
-Scalars keep their text, so that `retention.ms: 0100` or `no` mean what is written. JSON is YAML, too.
-Shown by tests/unit/cli/apply/test_yaml_nodes.py.
+Owns what is refused: aliases, anchors, tags, duplicate keys, several documents, and too many values or levels. Scalars
+keep their text, so that `retention.ms: 0100` or `no` mean what is written. JSON is YAML, too.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """`kctl bench`: records a second and latencies of producing, consuming, and from one end to the other.
 
-Owns the options; run.py measures, imported only then. Shown by tests/cli/test_bench.py.
+Owns the options; run.py measures, imported only then.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """Latencies: percentiles of any number of durations in bounded memory, exact to a thousandth.
 
 Buckets are one microsecond wide up to 2 ms, then double in width with each power of two.
-Shown by tests/unit/cli/bench/test_bench.py.
 """
 
 _EXACT_BITS = 11

@@ -1,4 +1,4 @@
-"""The figures of a `kctl bench`, as a list for people or as a row. Shown by tests/unit/cli/bench/test_bench.py."""
+"""The figures of a `kctl bench`, as a list for people or as a row."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """A measurement from its request to its figures: the topic, the clients, the records, and the end of all of them.
 
 Bounded by --api-timeout as a whole; what was measured until then, or until Ctrl-C, is printed. A topic is deleted only
-if it was made here. Shown by tests/cli/test_bench.py.
+if it was made here.
 """
 
 from collections.abc import Iterator, Sequence

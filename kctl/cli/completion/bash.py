@@ -1,7 +1,7 @@
 """The completion of bash, 3.2 and newer, as one script that needs nothing else.
 
 Bash takes words apart at = and : too; the script puts them together again, and answers with what bash will replace.
-Names from a cluster are quoted before they reach a command line. Shown by tests/cli/test_completion.py.
+Names from a cluster are quoted before they reach a command line.
 """
 
 from shlex import quote

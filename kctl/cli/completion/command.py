@@ -1,7 +1,6 @@
 """`kctl completion`: prints the script of a shell, or puts it where the shell finds it.
 
-Owns the options and what is said; scripts.py makes the scripts. Shown by tests/unit/cli/completion/test_install.py and,
-in real shells, by tests/cli/test_completion.py.
+Owns the options and what is said; scripts.py makes the scripts.
 """
 
 from typing import Annotated

@@ -1,7 +1,4 @@
-"""The completion of fish: one `complete` a command, option and argument, each with the place where it counts.
-
-Shown by tests/cli/test_completion.py.
-"""
+"""The completion of fish: one `complete` a command, option and argument, each with the place where it counts."""
 
 from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import LISTS, NOTHING, CommandSpec, Offer, offer_of, options_with_values, short

@@ -1,7 +1,4 @@
-"""Writes one file whole or not at all, and only over one of its own kind.
-
-Shown by tests/unit/cli/completion/test_install.py.
-"""
+"""Writes one file whole or not at all, and only over one of its own kind."""
 
 import os
 from pathlib import Path

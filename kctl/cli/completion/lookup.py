@@ -2,8 +2,8 @@
 
 A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
 printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
-command line as it stands, of which the options that lead to a cluster are read and the rest is left alone.
-Does without typer, which would cost a third of the limit. Shown by tests/cli/test_completion_lookup.py.
+command line as it stands, of which the options that lead to a cluster are read and the rest is left alone. Does without
+typer, which would cost a third of the limit.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Places: what a shell can offer at each place of a command line, read from the tree of commands.
 
-Owns which metavar stands for which kind of name; knows no shell. Shown by tests/unit/cli/completion/test_places.py.
+Owns which metavar stands for which kind of name; knows no shell.
 """
 
 from collections.abc import Iterator

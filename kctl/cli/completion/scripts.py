@@ -1,7 +1,4 @@
-"""The four scripts by shell, and what each file is called in `completions/`, in a wheel and in a home.
-
-Shown by tests/unit/cli/completion/test_scripts.py.
-"""
+"""The four scripts by shell, and what each file is called in `completions/`, in a wheel and in a home."""
 
 from collections.abc import Callable
 

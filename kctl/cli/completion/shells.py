@@ -1,7 +1,4 @@
-"""Shell: those that can be completed in, where each looks for its script, and what else it needs.
-
-Shown by tests/unit/cli/completion/test_install.py.
-"""
+"""Shell: those that can be completed in, where each looks for its script, and what else it needs."""
 
 import os
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The completion of zsh: a `#compdef` file on `_arguments`, which knows options, repetition and descriptions itself.
-
-Shown by tests/cli/test_completion.py.
-"""
+"""The completion of zsh: a `#compdef` file on `_arguments`, which knows options, repetition and descriptions itself."""
 
 from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, short

@@ -2,7 +2,6 @@
 
 An end is the offset before which reading stops: it holds for the position, so that compaction and transaction markers
 before it cannot keep a reading from ending.
-Shown by tests/unit/cli/consume/test_bounds.py and tests/cli/test_consume_ranges.py.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping

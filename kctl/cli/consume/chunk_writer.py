@@ -1,6 +1,5 @@
-"""ChunkWriter: fetched chunks become output, a bounded number of records and bytes at a time, without an object each.
-
-Shown by tests/unit/cli/consume/test_run.py and tests/cli/test_consume_formats.py.
+"""ChunkWriter: fetched chunks become output, a bounded number of records and bytes at a time,
+without an object each.
 """
 
 from kctl.cli.data_out import DataOut

@@ -1,7 +1,6 @@
 """`kctl consume`: the records of topics to stdout, by a template or as lossless JSON lines.
 
 Owns the options and which of them exclude each other; run.py does what they say, imported only then.
-Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 """
 
 from collections.abc import Sequence

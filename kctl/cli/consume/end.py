@@ -1,7 +1,4 @@
-"""The report on a consumer's end: what was not committed or not left, why, and the exit code of that.
-
-Shown by tests/unit/cli/consume/test_end.py and tests/cli/test_consume_ranges.py.
-"""
+"""The report on a consumer's end: what was not committed or not left, why, and the exit code of that."""
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code

@@ -1,7 +1,6 @@
 """GroupReading: one member's share of the topics to stdout; what is committed has been written and flushed before.
 
 Owns which offsets have left this process, and when they are committed.
-Shown by tests/unit/cli/consume/test_group_reading.py and tests/cli/test_consume_group.py.
 """
 
 from collections.abc import Mapping, Sequence

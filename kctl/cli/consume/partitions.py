@@ -1,7 +1,4 @@
-"""Which partitions to read: topics by name or pattern, and the numbers of `-p`, answered by the brokers.
-
-Shown by tests/unit/cli/consume/test_partitions.py and tests/cli/test_produce_consume.py.
-"""
+"""Which partitions to read: topics by name or pattern, and the numbers of `-p`, answered by the brokers."""
 
 from collections.abc import Sequence
 

@@ -2,7 +2,6 @@
 
 Owns the loop, and when to stop and to flush. What is read is in targets.py, how records become output in
 chunk_writer.py, how long is waited in reading_timers.py, and what is reported in reading_report.py.
-Shown by tests/unit/cli/consume/test_run.py.
 """
 
 from collections.abc import Mapping, Sequence

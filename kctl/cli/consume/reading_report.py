@@ -1,6 +1,6 @@
 """ReadingReport: notes, why nothing comes, and the status line of a reading, on stderr.
 
-Owns when a reason is repeated. Shown by tests/unit/cli/consume/test_run.py and tests/cli/test_consume_waiting.py.
+Owns when a reason is repeated.
 """
 
 from kctl.cli.consume.targets import Targets

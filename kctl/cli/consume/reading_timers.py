@@ -1,6 +1,5 @@
-"""Timers of a reading: how long nothing has come or been written, how long a fault has lasted, and when it is enough.
-
-Shown by tests/unit/cli/consume/test_run.py and tests/cli/test_consume_deadlines.py.
+"""Timers of a reading: how long nothing has come or been written, how long a fault has lasted, and
+when it is enough.
 """
 
 from kctl.cli.consume.waiting_words import WaitingWords

@@ -1,7 +1,4 @@
-"""A reading from its request to its exit code: config, consumer, the kind of reading, and the end.
-
-Shown by tests/cli/test_consume_ranges.py and its neighbours.
-"""
+"""A reading from its request to its exit code: config, consumer, the kind of reading, and the end."""
 
 from kctl.cli import click
 from kctl.cli.consume.bounds import BoundsLookup

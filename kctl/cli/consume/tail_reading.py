@@ -5,7 +5,6 @@ A partition whose leader does not respond within STRAGGLER_MS after the others i
 
 Owns which records are the newest. Time never goes back within a partition here: a record counts as at least as new as
 those before it. Where partitions tie, the later topic of the command line and the higher partition count as newer.
-Shown by tests/cli/test_consume_ranges.py.
 """
 
 import heapq

@@ -1,7 +1,4 @@
-"""Targets of a reading: which partitions are read, from where and up to where, and where each is now.
-
-Shown by tests/unit/cli/consume/test_targets.py.
-"""
+"""Targets of a reading: which partitions are read, from where and up to where, and where each is now."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""TopicWatch: which partitions patterns match, now and as topics come. Shown by tests/cli/test_consume_topics.py."""
+"""TopicWatch: which partitions patterns match, now and as topics come."""
 
 from collections.abc import Container
 

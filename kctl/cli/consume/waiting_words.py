@@ -1,7 +1,6 @@
 """WaitingWords: why nothing arrives, gathered over all partitions into few words, and the cause behind them.
 
-Owns the grouping and when a reason is a fault rather than rest. Shown by
-tests/unit/cli/consume/test_waiting_words.py and, from real situations, tests/cli/test_consume_waiting.py.
+Owns the grouping and when a reason is a fault rather than rest.
 """
 
 import re

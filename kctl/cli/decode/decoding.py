@@ -1,7 +1,4 @@
-"""What --decode comes to: decoders of keys and values, and the output in which they are printed.
-
-Shown by tests/cli/test_decode.py.
-"""
+"""What --decode comes to: decoders of keys and values, and the output in which they are printed."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""The options of encoding. Imports no format: `--help` and mistakes do without.
-
-Shown by tests/cli/test_decode.py.
-"""
+"""The options of encoding. Imports no format: `--help` and mistakes do without."""
 
 from typing import Annotated, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What --encode comes to: encoders of keys and values. Shown by tests/cli/test_decode.py."""
+"""What --encode comes to: encoders of keys and values."""
 
 from uuid import UUID
 

@@ -1,7 +1,4 @@
-"""--jq: what a jq program makes of each record, a JSON line for each of its results.
-
-Shown by tests/cli/test_decode.py.
-"""
+"""--jq: what a jq program makes of each record, a JSON line for each of its results."""
 
 import json
 from collections.abc import Sequence

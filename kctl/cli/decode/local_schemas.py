@@ -1,4 +1,4 @@
-"""Schemas in files: --avsc and --protoset. Shown by tests/cli/test_decode.py."""
+"""Schemas in files: --avsc and --protoset."""
 
 from io import BufferedIOBase
 

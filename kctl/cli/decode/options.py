@@ -1,6 +1,6 @@
 """The options of decoding and encoding, and the grammar of their values.
 
-Imports no format: `--help` and mistakes do without. Shown by tests/cli/test_decode.py.
+Imports no format: `--help` and mistakes do without.
 """
 
 from collections.abc import Callable, Sequence

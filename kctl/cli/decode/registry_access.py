@@ -1,6 +1,5 @@
-"""The schema registry of a command line: its client, under the timeouts of the command, and the schemas kept on disk.
-
-Shown by tests/cli/test_schemas.py and tests/cli/test_decode.py.
+"""The schema registry of a command line: its client, under the timeouts of the command, and the
+schemas kept on disk.
 """
 
 from typing import NamedTuple

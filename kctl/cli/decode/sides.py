@@ -1,7 +1,4 @@
-"""The keys, or the values, of records while they are printed: decoded once a record, and counted where that fails.
-
-Shown by tests/cli/test_decode.py.
-"""
+"""The keys, or the values, of records while they are printed: decoded once a record, and counted where that fails."""
 
 from collections.abc import Callable
 from uuid import UUID

@@ -1,6 +1,6 @@
 """What `kctl explain` prints: pages, the list of codes, or the list of all pages; as text or for programs.
 
-Owns what is said where nothing is known. Shown by tests/unit/cli/test_explain.py.
+Owns what is said where nothing is known.
 """
 
 from collections.abc import Sequence

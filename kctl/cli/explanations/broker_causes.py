@@ -1,7 +1,7 @@
 """BROKER_CAUSES: where the errors of brokers come from that users really meet, and what to try; by Kafka's name.
 
 The texts of all codes are in kctl.client.broker_errors; this is what an operator adds to them. Errors that are not here
-have what their exit code says. Shown by tests/unit/cli/explanations/test_catalogue.py.
+have what their exit code says.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,6 @@
 """Fault: one thing that goes wrong with a cluster or on the way to it, as kctl tells it.
 
-Owns the pattern language of reasons and hints: `#` stands for a number, `...` for anything. Shown by
-tests/unit/cli/explanations/test_catalogue.py.
+Owns the pattern language of reasons and hints: `#` stands for a number, `...` for anything.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault, a finding, a word.
 
-Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
-tests/unit/cli/test_explain.py.
+Free text, such as a line that kctl printed, finds the nearest page. Pure.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 """MESSAGES: what other clients print, and the page on it; kctl's own messages are those of the faults.
 
 Each is a part of a line as it is printed, without names and figures; `...` stands for anything. The page is named as
-`kctl explain` takes it. Shown by tests/unit/cli/explanations/test_messages.py.
+`kctl explain` takes it.
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (

@@ -1,6 +1,6 @@
 """Page: what `kctl explain` prints about one thing, apart from how it is shown.
 
-`lines` is for people, `fields` for programs; both say the same. Shown by tests/unit/cli/test_explain.py.
+`lines` is for people, `fields` for programs; both say the same.
 """
 
 from typing import Any, NamedTuple

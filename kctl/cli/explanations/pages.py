@@ -1,7 +1,4 @@
-"""The pages of `kctl explain`, each made from where its facts are declared. Pure.
-
-Shown by tests/unit/cli/test_explain.py.
-"""
+"""The pages of `kctl explain`, each made from where its facts are declared. Pure."""
 
 from collections.abc import Iterable
 

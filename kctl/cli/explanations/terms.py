@@ -1,7 +1,4 @@
-"""TERMS: words of Kafka that messages and tables use, each with the command that shows the thing.
-
-Shown by tests/unit/cli/explanations/test_terms.py.
-"""
+"""TERMS: words of Kafka that messages and tables use, each with the command that shows the thing."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,6 @@
 """TOPIC_CONFIGS: the properties that a topic itself may have, a sentence each; the producer's are in its config, too.
 
-The defaults are those of the sandbox, which tests/conformance compares with Kafka's. Shown by
-tests/unit/cli/explanations/test_terms.py.
+The defaults are those of the sandbox, which tests/conformance compares with Kafka's.
 """
 
 from kctl.cli.explanations.page import Page

@@ -1,6 +1,6 @@
 """Which output the options of `kctl consume` ask for, and what of them cannot hold together.
 
-Owns the meaning of the options that record_options.py declares. Shown by tests/unit/cli/formats/test_choice.py.
+Owns the meaning of the options that record_options.py declares.
 """
 
 from collections.abc import Sequence

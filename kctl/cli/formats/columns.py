@@ -1,7 +1,6 @@
 """How many columns of a terminal a text takes: Chinese, Japanese and Korean characters and most emoji take two.
 
 rich knows that of each character; it is asked, and imported, where a text is not ASCII.
-Shown by tests/unit/cli/formats/test_columns.py.
 """
 
 READABLE = 100

@@ -1,7 +1,6 @@
 """What decodes keys and values while records are printed, as the formats see it.
 
 Imports no format of values; kctl/cli/decode/decoding.py makes the sides.
-Shown by tests/cli/test_decode.py.
 """
 
 from collections.abc import Callable

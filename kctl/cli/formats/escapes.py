@@ -1,7 +1,4 @@
-"""The escapes of templates and separators: \\n \\t \\r \\0 \\\\ \\xNN.
-
-Shown by tests/unit/cli/formats/test_escapes.py.
-"""
+"""The escapes of templates and separators: \\n \\t \\r \\0 \\\\ \\xNN."""
 
 from kctl.cli.formats.template_error import TemplateError
 

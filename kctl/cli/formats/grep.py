@@ -1,7 +1,7 @@
 """The grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
 
 Without a prefix, key and value are searched. Prefixes are those of kcl. A pattern is Python's, of bytes: `.` is one
-byte. Owns the grammar; records judges by the conditions. Shown by tests/unit/cli/formats/test_grep.py.
+byte. Owns the grammar; records judges by the conditions.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""html_page: tables as one HTML page without scripts; what comes from the input is escaped, control characters too.
-
-Shown by tests/unit/cli/probe/report/test_view.py.
-"""
+"""html_page: tables as one HTML page without scripts; what comes from the input is escaped, control characters too."""
 
 import os
 from collections.abc import Iterable, Sequence

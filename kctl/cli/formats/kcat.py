@@ -4,8 +4,7 @@
     %t topic   %p partition   %o offset   %T timestamp (ms)   %%      \\n \\t \\r \\\\ \\xXX \\NNN (octal after a 0)
 
 A null has length -1. Differs: an unknown escape is refused (kcat writes its letter); \\x00 is a byte (kcat ends the
-text there). Shown by tests/unit/cli/formats/test_kcat.py and, beside kcat itself, by
-tests/conformance/test_kcat_format.py.
+text there).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Listing: the rows that a command prints, written as a table, JSON, JSON lines, YAML or CSV.
 
 Owns the envelope of the data formats (docs/schemas.md); every command that lists or describes writes with it. Knows
-nothing of what the rows are about. Shown by tests/unit/cli/formats/test_listing.py and tests/cli/test_output.py.
+nothing of what the rows are about.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,5 @@
-"""The ways a template writes a number: `%o{hex16}`, `%V{big32}`. Numbers that are too large are cut, as rpk and kcl do.
-
-Shown by tests/unit/cli/formats/test_numbers.py.
+"""The ways a template writes a number: `%o{hex16}`, `%V{big32}`. Numbers that are too large are cut, as rpk and kcl
+do.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """RecordOutput: everything about what `kctl consume` writes; made once, asked for a plan with each chunk.
 
 Owns the difference between what is the same for all records and what a fetch tells (the ends of the partition).
-Shown by tests/unit/cli/formats/test_output.py.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """What a template's verbs mean for `kctl.client.records`: its parts as fields of records, in the forms they ask for.
 
-The grammar is template.py's, the loop over records is not here. Shown by tests/unit/cli/formats/test_plans.py.
+The grammar is template.py's, the loop over records is not here.
 """
 
 from collections.abc import Callable, Sequence

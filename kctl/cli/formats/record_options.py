@@ -1,6 +1,6 @@
 """The options of `kctl consume` that say what is written of each record; choice.py has what they come to.
 
-Apart from it because `--help` needs these only. Shown by tests/unit/cli/formats/test_choice.py.
+Apart from it because `--help` needs these only.
 """
 
 from typing import Annotated

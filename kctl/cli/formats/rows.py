@@ -1,4 +1,4 @@
-"""Rows of plain values as a table, or in blocks. Shown by tests/unit/cli/formats/test_rows.py."""
+"""Rows of plain values as a table, or in blocks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat

@@ -1,6 +1,6 @@
 """The shapes of `--output`: raw, jsonl, csv, hex, base64. docs/formats.md says what each keeps.
 
-Owns their fields and quoting. Shown by tests/unit/cli/formats/test_shapes.py.
+Owns their fields and quoting.
 """
 
 from base64 import b64encode

@@ -2,7 +2,7 @@
 
 Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: what is inside
 the braces of %h is only %k %K %v %V; `{json}` writes keys and values as JSON. Knows no records: plans.py carries a
-template out, input/template_reader.py reads one back. Shown by tests/unit/cli/formats/test_template.py.
+template out, input/template_reader.py reads one back.
 """
 
 from collections.abc import Callable, Sequence

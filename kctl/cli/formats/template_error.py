@@ -1,7 +1,4 @@
-"""What is wrong with a template, and where: a text with a caret under the place.
-
-Shown by tests/unit/cli/formats/test_template.py.
-"""
+"""What is wrong with a template, and where: a text with a caret under the place."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,4 @@
-"""The ways bytes are written as text: hex, base64, and JSON that keeps every byte.
-
-Shown by tests/unit/cli/formats/test_plans.py and test_template.py.
-"""
+"""The ways bytes are written as text: hex, base64, and JSON that keeps every byte."""
 
 from base64 import b64encode
 from binascii import hexlify

@@ -4,7 +4,7 @@ All are in UTC except `local`, which is in the time zone of the machine ($TZ) wi
 
 Owns both layouts; a timestamp in milliseconds goes in, text comes out. Names are English whatever the locale. What no
 calendar here can show (before year 1, after year 9999) is written as its number. Sources: strftime(3), and Go's
-documentation of package time. Shown by tests/unit/cli/formats/test_times.py.
+documentation of package time.
 """
 
 import re

@@ -4,7 +4,7 @@
     c .  one byte as it is       s  all the rest as it is   $  an error text unless it is the end   x  nothing
 
 The letters are those of rpk and kcl; what does not fit is written in place, as they do, since the record has to be
-shown anyhow. Shown by tests/unit/cli/formats/test_unpack.py.
+shown anyhow.
 """
 
 from struct import Struct

@@ -1,7 +1,6 @@
 """What `kctl groups reset-offsets` and `delete-offsets` do: look, show, and with --execute write.
 
 Owns the order: everything that can be refused is refused before anything is written.
-Shown by tests/cli/test_groups_offsets.py.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

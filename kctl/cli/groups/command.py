@@ -1,6 +1,6 @@
 """`kctl groups`: list, describe, lag, members and delete; offsets.py and removal.py add what changes a group.
 
-Owns what the rows show and the exit code of a call in which some groups failed. Shown by tests/cli/test_groups.py.
+Owns what the rows show and the exit code of a call in which some groups failed.
 """
 
 from typing import Annotated

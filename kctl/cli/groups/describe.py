@@ -1,6 +1,6 @@
 """Groups as `kctl groups describe`, `lag` and `members` show them: rows, objects and what was not to be had.
 
-Owns the fields of rows and objects, and the rounds of --watch. Shown by tests/cli/test_groups.py.
+Owns the fields of rows and objects, and the rounds of --watch.
 """
 
 from collections.abc import Iterable, Sequence

@@ -3,7 +3,7 @@
     orders,0,42            CSV as of Kafka's own tool: topic,partition,offset; a group may stand first
     {"v": 1, "group": "g", "offsets": [{"topic": "orders", "partition": 0, "offset": 42}]}
 
-Owns both formats and their limits; knows no brokers. Shown by tests/unit/cli/groups/test_files.py.
+Owns both formats and their limits; knows no brokers.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,6 @@
 """How far groups are behind: what they have committed beside the ends of the logs, partition by partition.
 
-Owns what is said where one of the two is not known: never a number that is not true. Shown by
-tests/unit/cli/groups/test_lag.py and tests/cli/test_groups.py.
+Owns what is said where one of the two is not known: never a number that is not true.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

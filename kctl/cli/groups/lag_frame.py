@@ -1,6 +1,6 @@
 """The frame of `kctl groups lag --watch` on a terminal: a summary, the table, and what is wrong.
 
-Pure. Shown by tests/cli/test_groups_lag.py on pseudo-terminals.
+Pure.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """One look at the lag of groups: rows, and what is to be reported beside them.
 
-Owns the fields of a row of `kctl groups lag`. Shown by tests/cli/test_groups_lag.py and tests/cli/test_groups.py.
+Owns the fields of a row of `kctl groups lag`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

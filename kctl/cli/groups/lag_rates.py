@@ -1,6 +1,6 @@
 """Rates of groups between two looks: records read and written a second, and the time to catch up.
 
-Pure. Shown by tests/unit/cli/groups/test_lag_rates.py.
+Pure.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Lag in time: how old the next unread record is, and how long retention leaves it.
 
 The record at the committed offset is read for it: interpolated times are wrong wherever the rate changes. What cannot
-be read in time is not known, and fails nothing. Shown by tests/cli/test_groups_lag.py.
+be read in time is not known, and fails nothing.
 """
 
 from collections.abc import Iterable, Mapping

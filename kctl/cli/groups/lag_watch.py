@@ -1,6 +1,6 @@
 """The rounds of `kctl groups lag`: one look, or look after look: painted over on a terminal, else one block a round.
 
-Owns the order of a round; lag_frame.py draws. Shown by tests/cli/test_groups_lag.py, on pseudo-terminals too.
+Owns the order of a round; lag_frame.py draws.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """What the group commands look up first: the groups, and who is in them.
 
 Owns what is refused before anything is changed: groups that do not exist, groups with members.
-Shown by tests/cli/test_groups.py and test_groups_offsets.py.
 """
 
 from collections.abc import Sequence

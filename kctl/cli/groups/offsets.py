@@ -1,7 +1,6 @@
 """`kctl groups reset-offsets` and `delete-offsets`: their options, and what both say of a dry run.
 
 Owns which options go together; `plan.py` finds the new offsets and `change.py` writes them.
-Shown by tests/cli/test_groups_offsets.py.
 """
 
 from pathlib import Path

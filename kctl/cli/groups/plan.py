@@ -1,7 +1,6 @@
 """From "back by an hour" to an offset for each partition: what `kctl groups reset-offsets` would commit, and why.
 
 Owns the arithmetic and its notes; asks brokers through the admin client, and changes nothing.
-Shown by tests/unit/cli/groups/test_plan.py and tests/cli/test_groups_offsets.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Where a group is in each partition, by its type: committed offsets, or the start offsets of a share group.
 
-Owns which calls each type takes. Shown by tests/cli/test_groups_share.py and tests/cli/test_groups_offsets.py.
+Owns which calls each type takes.
 """
 
 from collections.abc import Iterable, Mapping

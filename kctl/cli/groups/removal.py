@@ -1,7 +1,4 @@
-"""`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group.
-
-Shown by tests/cli/test_groups_removal.py and tests/broker/test_why_groups.py.
-"""
+"""`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""What the commands of `kctl groups` print in the same way. Shown by tests/cli/test_groups.py."""
+"""What the commands of `kctl groups` print in the same way."""
 
 from collections.abc import Sequence
 

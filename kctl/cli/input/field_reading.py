@@ -1,7 +1,7 @@
 """The forms of a template's fields read back: numbers, and texts in hex or base64.
 
 Each is the reverse of kctl.cli.formats.numbers and texts. A length counts the bytes of the field itself, as `%V` does
-when it is written, not those of its text. Shown by tests/unit/cli/input/test_template_reader.py.
+when it is written, not those of its text.
 """
 
 import binascii

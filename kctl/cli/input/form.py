@@ -1,4 +1,4 @@
-"""Form: what an input is made of, as the options say. Shown by tests/unit/cli/produce/test_produce.py."""
+"""Form: what an input is made of, as the options say."""
 
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple

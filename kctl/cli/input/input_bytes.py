@@ -1,6 +1,6 @@
 """InputBytes: a stream that is read when its bytes are wanted, with the offset of each; never over a bound at once.
 
-Owns the buffer and the text of what is wrong with an input. Knows no format. Shown by tests/unit/cli/input.
+Owns the buffer and the text of what is wrong with an input. Knows no format.
 """
 
 from typing import Protocol

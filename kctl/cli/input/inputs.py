@@ -1,6 +1,6 @@
 """Inputs: stdin and files, one after the other, read in the form that was asked for.
 
-Owns opening, sizes and whole files as records. Shown by tests/unit/cli/input/test_lines.py.
+Owns opening, sizes and whole files as records.
 """
 
 import os

@@ -1,7 +1,6 @@
 """JSON read back: one object a line (`-i jsonl`), one value in a template (`%v{json}`).
 
 The reverse of kctl.cli.formats.texts.JsonForm: text is UTF-8, `{"base64":"..."}` is bytes, null is null.
-Shown by tests/unit/cli/input/test_jsonl.py and test_template_reader.py.
 """
 
 import binascii

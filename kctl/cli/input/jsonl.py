@@ -1,6 +1,6 @@
 """`produce -i jsonl`: records as `consume --output jsonl` and `produce --undelivered` write them, an object a line.
 
-Owns which fields there are and what they may hold. Shown by tests/unit/cli/input/test_jsonl.py.
+Owns which fields there are and what they may hold.
 """
 
 import json

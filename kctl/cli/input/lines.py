@@ -1,6 +1,6 @@
 """Records between delimiters, lines above all: a value each, or a key, a separator and a value.
 
-A line that never ends is refused, not gathered. Shown by tests/unit/cli/input/test_lines.py.
+A line that never ends is refused, not gathered.
 """
 
 from collections.abc import Iterator, Sequence

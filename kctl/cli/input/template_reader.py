@@ -4,7 +4,6 @@ Owns which templates can be read back, and how. A text ends where the next liter
 length's verb came before. `%t %p %d` are the record's topic, partition and timestamp; other numbers are passed over.
 Source: rpk and kcl. Differs: `{json}` reads a JSON text as its content and `{"base64":"..."}` as bytes, as consume
 writes them (other JSON stays as it is written); a length is that of the bytes, not of their hex or base64.
-Shown by tests/unit/cli/input/test_template_reader.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence

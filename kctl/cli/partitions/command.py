@@ -1,6 +1,6 @@
 """`kctl partitions`: plan which brokers have which partitions, move them, list moves, elect leaders.
 
-Declares the options; the modules beside it do the work. Shown by tests/cli/test_partitions.py.
+Declares the options; the modules beside it do the work.
 """
 
 from pathlib import Path

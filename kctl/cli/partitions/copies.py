@@ -1,7 +1,7 @@
 """Copies: how many bytes of a move have been copied, and how long the rest takes.
 
 The sizes are those of the replicas on the brokers' disks, looked at now and then; a broker that does not answer in time
-is left out. Shown by tests/sim/admin/test_moves.py.
+is left out.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,7 +1,6 @@
 """`kctl partitions elect`: the preferred leaders, or a leader at the price of records.
 
 Owns which partitions need an election, and what is shown first: an unclean one loses what the new leader lacks.
-Shown by tests/cli/test_partitions.py and tests/broker/test_moves.py.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """`kctl partitions move`: start the moves of a plan, wait for their end, resume them, or cancel them.
 
 Owns the order: what can be refused is refused before anything is changed; the throttle is set before the first copy and
-removed after the last. Shown by tests/cli/test_partitions.py, tests/sim/admin/test_moves.py and
-tests/broker/test_moves.py.
+removed after the last.
 """
 
 import shlex

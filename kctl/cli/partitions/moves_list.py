@@ -1,4 +1,4 @@
-"""`kctl partitions list`: the moves in progress. Shown by tests/cli/test_partitions.py."""
+"""`kctl partitions list`: the moves in progress."""
 
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode

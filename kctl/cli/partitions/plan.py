@@ -1,4 +1,4 @@
-"""`kctl partitions plan`: look at the cluster, plan, and print the plan. Shown by tests/cli/test_partitions.py.
+"""`kctl partitions plan`: look at the cluster, plan, and print the plan.
 
 Owns which partitions and brokers are meant, and what is said of the plan; planner.py makes it.
 """

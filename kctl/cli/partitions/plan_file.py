@@ -2,7 +2,7 @@
 
     {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}]}
 
-Owns the format and its limits; knows no brokers. Shown by tests/unit/cli/partitions/test_plan_file.py.
+Owns the format and its limits; knows no brokers.
 """
 
 import json

@@ -3,7 +3,6 @@
 A replica that may stay stays. One that is placed goes to the rack that the partition has least of, then to the broker
 with the fewest replicas. Where the brokers are to be level, replicas move from the fullest to the emptiest until no two
 differ by more than one; then preferred leaders are, which copies nothing.
-Shown by tests/unit/cli/partitions/test_planner.py.
 """
 
 from collections import Counter, defaultdict, deque

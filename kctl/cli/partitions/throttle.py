@@ -2,7 +2,7 @@
 
 Two lists of each topic name the replicas that are limited, and two properties of each broker say to how many bytes a
 second. The lists are set first and removed last, so that a rate which was left behind is found by them. A rate stays
-where the lists of another move need it. Shown by tests/sim/admin/test_moves.py and tests/broker/test_moves.py.
+where the lists of another move need it.
 
 Source: KIP-73.
 """

@@ -2,7 +2,7 @@
 
 The controller knows at once that a move is over, but not how it ended; brokers know the replicas, and may hear of them
 later. A partition whose move is over has been moved as soon as its replicas are those of the plan, and has not been
-only when they have been others for SETTLE_MS. Shown by tests/sim/admin/test_moves.py.
+only when they have been others for SETTLE_MS.
 """
 
 from collections.abc import Collection, Iterable, Mapping

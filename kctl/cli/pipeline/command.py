@@ -1,4 +1,4 @@
-"""`kctl pipeline`: the commands, a module each, which hold options alone. Shown by tests/cli/test_pipeline.py."""
+"""`kctl pipeline`: the commands, a module each, which hold options alone."""
 
 from typing import Any
 

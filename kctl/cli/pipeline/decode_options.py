@@ -1,7 +1,6 @@
 """The options of jobs that decode keys and values into columns, declared once.
 
 Imports no format: `--help` and mistakes do without.
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export_decode.py.
 """
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple

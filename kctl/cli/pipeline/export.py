@@ -1,7 +1,4 @@
-"""`kctl pipeline export`: its options; kctl.pipeline.jobs.export does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export.py.
-"""
+"""`kctl pipeline export`: its options; kctl.pipeline.jobs.export does what they say, imported only then."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

@@ -1,7 +1,4 @@
-"""`kctl pipeline import`: its options; kctl.pipeline.jobs.file_import does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_import.py.
-"""
+"""`kctl pipeline import`: its options; kctl.pipeline.jobs.file_import does what they say, imported only then."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

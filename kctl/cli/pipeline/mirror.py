@@ -1,7 +1,4 @@
-"""`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror does what they say, imported only then.
-
-Shown by tests/pipeline/test_mirror_command.py.
-"""
+"""`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror does what they say, imported only then."""
 
 import re
 from functools import partial

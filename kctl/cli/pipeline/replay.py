@@ -1,7 +1,4 @@
-"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_replay.py.
-"""
+"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay does what they say, imported only then."""
 
 import re
 from functools import partial

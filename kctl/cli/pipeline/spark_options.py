@@ -1,7 +1,6 @@
 """The options that every job has, declared once, and running a job with them.
 
 A job is a function of the properties for its tasks, how to start Spark, and whom to tell how far it is.
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_running.py.
 """
 
 from collections.abc import Callable, Mapping

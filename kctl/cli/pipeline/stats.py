@@ -1,7 +1,4 @@
-"""`kctl pipeline stats`: its options; kctl.pipeline.jobs.stats does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_stats.py.
-"""
+"""`kctl pipeline stats`: its options; kctl.pipeline.jobs.stats does what they say, imported only then."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,4 @@
-"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_sync.py.
-"""
+"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync does what they say, imported only then."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

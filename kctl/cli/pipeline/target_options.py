@@ -1,7 +1,6 @@
 """The options of jobs that have a second cluster, declared once, and the properties they come to.
 
 Nothing of the first cluster's settings but its limits goes to the second one: credentials are for whom they were given.
-Shown by tests/pipeline/test_mirror_command.py.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

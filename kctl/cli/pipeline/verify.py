@@ -1,7 +1,4 @@
-"""`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify does what they say, imported only then.
-
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
-"""
+"""`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify does what they say, imported only then."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,6 @@
 """`kctl probe`: every address of every node, tried to the end with the client's own network code.
 
 Owns the options; session.py does what they say, imported only then.
-Shown by tests/cli/test_probe.py and tests/cli/test_probe_terminal.py.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 A library never changes its process unasked, so no client calls this by itself: the command line does, for `probe`.
 Without it a client with too few descriptors reports "Too many open files" for the address concerned and continues.
-Shown by tests/unit/cli/probe/test_descriptors.py.
 """
 
 try:

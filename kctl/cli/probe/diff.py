@@ -1,6 +1,6 @@
 """`kctl probe --diff BEFORE AFTER`: what changed between two saved results.
 
-Reads the files and prints; what a change is, `view/diff.py` knows. Shown by tests/cli/test_probe_diff.py.
+Reads the files and prints; what a change is, `view/diff.py` knows.
 """
 
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""How many partitions each broker leads, for the report about a broker that cannot be used.
-
-Shown by tests/cli/test_probe.py.
-"""
+"""How many partitions each broker leads, for the report about a broker that cannot be used."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`.
-
-Shown by tests/cli/test_probe.py.
-"""
+"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`."""
 
 from pathlib import Path
 from typing import Annotated, Any

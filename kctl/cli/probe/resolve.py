@@ -1,4 +1,4 @@
-"""`--resolve host:port:ip`: addresses by hand, as curl has it. Shown by tests/unit/cli/probe/test_resolve.py."""
+"""`--resolve host:port:ip`: addresses by hand, as curl has it."""
 
 import ipaddress
 import re

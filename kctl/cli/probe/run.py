@@ -1,6 +1,6 @@
 """One round of a probe after the other: polls the prober, judges what it found, and hands it to the report.
 
-Knows no options and no words. Shown by tests/cli/test_probe.py.
+Knows no options and no words.
 """
 
 from collections.abc import Callable, Mapping

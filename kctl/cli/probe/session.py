@@ -1,7 +1,6 @@
 """One `kctl probe` from its request to its exit code: the plan, the report that suits the output, and why it failed.
 
-The rounds are in run.py, the exit code in verdict.py, what is shown in `view/`. Shown by tests/cli/test_probe.py and
-tests/cli/test_probe_terminal.py.
+The rounds are in run.py, the exit code in verdict.py, what is shown in `view/`.
 """
 
 from collections.abc import Sequence

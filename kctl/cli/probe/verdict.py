@@ -1,4 +1,4 @@
-"""The exit code of a probe: one rule, from what was found. Pure; shown by tests/unit/cli/probe/test_verdict.py.
+"""The exit code of a probe: one rule, from what was found. Pure;
 
 0 usable; the code of the worst cause when no bootstrap node works; 18 when the bootstrap works and no broker can be
 reached where it is advertised, or brokers are not who they should be; 19 without the coordinator that was asked for;

@@ -1,7 +1,6 @@
 """`kctl produce`: records from stdin and files to a topic; says of every record that could not be delivered.
 
 Owns the options and which of them exclude each other; run.py does what they say, imported only then.
-Shown by tests/unit/cli/produce/test_produce.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""The account of a producer: how many records of which partition were delivered, and why the others were not.
-
-Shown by tests/unit/cli/produce/test_delivery_account.py.
-"""
+"""The account of a producer: how many records of which partition were delivered, and why the others were not."""
 
 from collections.abc import Collection
 

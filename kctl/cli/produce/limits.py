@@ -1,7 +1,4 @@
-"""Timeouts of `kctl produce`: what --api-timeout means for a record, and the one budget of the end.
-
-Shown by tests/unit/cli/produce/test_limits.py and tests/cli/test_produce_deadlines.py.
-"""
+"""Timeouts of `kctl produce`: what --api-timeout means for a record, and the one budget of the end."""
 
 from kctl.cli.settings import Setting, Settings
 from kctl.client.clock import Clock, Timer

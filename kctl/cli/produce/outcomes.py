@@ -1,7 +1,6 @@
 """Outcomes: what the network loop reports of the records of `kctl produce`.
 
-Owns the counts and what has failed, until the command takes it. Shown by tests/unit/cli/produce/test_outcomes.py and
-tests/cli/test_produce_undelivered.py.
+Owns the counts and what has failed, until the command takes it.
 """
 
 from collections import deque

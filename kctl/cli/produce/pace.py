@@ -1,4 +1,4 @@
-"""Pace: when the next record may be sent at a given rate. Shown by tests/unit/cli/produce/test_produce.py."""
+"""Pace: when the next record may be sent at a given rate."""
 
 MOST_BEHIND_MS = 1000
 """What was missed longer ago than that is not made up for: a stall must not end in a burst."""

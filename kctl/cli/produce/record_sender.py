@@ -2,7 +2,7 @@
 
 The wait for a topic is a part of the delivery of the records that wait: it ends by the delivery timeout, where that is
 shorter than max.block.ms. A wait for memory ends when max.block.ms has passed without a delivery, however many rows
-were taken meanwhile. Shown by tests/unit/cli/produce/test_record_sender.py and tests/cli/test_produce_deadlines.py.
+were taken meanwhile.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """A producing from its request to its exit code: read, send, wait for every record, and the account of all of them.
 
-Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are.
-Whatever ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
-Shown by tests/unit/cli/produce/test_run.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
+Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are. Whatever
+ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
 """
 
 from collections.abc import Callable, Sequence

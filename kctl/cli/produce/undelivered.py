@@ -1,7 +1,6 @@
 """UndeliveredFile: records that could not be delivered, as JSON lines that `produce -i jsonl` reads again.
 
-Owns the file. What was sent without an answer has `perhaps_written`. Shown by tests/cli/test_produce_undelivered.py and
-tests/unit/cli/input/test_jsonl.py.
+Owns the file. What was sent without an answer has `perhaps_written`.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do.
-
-Shown by tests/unit/cli/profile/test_profile.py.
-"""
+"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

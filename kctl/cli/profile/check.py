@@ -1,7 +1,4 @@
-"""What `kctl profile check` prints, and the same judgement before anything is written.
-
-Shown by tests/unit/cli/profile/test_profile.py.
-"""
+"""What `kctl profile check` prints, and the same judgement before anything is written."""
 
 from collections.abc import Mapping, Sequence
 

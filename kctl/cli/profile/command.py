@@ -1,7 +1,4 @@
-"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and check.py.
-
-Shown by tests/unit/cli/profile/test_profile.py and tests/cli/test_profile.py.
-"""
+"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and check.py."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,6 +1,6 @@
 """`kctl profile edit` in the user's editor: a draft beside the file, checked before it takes the file's place.
 
-A draft that is not taken stays, and is named. Shown by tests/cli/test_profile_edit.py.
+A draft that is not taken stays, and is named.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What `kctl profile list` and `show` print. Shown by tests/unit/cli/profile/test_profile.py."""
+"""What `kctl profile list` and `show` print."""
 
 from collections.abc import Mapping
 

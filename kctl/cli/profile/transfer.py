@@ -1,4 +1,4 @@
-"""What `kctl profile import` and `export` do. Shown by tests/unit/cli/profile/test_profile.py."""
+"""What `kctl profile import` and `export` do."""
 
 import os
 from collections.abc import Callable, Mapping

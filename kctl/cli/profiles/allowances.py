@@ -1,7 +1,7 @@
 """Allowances: commands, files and variables that the profiles of a file use, and which files are the project's.
 
 Trust in a project covers them: `kctl profile trust` lists them all, and a changed file of the project has to be trusted
-again. What a script itself calls or reads is not looked into. Shown by tests/cli/test_trust.py.
+again. What a script itself calls or reads is not looked into.
 """
 
 import os

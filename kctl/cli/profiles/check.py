@@ -1,7 +1,7 @@
 """What is wrong with a profile, or looks like it, without asking any server: `kctl profile check`.
 
 Judges names, values, pairs of values, references, files and their permissions, ports. Says where and why, never a
-secret. What the client refuses is found by the client's own code. Shown by tests/unit/cli/profiles/test_check.py.
+secret. What the client refuses is found by the client's own code.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Which profile a call uses: -C, $KCTL_PROFILE, `current` of the project's file, `current` of the user's, or none.
 
-A project's file counts only when it is trusted; where it would decide and is not, the call ends, for what it would
-have said instead cannot be guessed. Shown by tests/unit/cli/profiles/test_choice.py.
+A project's file counts only when it is trusted; where it would decide and is not, the call ends, for what it would have
+said instead cannot be guessed.
 """
 
 from collections.abc import Mapping

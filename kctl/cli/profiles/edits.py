@@ -2,7 +2,7 @@
 
 The text is cut into statements, each the shortest run of lines that tomllib takes; tomli-w words new ones; and the
 result is read again and compared with what was meant, so that a file laid out in a way this does not know is refused,
-never damaged (docs/decisions/0011). Shown by tests/unit/cli/profiles/test_edits.py.
+never damaged (docs/decisions/0011).
 """
 
 import re

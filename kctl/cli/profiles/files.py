@@ -1,7 +1,6 @@
 """ProfileFile: one TOML file of profiles as it was read; `profile_names` for the completion of shells.
 
 Owns the shape of the file and its bounds; does not know which profile is used, nor what a property means.
-Shown by tests/unit/cli/profiles/test_files.py.
 """
 
 import re

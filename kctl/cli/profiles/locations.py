@@ -1,7 +1,4 @@
-"""Where profile files are: the user's, and a project's; both are only named here, never read.
-
-Shown by tests/unit/cli/profiles/test_locations.py.
-"""
+"""Where profile files are: the user's, and a project's; both are only named here, never read."""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Ports that are known to speak something else than a profile's protocol: conventions, so never more than a warning.
-
-Shown by tests/unit/cli/profiles/test_check.py.
-"""
+"""Ports that are known to speak something else than a profile's protocol: conventions, so never more than a warning."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

@@ -8,7 +8,7 @@
     $${                    is ${ itself
 
 Owns the grammar, the bounds of each source, and the words when one has nothing; errors name profile, key and source,
-and never a value. Shown by tests/unit/cli/profiles/test_references.py.
+and never a value.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Store: a file of profiles that is to be changed, and the one way of changing it.
-
-Shown by tests/unit/cli/profile/test_profile.py.
-"""
+"""Store: a file of profiles that is to be changed, and the one way of changing it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

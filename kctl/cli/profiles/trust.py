@@ -1,8 +1,7 @@
 """Trust: the project files that the user has looked at and allowed, by path and content.
 
-A project's file may come from anybody, and says where records and passwords go; so none is used before it is
-allowed, and again after each change of it or of a file in the project that it runs or reads (docs/decisions/0010).
-Shown by tests/unit/cli/profiles/test_choice.py and tests/cli/test_trust.py.
+A project's file may come from anybody, and says where records and passwords go; so none is used before it is allowed,
+and again after each change of it or of a file in the project that it runs or reads (docs/decisions/0010).
 """
 
 import os

@@ -1,8 +1,7 @@
 """Writing a file so that a reader finds the old content or the new, whole, whenever the power fails.
 
 A new file beside the old one (0600), fsync, rename, fsync of the folder; writers take turns by a lock on the folder.
-Knows nothing of profiles. Shown by tests/unit/cli/profiles/test_writing.py and tests/cli/test_profile_crash.py, which
-kills the process at each step.
+Knows nothing of profiles.
 """
 
 import errno

@@ -1,8 +1,7 @@
 """Every event of a client as an object for scripts: version 1 of docs/schemas/trace.v1.json.
 
 They are a promise: within a version fields are added, never renamed or removed. Events that `probe --output jsonl` has
-too bear the same names and fields, without its `round`. Shown by tests/unit/cli/trace/test_trace_file.py, which holds
-every kind of object to the schema.
+too bear the same names and fields, without its `round`.
 """
 
 from typing import Any

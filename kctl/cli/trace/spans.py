@@ -1,7 +1,4 @@
-"""Spans: what took time on the network, folded from events: connection attempts and requests. Pure.
-
-Shown by tests/unit/cli/trace/test_trace.py.
-"""
+"""Spans: what took time on the network, folded from events: connection attempts and requests. Pure."""
 
 from enum import Enum
 

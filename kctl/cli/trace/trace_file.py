@@ -1,7 +1,6 @@
 """TraceFile: the events of a client into a file, an object a line; `--trace-file`.
 
-A file that can no longer be written stops the trace and not the command. Shown by
-tests/unit/cli/trace/test_trace_file.py and tests/cli/test_trace.py.
+A file that can no longer be written stops the trace and not the command.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""Tracer: takes the events of a client, on whichever thread they happen, and tells them on stderr one by one.
-
-Shown by tests/unit/cli/trace/test_trace.py and tests/cli/test_trace.py.
-"""
+"""Tracer: takes the events of a client, on whichever thread they happen, and tells them on stderr one by one."""
 
 import shutil
 from collections.abc import Callable

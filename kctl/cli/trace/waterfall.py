@@ -1,7 +1,6 @@
 """The waterfall: the API timer as one bar, and under it each attempt and request as a bar on the same scale. Pure.
 
 It is the picture of spec/consumer-timeouts: how many tries fitted into the call, and which limit ended each.
-Shown by tests/unit/cli/trace/test_trace.py and, in colours, tests/cli/test_terminals.py.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """What `kctl transactions abort` does: look, show, and with --execute or a yes on a terminal write the abort markers.
 
-Owns what is refused: a transaction that its coordinator has would be torn apart. Shown by
-tests/cli/test_transactions.py.
+Owns what is refused: a transaction that its coordinator has would be torn apart.
 """
 
 from collections.abc import Mapping

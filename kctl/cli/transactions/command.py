@@ -1,6 +1,6 @@
 """`kctl transactions`: list, describe, hanging and abort; look.py and abort.py do the work.
 
-Owns the options and the columns. Shown by tests/cli/test_transactions.py.
+Owns the options and the columns.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """What `kctl transactions list`, `describe` and `hanging` show, and what they report as missing.
 
-Owns the fields of rows. Shown by tests/cli/test_transactions.py.
+Owns the fields of rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

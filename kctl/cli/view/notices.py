@@ -1,7 +1,4 @@
-"""Messages on a terminal: wrapped between words; the name before an error is red, `note:` yellow, `hint:` cyan.
-
-Shown by tests/unit/cli/view/test_notices.py and tests/cli/test_terminals.py.
-"""
+"""Messages on a terminal: wrapped between words; the name before an error is red, `note:` yellow, `hint:` cyan."""
 
 import re
 

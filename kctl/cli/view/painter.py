@@ -2,8 +2,7 @@
 
 rich measures, cuts and colours the lines. The painter moves the cursor: it is hidden while it paints and shown again
 whatever happens, and a frame is never wider than the terminal. rich is imported by the first line, not before
-(docs/decisions, 7). Shown by tests/unit/cli/view/test_painter.py and, on pseudo-terminals,
-tests/cli/test_probe_terminal.py and tests/cli/test_terminals.py.
+(docs/decisions, 7).
 """
 
 import os

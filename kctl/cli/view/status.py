@@ -1,8 +1,7 @@
 """StatusLine: one line about what runs, on a terminal below the data; gone before data or words are written.
 
 It is shown where stderr is a terminal, and stdout that terminal or a file: the reader of a pipe may write to the
-terminal too. Data that ends within a line is left alone. Shown by tests/unit/cli/view and, on pseudo-terminals,
-tests/cli/test_consume_status.py, test_produce_status.py, test_partitions.py and test_pipeline_terminal.py.
+terminal too. Data that ends within a line is left alone.
 """
 
 import os

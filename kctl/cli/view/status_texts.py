@@ -1,6 +1,5 @@
-"""What a status line shows of a `kctl consume`, a `kctl produce`, a job or a move of partitions: figures in, words out.
-
-Shown by tests/unit/cli/view: test_consume_status.py, test_produce_status.py and test_progress_status.py.
+"""What a status line shows of a `kctl consume`, a `kctl produce`, a job or a move of partitions: figures in, words
+out.
 """
 
 from collections import deque

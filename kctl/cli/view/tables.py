@@ -2,7 +2,6 @@
 
 Owns the meaning: what is wrong is red, what may become so yellow, what works green. `formats/rows.py` lays out tables
 that are printed once.
-Shown by tests/unit/cli/view/test_tables.py and tests/cli/test_terminals.py.
 """
 
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,4 @@
-"""`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence.
-
-Shown by tests/sim/why and tests/cli/test_why.py.
-"""
+"""`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence."""
 
 from typing import Annotated
 

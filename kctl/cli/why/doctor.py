@@ -1,7 +1,4 @@
-"""`kctl doctor`: all findings of `kctl why` for the whole cluster, its topics and its groups, or for some of them.
-
-Shown by tests/cli/test_why.py.
-"""
+"""`kctl doctor`: all findings of `kctl why` for the whole cluster, its topics and its groups, or for some of them."""
 
 from typing import Annotated
 

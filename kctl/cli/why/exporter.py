@@ -1,7 +1,4 @@
-"""`--serve`: looks again and again, and what the last look found as a page of metrics.
-
-Shown by tests/cli/test_why_serve.py.
-"""
+"""`--serve`: looks again and again, and what the last look found as a page of metrics."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""Looks and findings as Prometheus text (exposition format 0.0.4). Pure.
-
-Shown by tests/unit/cli/why/test_metrics.py.
-"""
+"""Looks and findings as Prometheus text (exposition format 0.0.4). Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once.
-
-Shown by tests/cli/test_why.py.
-"""
+"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
 
 from functools import wraps
 from typing import Annotated, NamedTuple

@@ -1,7 +1,4 @@
-"""One run: look once or twice, diagnose, print, choose the exit code.
-
-Shown by tests/sim/why and tests/cli/test_why.py.
-"""
+"""One run: look once or twice, diagnose, print, choose the exit code."""
 
 from collections.abc import Sequence
 

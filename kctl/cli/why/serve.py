@@ -2,7 +2,6 @@
 
 One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (`MOST_REFUSED` more get a 503,
 others are closed), `MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
-Shown by tests/cli/test_why_serve.py.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Findings as people and programs read them. Shown by tests/cli/test_why.py."""
+"""Findings as people and programs read them."""
 
 from collections.abc import Iterator, Mapping
 

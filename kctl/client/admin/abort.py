@@ -1,8 +1,7 @@
 """Open transactions aborted at the partition leader, without a coordinator that knows them: WriteTxnMarkers.
 
 Before each marker the leader is asked whether the transaction is still open, so that a request whose response was lost
-is never repeated against the next transaction of the same producer. Shown by tests/sim/admin/test_hanging.py.
-Source: KIP-664.
+is never repeated against the next transaction of the same producer. Source: KIP-664.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""ACL rules described, created and deleted. Shown by tests/sim/admin/test_acls.py.
+"""ACL rules described, created and deleted.
 
 Changes go to the controller, so that no second broker is asked to make them too. A rule is the same seven fields in all
 three requests, under other names.

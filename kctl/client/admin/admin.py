@@ -1,7 +1,6 @@
 """Admin: the public face of cluster administration; every call is bounded and done on the caller's own thread.
 
-Owns the connections and the arguments; one file per resource does the work. Shown by tests/unit/admin and
-tests/sim/admin.
+Owns the connections and the arguments; one file per resource does the work.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """One request of any declared API, as JSON: which broker answers it, and what it answered.
 
 Owns the choice of the broker; the request is sent once, since it may not be safe to repeat, and again only where a
-coordinator refused all of it. Shown by tests/sim/admin/test_api_request.py.
+coordinator refused all of it.
 """
 
 from collections.abc import Mapping

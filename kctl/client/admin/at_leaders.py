@@ -1,6 +1,6 @@
 """Requests about partitions, sent to all their leaders at once, and again where a leader has moved.
 
-Owns the search for leaders; knows no API. Shown by tests/sim/admin/test_admin.py and test_records.py.
+Owns the search for leaders; knows no API.
 """
 
 from collections.abc import Callable, Iterable

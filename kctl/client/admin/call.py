@@ -1,7 +1,6 @@
 """Call and Results: one bounded admin call, retried until its deadline, and the outcome of each of its items.
 
 Owns the timer, the back-off and the time breakdown of the call; knows no API.
-Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,4 @@
-"""Quotas of clients by user, client id and address, described and changed.
-
-Shown by tests/sim/admin/test_client_quotas.py.
-"""
+"""Quotas of clients by user, client id and address, described and changed."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The cluster as its brokers describe it: nodes and controller, features, the metadata of each, and the quorum.
 
-A broker that is cut off from the others has old metadata. Shown by tests/sim/admin/test_cluster.py.
+A broker that is cut off from the others has old metadata.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Configs of topics, brokers, groups, ...: described and changed. Shown by tests/sim/admin/test_configs.py.
+"""Configs of topics, brokers, groups, ...: described and changed.
 
 A broker describes and changes only itself, so that configs of brokers are requested from each; any broker can do the
 rest.

@@ -1,7 +1,6 @@
 """Coordinators: which node keeps each group or transaction, for one call; asks it, and looks again when it has moved.
 
 Owns the look-up (FindCoordinator) and what an answer or a failure says about it; knows nothing of what is asked.
-Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Elections of leaders: the preferred replica, or after data loss any replica; and which replicas may be elected.
 
 A partition whose leader is already the wanted one is no error. A request may be carried out although its response was
-lost: a partition that then needs no election has had it. Shown by tests/sim/admin/test_elections.py,
-tests/unit/admin/test_eligible_leaders.py and tests/broker/test_why_replicas.py. Source: KIP-460, KIP-966.
+lost: a partition that then needs no election has had it. Source: KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,6 @@
 """Requests about what each broker knows alone, sent to all of them at once.
 
-Owns how long a broker that does not respond is waited for; knows no API. Shown by tests/sim/admin/test_groups.py and
-tests/sim/admin/test_transactions.py.
+Owns how long a broker that does not respond is waited for; knows no API.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Groups described: by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe or StreamsGroupDescribe.
 
 The type of a group is not known before: its coordinator is asked with one API after the other, as far as it has them.
-Owns the order and the decoding. Shown by tests/sim/admin/test_groups.py, test_share_groups.py and
-tests/unit/admin/test_group_answers.py.
+Owns the order and the decoding.
 
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """

@@ -1,7 +1,6 @@
 """Committed offsets of a group: listed, changed and deleted by the admin client, which is not a member of it.
 
 Owns the outcome of each partition; the coordinator lets only groups without members be changed.
-Shown by tests/sim/admin/test_group_offsets.py.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Values that the admin client returns about groups. Shown by tests/sim/admin/test_groups.py."""
+"""Values that the admin client returns about groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

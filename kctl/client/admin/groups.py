@@ -1,7 +1,7 @@
 """Groups listed and deleted, and members removed from them.
 
 Each broker lists only the groups that it coordinates. A removal may be done although its answer was lost; that what it
-removes is gone is then what was wanted, and no error. Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
+removes is gone is then what was wanted, and no error.
 """
 
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,7 @@
 They hold back the last stable offset, so that read_committed consumers stop, and cleaning with it. A transaction that
 ends while this looks must not count, so the partitions are looked at before the coordinators and once more after: what
 a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing, or
-may have a transactional.id that this principal may not describe, the verdict is left open. Shown by
-tests/sim/admin/test_hanging.py and, on real brokers, tests/broker/test_hanging.py and tests/broker/test_access.py.
+may have a transactional.id that this principal may not describe, the verdict is left open.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Log directories of brokers: disks, and the size of each replica. Shown by tests/sim/admin/test_cluster.py."""
+"""Log directories of brokers: disks, and the size of each replica."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Offsets of partitions, asked of all leaders at once: by place or time, at the end of an epoch; the start of a log.
 
 An epoch that ends in front of an offset that was read or written in it means that an election has lost records
-(KIP-320). Shown by tests/sim/admin.
+(KIP-320).
 """
 
 from collections.abc import Iterator, Mapping

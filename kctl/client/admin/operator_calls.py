@@ -1,6 +1,6 @@
 """OperatorCalls: the methods of `Admin` for those who run a cluster: configs, partitions, access, transactions, ...
 
-Owns their arguments; one file per resource does the work. Shown by tests/sim/admin.
+Owns their arguments; one file per resource does the work.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

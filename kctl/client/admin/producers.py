@@ -1,7 +1,4 @@
-"""Producers that partitions remember, with the transactions that are open there. Source: KIP-664.
-
-Shown by tests/sim/admin/test_transactions.py.
-"""
+"""Producers that partitions remember, with the transactions that are open there. Source: KIP-664."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

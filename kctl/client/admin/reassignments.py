@@ -2,7 +2,6 @@
 
 All of it is requested from the controller. A move that is requested twice is one move, so a lost response does no harm;
 a move that is cancelled twice is NO_REASSIGNMENT_IN_PROGRESS, as one that has ended.
-Shown by tests/sim/admin/test_reassignments.py.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

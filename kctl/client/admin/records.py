@@ -1,8 +1,7 @@
 """Records read from the log itself, by Fetch: the first one at or after an offset, and samples of keys.
 
 Interpolating between offsets by time would be wrong wherever the rate changes; the record itself has the time. In what
-a log cleaner has compacted no key comes twice. Shown by tests/sim/admin/test_record_times.py and
-tests/sim/why/test_compaction_stories.py.
+a log cleaner has compacted no key comes twice.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""SCRAM credentials of users: described, set and deleted. Shown by tests/sim/admin/test_scram_users.py.
+"""SCRAM credentials of users: described, set and deleted.
 
 A password never leaves the client: what is sent is salted and hashed as often as `iterations` says (RFC 5802).
 """

@@ -1,4 +1,4 @@
-"""What calls about SCRAM users take and return. Shown by tests/sim/admin/test_scram_users.py."""
+"""What calls about SCRAM users take and return."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,6 @@
 """Start offsets of share groups: listed, set and deleted. Source: KIP-932, KIP-1226 (lag).
 
-A share group has no commits: each partition has a start offset, before which all records are done. Shown by
-tests/sim/admin/test_share_groups.py and, on a real broker, tests/broker/test_share_groups.py.
+A share group has no commits: each partition has a start offset, before which all records are done.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

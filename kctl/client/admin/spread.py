@@ -3,7 +3,6 @@
 Owns the size of a part and which broker gets the next one; knows no API. A broker answers one request of a connection
 after the other, so that several brokers answer a long list sooner, and none has to build one huge response. A broker
 that is behind does not know the newest topics: another one is asked about those.
-Shown by tests/sim/admin/test_spread.py.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,4 @@
-"""Topics: created, deleted, listed, described, and given more partitions.
-
-Shown by tests/unit/admin and tests/sim/admin.
-"""
+"""Topics: created, deleted, listed, described, and given more partitions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

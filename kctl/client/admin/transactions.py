@@ -1,6 +1,6 @@
 """Transactions as their coordinators know them: listed by all brokers, described by the coordinator of each.
 
-Shown by tests/sim/admin/test_transactions.py. Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
+Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@
 
 property.py owns the kinds of value, base.py the parsing, the others declare the properties of each kind of client.
 Nothing here reads the environment or the clock; input_file.py reads the files that users name.
-Shown by tests/unit/config/.
 """
 
 from kctl.client.config.base import BaseConfig, nearest_name

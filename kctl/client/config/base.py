@@ -1,6 +1,6 @@
 """BaseConfig: turns a mapping of Kafka property names into a typed config, or into one clear error.
 
-Owns the steps of parsing; the properties are declared in the subclasses. Shown by tests/unit/config/test_parse.py.
+Owns the steps of parsing; the properties are declared in the subclasses.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """ClientConfig: what every kind of client takes; AdminConfig: the same with an admin's defaults.
 
-Defaults are those of Kafka's released 4.x clients; kctl's own are marked. Shown by tests/unit/config/.
+Defaults are those of Kafka's released 4.x clients; kctl's own are marked.
 """
 
 from typing import ClassVar

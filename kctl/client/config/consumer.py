@@ -1,4 +1,4 @@
-"""ConsumerConfig: what a consumer takes beside the common properties. Shown by tests/unit/config/test_consumer.py."""
+"""ConsumerConfig: what a consumer takes beside the common properties."""
 
 import re
 from typing import ClassVar

@@ -1,8 +1,6 @@
 """Endpoint, and the grammar of bootstrap.servers: `host:port`, `[IPv6]:port`, each with an optional `SASL_SSL://`.
 
 An entry without a port has 9092, as in librdkafka. Differs: Java refuses it.
-
-Shown by tests/unit/config/test_endpoints.py.
 """
 
 import re

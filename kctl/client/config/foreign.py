@@ -1,7 +1,7 @@
 """Properties that a Java user's file may hold and that have no meaning here.
 
 Two lists: those that are accepted and ignored (the config lists them, so that a front end can warn), and those that
-change the meaning of the rest of the file and are refused. Shown by tests/unit/config/test_parse.py.
+change the meaning of the rest of the file and are refused.
 """
 
 _JAVA_CLASS = "names a Java class, which is not run here"

@@ -1,7 +1,4 @@
-"""Files that a user names, opened and read without waiting for a writer: a FIFO has none until somebody opens it.
-
-Shown by tests/unit/config/test_input_file.py.
-"""
+"""Files that a user names, opened and read without waiting for a writer: a FIFO has none until somebody opens it."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""ProducerConfig: what a producer takes beside the common properties. Shown by tests/unit/config/test_producer.py."""
+"""ProducerConfig: what a producer takes beside the common properties."""
 
 from typing import ClassVar
 

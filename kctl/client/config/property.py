@@ -1,8 +1,7 @@
 """Property: one Kafka property declared once, and the kinds of value a property can have.
 
-A `Property` is a descriptor: on a config it reads as the typed value, on the class as the declaration itself.
-Owns conversion of single values and the wording of their errors; knows nothing of which properties exist.
-Shown by tests/unit/config/test_property.py.
+A `Property` is a descriptor: on a config it reads as the typed value, on the class as the declaration itself. Owns
+conversion of single values and the wording of their errors; knows nothing of which properties exist.
 """
 
 import re

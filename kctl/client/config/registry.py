@@ -1,6 +1,6 @@
 """RegistryConfig: where schemas come from, by the property names of Confluent's serializers.
 
-Beside the configs of Kafka clients, whose files and variables it shares. Shown by tests/unit/serdes/test_registry.py.
+Beside the configs of Kafka clients, whose files and variables it shares.
 """
 
 from collections.abc import Mapping

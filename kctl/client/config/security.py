@@ -1,4 +1,4 @@
-"""The ssl.* and sasl.* properties, common to every kind of client. Shown by tests/unit/config/test_security.py."""
+"""The ssl.* and sasl.* properties, common to every kind of client."""
 
 from kctl.client.config.base import BaseConfig
 from kctl.client.config.property import (

@@ -2,7 +2,6 @@
 
 Owns the subscription, the fetched data, the group's part and the application's end of the mailbox, and dispatches the
 events of the network thread. Its callers have checked the arguments and made the timers.
-Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections.abc import Callable, Iterable, Mapping

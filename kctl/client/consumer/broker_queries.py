@@ -1,7 +1,6 @@
 """BrokerQueries: the calls that any broker can answer: descriptions of topics, and the client instance id.
 
 Owns the open calls, each repeated until its deadline, and the client instance id (KIP-714), which is requested once.
-Shown by tests/unit/consumer/test_broker_queries.py and tests/sim/consumer/test_calls.py.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """FetchedChunk: what one fetch brought of one partition, undecoded, with the position that goes with it.
 
 Owns the value, the walk over batch headers that finds where the next fetch starts, and the way into the decoder.
-Shown by tests/unit/consumer/test_chunk.py.
 """
 
 from struct import Struct

@@ -1,7 +1,6 @@
 """Consumer close: the steps on the application thread, the group's on the network thread, and how it ended.
 
-`kctl/client/loop/close.py` has the whole sequence. Shown by tests/sim/groups/test_close.py,
-tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadlines.py.
+`kctl/client/loop/close.py` has the whole sequence.
 """
 
 from typing import TYPE_CHECKING, Literal

@@ -1,7 +1,7 @@
 """Consumer: the public blocking API: arguments, guarantees and errors of each call.
 
 Owns the checking of arguments and the one Timer of each blocking call; `application_side.py` carries the calls out.
-Never touches a socket. Shown by tests/unit/consumer and, whole, by tests/sim/consumer.
+Never touches a socket.
 """
 
 import math

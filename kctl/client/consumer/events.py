@@ -3,7 +3,6 @@
 Owns the types alone. `ToNetwork` and `Query` go one way, `ToApplication` the other, each in order, through one deque.
 An `epoch` numbers every decision of the application about a partition (assign, seek, reset); what the network says
 about an older epoch is dropped, so nothing that was fetched before a seek can be delivered after it.
-Shown by tests/unit/consumer.
 """
 
 from collections.abc import Mapping

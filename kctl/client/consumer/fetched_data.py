@@ -7,7 +7,6 @@ A poll only looks at what comes next: `PollResult` holds the records and, as `Ru
 after them. No position moves until `PollResult.given` is set to what has reached the application. So a poll that is
 interrupted before it returns (Ctrl-C) is repeated by the next one, and a loop that ends early leaves its rest to it.
 Every change is either made by statements without a call, or may be repeated.
-Shown by tests/unit/consumer/test_fetched_data.py and tests/sim/consumer/test_interrupts.py.
 """
 
 from collections import OrderedDict, deque

@@ -1,7 +1,6 @@
 """Lookups: the questions that an application asks the cluster, as blocking calls with a timer or in the background.
 
 Owns the way from a question to its answer through the mailbox, nothing of partitions or positions.
-Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections.abc import Callable, Iterable, Mapping

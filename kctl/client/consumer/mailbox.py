@@ -2,7 +2,6 @@
 
 Owns the reports and the wake-up flag; knows nothing of partitions. A KeyboardInterrupt may come after any call in here:
 an event leaves its queue when it was handled, and its handler expects it twice.
-Shown by tests/unit/consumer/test_mailbox.py.
 """
 
 from collections import deque

@@ -1,6 +1,6 @@
 """NetworkLoop: the network thread of a consumer, its request managers, and the handler of each event.
 
-No application thread uses anything in here. Shown by tests/unit/consumer and tests/sim.
+No application thread uses anything in here.
 """
 
 import sys

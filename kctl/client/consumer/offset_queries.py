@@ -1,7 +1,7 @@
 """OffsetQueries: finds offsets by timestamp at the leader of each partition, repeated until the caller's deadline.
 
 Serves calls such as `end_offsets`, which have a deadline, and positions of assigned partitions, which have none. Owns
-the open queries; knows nothing of fetching. Shown by tests/unit/consumer/test_offset_queries.py.
+the open queries; knows nothing of fetching.
 """
 
 from collections.abc import Callable, Iterator

@@ -2,8 +2,7 @@
 
 Owns the thread that uses the consumer now, and refuses every other one; calls from inside of a call (a listener, a
 callback, a signal handler) are allowed. The driver identifies the caller. There is no lock, so that a KeyboardInterrupt
-at any point leaves the consumer usable. Shown by tests/sim/consumer/test_one_user.py and, with
-threads, tests/loopback/consumer/test_threads.py.
+at any point leaves the consumer usable.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 Owned by the application thread. Knows nothing of brokers: it decides *what* is wanted (`changes` for the network),
 never how it is got. A KeyboardInterrupt may come after any call in here, so a decision is made by statements without a
-call, and changes leave one by one. Shown by tests/unit/consumer/test_subscription.py.
+call, and changes leave one by one.
 """
 
 from collections import deque

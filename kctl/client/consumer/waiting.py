@@ -2,7 +2,6 @@
 
 Owns the kinds. The network thread reports kind, text, node and error; the application thread adds what only it knows
 (paused, fetched, not started). Messages and exit codes are derived from it.
-Shown by tests/sim/consumer/test_waiting_for.py.
 """
 
 from enum import Enum

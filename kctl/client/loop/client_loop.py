@@ -1,7 +1,7 @@
 """ClientLoop: the network thread of a client: takes events, runs what is due, waits for I/O or the next deadline.
 
 Owns the order of these steps and the life of the thread. Which events there are, which managers are polled and how a
-close continues is each client's own (close.py has the sequence). Shown by tests/sim and tests/loopback.
+close continues is each client's own (close.py has the sequence).
 """
 
 import sys

@@ -9,9 +9,8 @@
 4. The sockets close, every call that still waits is answered, the thread exits.
 5. Application: joins the thread. A result that reports a step as expired is returned at the deadline, not before.
 
-A timeout of 0 sends what can be sent and waits for no response. A further close can only bring the deadline forward.
-An admin client has no thread: only step 4 is left of it. All three report a `CloseResult`.
-Shown by tests/sim/groups/test_close.py, tests/sim/groups/test_deadlines.py and tests/sim/producer/test_kip_15.py.
+A timeout of 0 sends what can be sent and waits for no response. A further close can only bring the deadline forward. An
+admin client has no thread: only step 4 is left of it. All three report a `CloseResult`.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,6 @@
 Application threads put events in; the loop takes them out, in order, and answers the calls among them. Every piece of
 state behind the events belongs to the loop alone. Waiting is always: post, look, wait. A KeyboardInterrupt may come
 after any call in here: an event is in the queue or not, and an interrupted call is reported to the loop.
-Shown by tests/unit/producer/test_mailbox.py, tests/sim/consumer/test_interrupts.py and, with threads, tests/loopback.
 """
 
 from collections import deque

@@ -1,8 +1,8 @@
 """AdvertisedAddresses: distinguishes a broker that is down from one whose advertised address never worked from here.
 
-Knows which places were given as bootstrap servers or have carried a connection. The first failure at any other place
-is the fault of what the broker advertises, and is remembered until the place works or is not advertised any more, even
-where the client starts again from its bootstrap servers meanwhile. Shown by tests/unit/network/test_advertised.py.
+Knows which places were given as bootstrap servers or have carried a connection. The first failure at any other place is
+the fault of what the broker advertises, and is remembered until the place works or is not advertised any more, even
+where the client starts again from its bootstrap servers meanwhile.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """ChannelTable: every open channel with its connection and its node, from dialling to closing.
 
-The one place that opens and closes channels, so none is leaked. Shown by tests/sim/network/test_requests.py.
+The one place that opens and closes channels, so none is leaked.
 """
 
 from kctl.client.clock import Clock

@@ -1,7 +1,6 @@
 """ClusterConnectionStates: for each node its state, its back-off, its connection setup timeout; and whose turn is next.
 
-Owns no connection and does no I/O: every question takes `now_ms`. Shown by
-tests/unit/network/test_cluster_connection_states.py.
+Owns no connection and does no I/O: every question takes `now_ms`.
 
 Source: KIP-601, Kafka's ClusterConnectionStates. Differs: a setup timeout is never jittered, only the wait between
 attempts is; so "10 s" means 10 s.

@@ -1,7 +1,6 @@
 """What to call the end of an attempt: from the phase and what the system or the peer did, to one typed error.
 
 Pure. The words are what users see, so each says what was observed and gives one hint.
-Shown by tests/unit/network/test_connection.py.
 """
 
 import errno

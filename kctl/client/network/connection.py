@@ -4,7 +4,6 @@ Moves it from TCP over TLS, ApiVersions and SASL (`handshake.py`) to ready, and 
 `in_flight.py` has what waits for a response, `progress.py` how far it got and why it ended, `session.py` the lifetime
 of its SASL session. It knows no socket and no time: its owner passes what arrived and the present, sends what
 `pop_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
-Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """ConnectionFactory: what every connection of a client has in common, from its config.
 
-Imports TLS and SASL only where the config asks for them. Shown by tests/sim/network/test_requests.py.
+Imports TLS and SASL only where the config asks for them.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Dialer: makes connections to nodes, up to a connection that is ready or an attempt that failed.
 
 Owns the attempts under way: look-ups, the race over the addresses of a name, the connect timeout. It reports the
-outcome to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
+outcome to `ClusterConnectionStates` and to the node's entry.
 """
 
 from kctl.client.clock import Clock

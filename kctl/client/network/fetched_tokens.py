@@ -1,7 +1,6 @@
 """FetchedTokens: OAUTHBEARER tokens that take time to get, from a token endpoint or a callback of the application.
 
 When they are fetched and renewed is the matter of renewed.py.
-Shown by tests/unit/network/test_fetched_tokens.py and tests/broker/test_oauth_login.py.
 
 Source: KIP-768, KIP-255. Differs: Java has a thread for each login, here the network loop starts the helper.
 """

@@ -1,7 +1,6 @@
 """Handshake: what a new connection asks before it carries requests: ApiVersions, then SASL. Bytes never pass here.
 
-ApiVersions comes before authentication, as brokers allow, so one exchange serves the SASL requests and all later
-ones. Shown by tests/unit/network/test_connection.py.
+ApiVersions comes before authentication, as brokers allow, so one exchange serves the SASL requests and all later ones.
 
 Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVersions a second time after SASL.
 """

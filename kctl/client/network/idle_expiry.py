@@ -2,7 +2,7 @@
 
 Two maps in order of use, as KIP-601 has them: `lru_connecting` holds each channel until it is ready, under its own
 deadline; then it moves to `lru_connected`, ordered by last use. Each poll evicts *every* expired one of both. No I/O;
-the caller closes what is returned. Shown by tests/unit/network/test_idle_expiry.py.
+the caller closes what is returned.
 
 Differs: Kafka's selector closes at most one idle connection a poll, and its connect deadlines live elsewhere and are
 not part of the poll's wait.

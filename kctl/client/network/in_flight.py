@@ -1,4 +1,4 @@
-"""Requests to send, requests in flight, and how they ended. Shown by tests/unit/network/test_connection.py."""
+"""Requests to send, requests in flight, and how they ended."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

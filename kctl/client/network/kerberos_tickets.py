@@ -1,7 +1,4 @@
-"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py says when they are fetched.
-
-Shown by tests/unit/network/test_kerberos_tickets.py and tests/broker/test_kerberos.py.
-"""
+"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py says when they are fetched."""
 
 import itertools
 import os

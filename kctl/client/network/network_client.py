@@ -3,8 +3,7 @@
 `node_list.py` has the nodes, `node_choice.py` chooses among them, `dialer.py` makes the connections, `connection.py`
 speaks on one, `channel_table.py` holds them, `request_table.py` has what callers send on them, `network_status.py` says
 why nothing can be sent. `poll` waits for the nearest of all deadlines, so each fires on its millisecond. It is
-single-threaded except for `wakeup`, and knows neither topics nor threads. Shown by tests/sim/network in virtual time
-and tests/loopback/network/test_unanswered.py on sockets.
+single-threaded except for `wakeup`, and knows neither topics nor threads.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
 part of the poll's wait; nodes and addresses race.

@@ -1,7 +1,6 @@
 """NetworkStatus: why a client cannot send: errors of its nodes, attempts under way, refusals that fail calls at once.
 
-For messages and decisions of callers; it changes no connection. Shown by tests/sim/network/test_refusals.py and
-tests/sim/network/test_connect_limit.py.
+For messages and decisions of callers; it changes no connection.
 """
 
 from kctl.client.clock import Clock

@@ -3,7 +3,6 @@
 Knows the load and the throttling of every node; opens and closes no connection itself. The in-flight limit is about
 requests to one certain node: Produce above all. What any node can answer (Metadata, InitProducerId, FindCoordinator,
 topic ids, telemetry) ignores it, so that a producer that fills every slot still learns of new leaders and topics.
-Shown by tests/sim/network/test_races.py and tests/sim/producer/test_saturation.py.
 
 Source: KIP-601's LeastLoadedNodeProvider. Differs: Java takes only a node with a free slot.
 """

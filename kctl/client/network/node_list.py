@@ -1,7 +1,7 @@
 """NodeList: the nodes that a client may talk to: those of its list, dedicated ones, and those that left it.
 
 Owns who is on the list, and what happens to the connection of a node that moves or leaves. Sends nothing and chooses no
-node. Shown by tests/sim/network/test_dedicated.py and tests/sim/network/test_requests.py.
+node.
 """
 
 from collections.abc import Callable, Sequence

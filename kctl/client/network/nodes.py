@@ -1,7 +1,7 @@
 """NodeEntry: one node of a client with its connection; NodeAttempt: one try to reach it, under one deadline.
 
 An attempt goes over the look-up of the name and all its addresses. Bookkeeping alone: `network_client.py` and
-`dialer.py` do what it says. Shown by tests/sim/network/test_races.py.
+`dialer.py` do what it says.
 """
 
 from kctl.client.clock import FOREVER_MS

@@ -1,7 +1,6 @@
 """ConnectionProgress: how far a connection has got on its way to ready, and what it means when it ends there.
 
 Owns the state, the time of each phase, and the first bytes of the peer, which show what answers if it is no broker.
-Shown by tests/unit/network/test_connection.py.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Races: the staggered start of further nodes (CandidateRace) and of further addresses of one node (AddressRace).
 
-Both take `now_ms` and do no I/O. Shown by tests/unit/network/test_races.py and, with dead nodes, tests/sim/network.
+Both take `now_ms` and do no I/O.
 """
 
 from collections import deque

@@ -4,7 +4,6 @@ BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap s
 resolve, and no server has responded yet. Acceptance knows which nodes have responded so far: until one has, a refusal
 (credentials, certificate, a server that is not Kafka) is most likely a mistake in the configuration, and waiting does
 not help. Afterwards it concerns one node, which is retried with a back-off.
-Shown by tests/sim/network/test_refused_bootstrap.py and tests/sim/network/test_refusals.py.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,8 @@
 """Renewed: what a login needs and takes time to get, a token or a ticket, with the next one before it expires.
 
-A helper thread gets it before a connection is dialled, under its connect timeout, and the next one once REFRESH_PART
-of its lifetime has passed, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits
-for one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
-Shown by tests/unit/network/test_fetched_tokens.py and tests/unit/network/test_kerberos_tickets.py.
+A helper thread gets it before a connection is dialled, under its connect timeout, and the next one once REFRESH_PART of
+its lifetime has passed, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits for
+one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
 """
 
 import threading

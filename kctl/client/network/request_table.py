@@ -1,8 +1,7 @@
 """RequestTable: the requests of callers, from sending to the one answer that each of them gets.
 
 Owns how many may still be sent, requests that get no response (Produce with acks=0) until the system has taken their
-bytes, and the answers that wait for the end of a poll. Connections are opened and ended by others. Shown by
-tests/sim/network/test_requests.py and tests/unit/network/test_request_table.py.
+bytes, and the answers that wait for the end of a poll. Connections are opened and ended by others.
 """
 
 from collections import deque

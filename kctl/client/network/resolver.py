@@ -1,8 +1,8 @@
 """ThreadResolver: names become addresses in a helper thread, so that a slow resolver blocks no caller.
 
 getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect timeout is left to end by itself and its
-answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric
-addresses are answered at once. Shown by tests/loopback/network/test_system.py.
+answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric addresses
+are answered at once.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Selector: non-blocking sockets and one wait over all of them; the only file of the client that holds sockets.
 
 It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to abandon it is
-`network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost
-more than decoding. Shown by tests/loopback/network/test_selector.py; its twin in virtual time is `tests.sim.virtual`.
+`network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost more
+than decoding.
 """
 
 import contextlib

@@ -2,8 +2,7 @@
 
 A broker that sets connections.max.reauth.ms, or whose tokens expire, closes a connection that sends anything but a
 SaslHandshake after the end of its session. So the exchange is repeated in place, behind the requests in flight, and
-requests of callers wait until it is done. Pure. Shown by tests/unit/network/test_connection.py and
-tests/sim/network/test_session.py; on Kafka by tests/broker/test_session.py.
+requests of callers wait until it is done. Pure.
 
 Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent, this client by the clock,
 so that no request waits for it after a pause.

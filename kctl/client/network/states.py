@@ -1,7 +1,7 @@
 """The two state tables of the network: what a connection and a node may become.
 
 Every transition of either lives here; a step that the table lacks is a bug and raises. Nothing here knows sockets or
-time. Shown by tests/unit/network/test_states.py.
+time.
 """
 
 from enum import Enum

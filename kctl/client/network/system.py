@@ -1,6 +1,6 @@
 """The surroundings of a client in production: OS threads, sockets, the system's resolver, clock and randomness.
 
-The twin for tests is `tests.sim.virtual`. Shown by tests/loopback/network/test_system.py.
+The twin for tests is `tests.sim.virtual`.
 """
 
 import os

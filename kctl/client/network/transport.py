@@ -1,7 +1,4 @@
-"""How frames become bytes on a connection: as they are, or inside TLS. Bytes in, bytes out, no socket.
-
-Shown by tests/unit/network/test_connection.py.
-"""
+"""How frames become bytes on a connection: as they are, or inside TLS. Bytes in, bytes out, no socket."""
 
 from typing import TYPE_CHECKING, Protocol
 

@@ -1,7 +1,7 @@
 """Probe: every address of every bootstrap node and of every broker that they advertise, tried to the end and assessed.
 
 `prober.py` does the rounds with the client's own connections, `report.py` is what is known of each address,
-`findings.py` diagnoses it. Nothing here prints. Shown by tests/sim/probe and tests/unit/probe.
+`findings.py` diagnoses it. Nothing here prints.
 """
 
 from kctl.client.metadata_updater import bootstrap_nodes

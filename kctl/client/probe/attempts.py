@@ -1,7 +1,7 @@
 """What a prober has under way: look-ups of names, and connections with the reports that they fill in. No I/O.
 
 A connection may be kept silent for a while and then asked whether it still lives: a balancer or a NAT that forgets idle
-connections lets the next request run into nothing. Shown by tests/sim/probe.
+connections lets the next request run into nothing.
 """
 
 from kctl.client.errors import KafkaError, SaslRequired

@@ -5,8 +5,6 @@
    answers. Before Kafka 4.4 brokers do not report their id otherwise; without the right to describe configurations
    it stays unknown.
 3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
-
-Shown by tests/sim/probe and, with real brokers, tests/broker/test_probe.py.
 """
 
 import re

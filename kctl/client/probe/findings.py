@@ -1,7 +1,6 @@
 """Findings: what is wrong, or will be, in what a probe learnt. Pure: reports in, sentences out.
 
 Each finding has an id for scripts, a severity, where it is, a sentence with the evidence and one thing to try.
-Shown by tests/unit/probe/test_findings.py, one test an id.
 """
 
 import ipaddress

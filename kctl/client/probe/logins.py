@@ -1,7 +1,7 @@
 """Logins: the tokens and tickets of a round, got in helper threads while names are looked up and addresses dialled.
 
 A connection whose login has to wait for one takes no further bytes until it is there, so that a token endpoint or KDC
-that is silent holds up nothing but that connection, until its own limit. Shown by tests/sim/probe/test_logins.py.
+that is silent holds up nothing but that connection, until its own limit.
 """
 
 from collections.abc import Callable, Iterable

@@ -3,7 +3,6 @@
 The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
 without the races: all at once. Each address continues alone, from its look-up to its last response (`conversation.py`).
 It emits events while it runs and fills in reports; `attempts.py` has what follows where idleness is tested.
-Shown by tests/sim/probe.
 """
 
 from collections import deque

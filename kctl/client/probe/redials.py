@@ -1,7 +1,7 @@
 """Redials: addresses that failed are dialled again, by another protocol or after the client's own back-off.
 
 Others are still under way meanwhile. Each redial fills in a report of its own, so that a failed address keeps its
-cause; one that succeeds takes the place of the failed report. No I/O. Shown by tests/sim/probe/test_redials.py.
+cause; one that succeeds takes the place of the failed report. No I/O.
 """
 
 from kctl.client.backoff import ExponentialBackoff

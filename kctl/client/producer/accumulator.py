@@ -3,7 +3,7 @@
 Owns the queues (partition_queue.py) and every change of them: when each is due, the cutting of batches, and records
 that leave because they are done. A run is encoded when its batch is about to be sent, not before: so a batch is as full
 as it can be, and each record keeps a deadline of its own. Only what fills a batch by itself comes encoded
-(run_encoder.py). Owned by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
+(run_encoder.py). Owned by the network loop; does no I/O.
 """
 
 from collections import deque

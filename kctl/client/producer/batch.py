@@ -1,8 +1,8 @@
 """Batch: records of one partition that travel together, encoded once and sent until their fate is known.
 
 A batch is frozen before it is first sent: every repeat carries the same records, so that a broker can recognise it.
-Only its sequence numbers may be rewritten, and only when it is certain that no log holds it. Its records keep their
-own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
+Only its sequence numbers may be rewritten, and only when it is certain that no log holds it. Its records keep their own
+deadlines. Owned by the network loop.
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,6 @@ A run joins the queue of its partition at once, so that order, deadlines and mem
 is due when it is compressed (partition_queue.py), which the helper reports by waking the network thread. One batch
 waits for the helper (one of each sender, where several send at the same moment): the caller compresses the next one
 itself, so that both threads have work, and what waits is bounded. Codecs release Python's lock meanwhile.
-Shown by tests/unit/producer/test_batch_compressor.py and tests/sim/producer/test_compressor.py.
 """
 
 import logging

@@ -1,7 +1,6 @@
 """BatchExpiry: fails the records in queues and batches whose delivery.timeout.ms has passed, each on its millisecond.
 
 Owns the messages that say what a record was waiting for. Owned by the network loop.
-Shown by tests/unit/producer/test_batch_sender.py and tests/sim/producer/test_delivery.py.
 
 Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
 """

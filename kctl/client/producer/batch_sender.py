@@ -1,7 +1,6 @@
 """BatchSender: sends the batches that are due to the leaders of their partitions.
 
-Owns what goes into which request, and when; what a response means is produce_responses.py's.
-Owned by the network loop. Shown by tests/unit/producer/test_batch_sender.py.
+Owns what goes into which request, and when; what a response means is produce_responses.py's. Owned by the network loop.
 
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """

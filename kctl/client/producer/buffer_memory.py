@@ -5,7 +5,6 @@ belongs to the network thread, and the difference is in use. The network thread 
 waits while it holds the lock. No function is called under the lock: CPython runs signal handlers after calls, and a
 handler that sends would wait for the lock of the call that it interrupts. Each record knows whether it holds memory, so
 that a call that Ctrl-C interrupts at any point can undo what it did: no signal is handled between two assignments.
-Shown by tests/unit/producer/test_buffer_memory.py and tests/sim/producer/test_interrupts.py.
 
 Source: Java's BufferPool, which has the same order.
 """

@@ -1,6 +1,6 @@
 """CompressionRatios: the expected compression of a topic's records, by which compressed batches fill batch.size.
 
-Owned by the network loop. Shown by tests/unit/producer/test_compression_ratio.py and test_accumulator.py.
+Owned by the network loop.
 
 Source: KIP-126; Java's CompressionRatioEstimator. Differs: a batch never has more records than max.request.size holds
 uncompressed, so a wrong estimate makes no batch that is too large for a request.

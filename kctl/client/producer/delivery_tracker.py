@@ -1,7 +1,7 @@
 """DeliveryTracker: every accepted record is counted in once and out once, with what became of it.
 
 Owns the counts behind flush() and CloseResult, and the completion of futures: memory back, waiters woken, callbacks
-called. Owned by the network loop. Shown by tests/unit/producer/test_delivery_tracker.py.
+called. Owned by the network loop.
 """
 
 import logging

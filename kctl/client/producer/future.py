@@ -1,8 +1,7 @@
 """SendFuture and ColumnsFuture: the delivery of one record, or of the records of one send_columns call.
 
 Created by an application thread, then owned by the network loop, which completes each exactly once; application threads
-only read it. Shown by tests/unit/producer/test_delivery_tracker.py, tests/unit/producer/test_record_run.py and
-tests/sim/producer.
+only read it.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,6 @@
 """Given rows: what one call of send_columns was given, checked as a whole and divided into runs of about a batch.
 
 Rows are copied, or encoded where they lie in the caller's buffers, when it is the turn of their run.
-Shown by tests/unit/producer/test_given_rows.py and tests/sim/producer/test_columns.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence

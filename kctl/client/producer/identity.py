@@ -1,6 +1,6 @@
 """ProducerIdentity: the producer id that idempotence needs, fetched once and again when it is used up.
 
-Owned by the network loop. Shown by tests/unit/producer/test_batch_sender.py.
+Owned by the network loop.
 
 Source: KIP-98; without a transactional.id any broker hands out an id.
 """

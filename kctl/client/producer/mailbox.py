@@ -1,7 +1,4 @@
-"""ProducerMailbox: the mailbox of a producer: records, calls, and waits for futures.
-
-Shown by tests/unit/producer/test_mailbox.py and, with threads, tests/loopback/producer.
-"""
+"""ProducerMailbox: the mailbox of a producer: records, calls, and waits for futures."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple

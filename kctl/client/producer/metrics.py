@@ -2,7 +2,6 @@
 
 The counters are plain numbers, written by the loop alone, a batch at a time, and read by any thread: a snapshot costs a
 few microseconds and blocks no thread, but its numbers may be a batch apart from each other.
-Shown by tests/unit/producer/test_metrics.py.
 """
 
 from collections.abc import Mapping

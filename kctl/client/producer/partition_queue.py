@@ -4,7 +4,6 @@ Owns the order of a partition: batches under way, oldest first, with the waiting
 the sequence numbers when a batch leaves. Only accumulator.py changes it. A producer id belongs to the whole producer;
 epoch and next sequence are kept for each partition, so that a gap in one partition (a batch that failed without an
 answer) starts a new epoch there and nowhere else. Knows neither network nor clock. Owned by the network loop.
-Shown by tests/unit/producer/test_partition_queue.py and test_produce_responses.py.
 
 Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed batch the partition sends one batch at a
 time until that one is resolved, and a broker that knows nothing of the producer yet gets one batch alone, because it

@@ -1,8 +1,6 @@
 """Partitioner: which partition a record goes to: as asked, by its key, or whichever is convenient.
 
-Owns the sticky choice and the turns of round robin, per topic. Used by the network loop only, with the newest
-snapshot. Shown by tests/unit/producer/test_partitioner.py and, against Java's classes, by
-tests/conformance/test_partitioner.py.
+Owns the sticky choice and the turns of round robin, per topic. Used by the network loop only, with the newest snapshot.
 
 Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
 left at once, not at the end of its turn.

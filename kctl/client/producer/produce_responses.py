@@ -1,7 +1,6 @@
 """Produce responses: the result of each batch of a request, and what follows for the batch.
 
 Owns these decisions; how a queue's sequence numbers follow is partition_queue.py's. Owned by the network loop.
-Shown by tests/unit/producer/test_produce_responses.py and test_batch_sender.py.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may have
 been written fails as unknown when the broker has forgotten its producer, or calls it out of order though nothing before

@@ -1,7 +1,7 @@
 """Producer: the public face. Each call ends by its deadline; each record's result is reported exactly once.
 
 Owns what happens on the application's threads: checks, memory, hand-over and waiting. The rest is the network loop's
-(sender.py). Shown by tests/sim/producer and, with threads, tests/loopback/producer.
+(sender.py).
 """
 
 import logging

@@ -1,7 +1,4 @@
-"""The values a producer takes and gives: ProducerRecord, RecordMetadata, and the checks of what a caller hands in.
-
-Shown by tests/unit/producer/test_record.py.
-"""
+"""The values a producer takes and gives: ProducerRecord, RecordMetadata, and the checks of what a caller hands in."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

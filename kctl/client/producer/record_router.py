@@ -1,8 +1,8 @@
 """RecordRouter: accepted records get a partition and join its queue; waits for a topic's partitions are answered.
 
-A record whose topic has vanished from the metadata waits here until the topic is back or its deadline passes, and
-later records of that topic wait behind it. A topic that was not used for metadata.max.idle.ms is forgotten. Owned by
-the network loop. Shown by tests/unit/producer/test_record_router.py.
+A record whose topic has vanished from the metadata waits here until the topic is back or its deadline passes, and later
+records of that topic wait behind it. A topic that was not used for metadata.max.idle.ms is forgotten. Owned by the
+network loop.
 """
 
 from collections import deque

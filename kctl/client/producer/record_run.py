@@ -1,10 +1,9 @@
 """RecordRun: rows of one topic, accepted at one instant: the unit of the producer's queues and batches.
 
 Records of `send` that follow each other become runs when the network loop takes them over; a call of `send_columns` is
-divided into runs of about a batch by given_rows.py, and encoded there where they fill one (run_encoder.py).
-Any other run is encoded when its batch is sent, and cut where the batch ends within it. Rows are columns of the
-compiled module, which encodes them (kctl.client.records.Rows).
-Shown by tests/unit/producer/test_record_run.py and tests/sim/producer/test_columns.py.
+divided into runs of about a batch by given_rows.py, and encoded there where they fill one (run_encoder.py). Any other
+run is encoded when its batch is sent, and cut where the batch ends within it. Rows are columns of the compiled module,
+which encodes them (kctl.client.records.Rows).
 """
 
 from collections.abc import Callable, Sequence

@@ -3,7 +3,6 @@
 The rows are in the caller's caches, and the network loop is left with a few large pieces of bytes: handing many small
 objects from one core to another costs more than encoding them. Compression is here too. What fills less than half a
 batch is left to the loop, which joins it with what follows.
-Shown by tests/unit/producer/test_run_encoder.py and tests/sim/producer/test_columns.py.
 
 Source: Java's KafkaProducer, which chooses partitions, encodes and compresses in send().
 """

@@ -1,7 +1,7 @@
 """Sender: the network thread of a producer: sends what is due, completes what is done, ends by its deadline.
 
-Owns the order of these steps; queues, deliveries, router and identity each own their state,
-and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
+Owns the order of these steps; queues, deliveries, router and identity each own their state, and all of it belongs to
+this loop alone.
 """
 
 from collections.abc import Callable, Sequence

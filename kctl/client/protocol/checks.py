@@ -1,7 +1,7 @@
 """Checks of decoded responses: values that have the right type and that no broker returns.
 
 `check_response` runs once for each response, before any part of the client sees it. Ranges of single calls are checked
-by the calls themselves. Shown by tests/unit/protocol/test_checks.py.
+by the calls themselves.
 """
 
 from kctl.client.errors import RemoteProtocolError

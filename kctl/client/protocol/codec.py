@@ -1,10 +1,8 @@
 """Encodes and decodes messages by functions compiled from their declarations when they are first worth it.
 
-The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and
-offset. So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError.
-Owns the cache of compiled functions; knows no header and no socket. Shown by tests/unit/protocol/test_codec.py,
-tests/unit/consumer/assignors/test_protocol.py (member data), tests/fuzz/protocol and tests/conformance/protocol; timed
-by benchmarks/bench_codec.py.
+The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and offset.
+So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError. Owns the cache of compiled
+functions; knows no header and no socket.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """FrameRoom: the memory of one large frame, into which a socket reads its bytes, and which then is the frame.
 
 The same is written in C in frame_room.c, because Python has no bytes object without contents: zeros that are written
-first cost as much as the copy that this saves. Shown by tests/unit/protocol/test_frame_room.py.
+first cost as much as the copy that this saves.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """FrameSlice: the records of a response where they lie in its frame; copying them out costs more than reading them.
 
-Knows neither frames nor records. Shown by tests/unit/protocol/test_codec.py.
+Knows neither frames nor records.
 """
 
 

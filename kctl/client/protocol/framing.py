@@ -8,9 +8,8 @@
 | response, flexible | 1 | the same, then a tag section |
 
 ApiVersions is the exception: its response header is always version 0, and a broker that does not know the version of
-the request answers with a body of version 0 and error 35, because neither side knows the other yet (KIP-511).
-Owns headers and sizes; knows no socket and not which request a response belongs to.
-Shown by tests/unit/protocol/test_framing.py and tests/conformance/protocol.
+the request answers with a body of version 0 and error 35, because neither side knows the other yet (KIP-511). Owns
+headers and sizes; knows no socket and not which request a response belongs to.
 """
 
 from typing import Final, NamedTuple, TypeVar

@@ -1,8 +1,8 @@
 """Messages as JSON, by Kafka's field names: what `kctl api` reads and prints.
 
-Owns names, types and limits of that form; knows no API. A field is read by Kafka's name in PascalCase, camelCase
-or snake_case, and written in camelCase, as Java's converters write it. Bytes and records are base64, topic ids are
-written as Kafka's tools write them. Shown by tests/unit/protocol/test_json_form.py.
+Owns names, types and limits of that form; knows no API. A field is read by Kafka's name in PascalCase, camelCase or
+snake_case, and written in camelCase, as Java's converters write it. Bytes and records are base64, topic ids are written
+as Kafka's tools write them.
 """
 
 import base64

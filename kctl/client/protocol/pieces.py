@@ -1,6 +1,6 @@
 """Pieces: records of a request as the header and the body of their batch; joining them would copy a megabyte.
 
-Knows neither frames nor records. Shown by tests/unit/protocol/test_codec.py and tests/fuzz/protocol.
+Knows neither frames nor records.
 """
 
 

@@ -9,8 +9,8 @@
 | array | int32 count, -1 = null; compact: uvarint count + 1, 0 = null |
 | tag section | uvarint count, then (uvarint tag, uvarint size, bytes) in strictly ascending order of tags |
 
-Owns the rules of single values; knows no message. The compiled codec repeats these rules inline and is held to them
-by tests/fuzz/protocol. Shown by tests/unit/protocol/test_primitives.py.
+Owns the rules of single values; knows no message. The compiled codec repeats these rules inline and is held to them by
+tests/fuzz/protocol.
 """
 
 import struct

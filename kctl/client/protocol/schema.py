@@ -4,10 +4,9 @@
         topic_id: bytes = field("uuid", "10+", default=ZERO_UUID, ignorable=True)
         name: str | None = field("string", "0+", nullable="10+", default="")
 
-Owns what a declaration can say; knows nothing about bytes (walker.py and codec.py give it a meaning).
-The classes have slots, take keywords only, and start with Kafka's own defaults; their constructor is compiled when
-the first object is made, because a command builds few of the messages that it imports.
-Shown by tests/unit/protocol/test_schema.py.
+Owns what a declaration can say; knows nothing about bytes (walker.py and codec.py give it a meaning). The classes have
+slots, take keywords only, and start with Kafka's own defaults; their constructor is compiled when the first object is
+made, because a command builds few of the messages that it imports.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,6 @@
 
 A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. It grows until a
 value of unknown width comes, then `flush` writes the call. Owns no rule of the wire (decoder.py and encoder.py do).
-Shown by tests/unit/protocol/test_codec.py.
 """
 
 import struct

@@ -1,7 +1,6 @@
 """Which version of each API to speak with one node: the highest that both sides know; and which release has an API.
 
 Owns the answer of a node to ApiVersions; knows nothing of how it was asked.
-Shown by tests/unit/protocol/test_versions.py.
 """
 
 from typing import Final

@@ -1,9 +1,8 @@
 """The reference codec: it walks a declaration field by field, and what it does is what a declaration means.
 
-Short and slow on purpose. The compiled codec (codec.py) must give the same bytes, the same values and the same
-verdict on damaged bytes (tests/fuzz/protocol); when the compiled form meets an error it asks the walker to name the
-field and the offset. Owns the meaning of versions, null, defaults and tags; knows no socket and no header.
-Shown by tests/conformance/protocol against Kafka's own message classes.
+Short and slow on purpose. The compiled codec (codec.py) must give the same bytes, the same values and the same verdict
+on damaged bytes (tests/fuzz/protocol); when the compiled form meets an error it asks the walker to name the field and
+the offset. Owns the meaning of versions, null, defaults and tags; knows no socket and no header.
 """
 
 from typing import Any, TypeVar

@@ -26,7 +26,7 @@ As columns, for tables: `reader.columns(Columns(keys=True, ..., room_bytes=4 << 
 Many records at once: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some.
 For brokers: split_batches, stamp_batch, control_batch.
 
-Importing this loads no codec library. Shown by tests/unit/records and tests/fuzz/records.
+Importing this loads no codec library.
 """
 
 from kctl.client.records._hot import is_compiled

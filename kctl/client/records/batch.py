@@ -2,7 +2,6 @@
 
 Owns the header's layout, its limits and its CRC. Must not know the records inside (the hot path) or the messages of
 versions 0 and 1 (legacy.py). Source: https://kafka.apache.org/documentation/#recordbatch.
-Shown by tests/unit/records/test_batch.py.
 """
 
 from struct import Struct

@@ -1,9 +1,8 @@
 """The codecs of batches, with the decompressed size bounded.
 
 Owns codec ids and names, framing (xerial for snappy, independent blocks for lz4) and the import of cramjam, made when
-the first compressed batch appears. Must not know batches: its errors say what was wrong, the caller says where.
-Source: KIP-110 (zstd); https://github.com/xerial/snappy-java (its stream); https://github.com/lz4/lz4 (its frame).
-Shown by tests/unit/records/test_compression.py.
+the first compressed batch appears. Must not know batches: its errors say what was wrong, the caller says where. Source:
+KIP-110 (zstd); https://github.com/xerial/snappy-java (its stream); https://github.com/lz4/lz4 (its frame).
 """
 
 from collections.abc import Iterator

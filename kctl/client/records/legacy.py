@@ -1,8 +1,8 @@
 """Messages of versions 0 and 1, plain or as a compressed wrapper around others, read as if they were version 2.
 
 Owns the old message format and its offsets (absolute in version 0, relative to the wrapper in version 1). The records
-are rewritten in version 2's encoding, so that there is one hot path. Nothing here writes these versions.
-Source: KIP-31, KIP-32; https://kafka.apache.org/documentation/#messageset. Shown by tests/unit/records/test_legacy.py.
+are rewritten in version 2's encoding, so that there is one hot path. Nothing here writes these versions. Source:
+KIP-31, KIP-32; https://kafka.apache.org/documentation/#messageset.
 """
 
 import zlib

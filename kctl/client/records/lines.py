@@ -1,6 +1,6 @@
 """Lines: values as they stand in one bytes object, each followed by a delimiter; objects only of what is asked for.
 
-A column for `send_columns`, which encodes them from where they are. Shown by tests/unit/records/test_lines.py.
+A column for `send_columns`, which encodes them from where they are.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,8 @@
 """Frames of lz4 whose blocks are independent, as Kafka's clients write them: each block is decompressed into its place.
 
 A library's reader of frames takes three to four times as long as the blocks themselves: it copies each through buffers
-of its own, and computes the checksums that frames may have. Those are not looked at here: the
-CRC of a batch covers the same bytes. (Java checks those of blocks, not that of the contents.)
-Shown by tests/unit/records/test_lz4_frame.py and tests/unit/records/test_compression.py.
+of its own, and computes the checksums that frames may have. Those are not looked at here: the CRC of a batch covers the
+same bytes. (Java checks those of blocks, not that of the contents.)
 
 Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """

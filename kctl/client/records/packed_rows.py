@@ -1,6 +1,6 @@
 """Packed columns: entries that lie one after the other in one buffer, and rows of them that are encoded from there.
 
-Columns for `send_columns`; objects are made only of what is asked for. Shown by tests/unit/records/test_packed.py.
+Columns for `send_columns`; objects are made only of what is asked for.
 """
 
 from bisect import bisect_right

@@ -1,7 +1,7 @@
 """Reads the records bytes of one partition in a fetch response: batch after batch, through the exit the caller picks.
 
 Owns the walk along the batches, what is left out (control batches, aborted transactions, offsets outside the wanted
-range) and the position after it. Must not know requests or connections. Shown by tests/unit/records/test_reader.py.
+range) and the position after it. Must not know requests or connections.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,7 @@
 """What transactions do to a fetch: the markers that end them, and which batches an aborted one hides.
 
 Owns the control record format and the walk along the aborted list of a fetch response. Must not know how records look.
-Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch. Shown by tests/unit/records/test_transactions.py.
+Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch.
 """
 
 from collections.abc import Iterable

@@ -2,9 +2,8 @@
 
 Owns the look-up (FindCoordinator, to any node) and its back-off, and notices when the coordinator is elsewhere or
 silent. The connections are its own because a broker answers each in order: neither fetches, large batches nor a
-JoinGroup that the broker holds may delay a heartbeat, a commit, a LeaveGroup or the end of a transaction.
-Owned by the network thread. Shown by tests/unit/requests/test_coordinator.py and
-tests/unit/producer/transactions/test_transaction_coordinator.py.
+JoinGroup that the broker holds may delay a heartbeat, a commit, a LeaveGroup or the end of a transaction. Owned by the
+network thread.
 """
 
 from random import Random

@@ -1,7 +1,4 @@
-"""FindCoordinator: the request for some keys, and the coordinator or the error of each in the response. Pure.
-
-Shown by tests/unit/requests/test_coordinator.py, tests/sim/admin/test_groups.py and tests/sim/probe.
-"""
+"""FindCoordinator: the request for some keys, and the coordinator or the error of each in the response. Pure."""
 
 from collections.abc import Sequence
 from enum import IntEnum

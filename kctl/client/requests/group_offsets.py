@@ -1,7 +1,4 @@
-"""Offsets of a group: OffsetFetch, OffsetCommit and OffsetDelete, as requests and what their responses say. Pure.
-
-Shown by tests/unit/requests/test_group_offsets.py, tests/sim/groups and tests/sim/admin/test_group_offsets.py.
-"""
+"""Offsets of a group: OffsetFetch, OffsetCommit and OffsetDelete, as requests and what their responses say. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar

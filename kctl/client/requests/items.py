@@ -1,7 +1,4 @@
-"""Items of a response: each one that was requested, exactly once. Anything else is a malformed response. Pure.
-
-Shown by tests/unit/requests/test_items.py and tests/sim/admin/test_malformed.py.
-"""
+"""Items of a response: each one that was requested, exactly once. Anything else is a malformed response. Pure."""
 
 from collections.abc import Iterable
 from typing import TypeVar

@@ -1,7 +1,6 @@
 """Leaders: which node to ask about a partition, and why there may be none.
 
 Reads the metadata and asks for newer when what it finds is not enough; owns no partition state.
-Shown by tests/unit/consumer/fetch/test_manager.py and test_offset_queries.py.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""LeaveGroup: the request that removes members from a group, and the error code of each in the response. Pure.
-
-Shown by tests/unit/requests/test_leave_group.py, tests/sim/groups/test_close.py and tests/sim/admin/test_groups.py.
-"""
+"""LeaveGroup: the request that removes members from a group, and the error code of each in the response. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar

@@ -1,7 +1,4 @@
-"""ListOffsets: the request to one leader, and the offset or the error of each partition in the response. Pure.
-
-Shown by tests/unit/consumer/test_offset_queries.py and tests/sim/admin/test_admin.py.
-"""
+"""ListOffsets: the request to one leader, and the offset or the error of each partition in the response. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

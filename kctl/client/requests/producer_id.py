@@ -1,7 +1,5 @@
 """Producer ids: the InitProducerId request, and the producer id or the error in its response. Pure.
 
-Shown by tests/unit/requests/test_producer_id.py and tests/unit/producer/transactions/test_transactions.py.
-
 Source: KIP-98, KIP-360. Without a transactional.id any broker assigns an id, else its coordinator.
 """
 

@@ -1,7 +1,4 @@
-"""Poll: what a request manager returns when it is polled: requests to send, and when to poll it again. Values only.
-
-Shown by tests/unit/requests/test_coordinator.py and tests/unit/consumer/fetch/test_manager.py.
-"""
+"""Poll: what a request manager returns when it is polled: requests to send, and when to poll it again. Values only."""
 
 from typing import NamedTuple, Protocol
 

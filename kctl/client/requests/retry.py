@@ -1,8 +1,7 @@
 """Retry policy: what follows from each error of each kind of request, and how long the pause before a retry is.
 
-The one table of whether a request is repeated and where: on the same broker, on any, at the leader after a
-refresh of the metadata, or at the coordinator after another look-up. Callers own deadlines and the number of tries.
-Pure. Shown by tests/unit/requests/test_retry.py, whose transactional rows were read from the released jar.
+The one table of whether a request is repeated and where: on the same broker, on any, at the leader after a refresh of
+the metadata, or at the coordinator after another look-up. Callers own deadlines and the number of tries. Pure.
 
 Source: Java's handlers of each response. Differs: where Java lets init_transactions() be followed by an abort of
 nothing after a missing right, the call can simply be made again (FAIL).

@@ -2,7 +2,6 @@
 
 Such a request is not that of the metadata a client keeps: its response is newer than the call, it creates no topic, and
 it leaves the kept metadata alone.
-Shown by tests/unit/consumer/test_broker_queries.py and tests/sim/admin/test_admin.py.
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,6 @@
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="...";
 
 Owns the quoting rules; errors never repeat what was written, since a misquoted password could be in any part of it.
-Shown by tests/unit/security/test_jaas.py and tests/fuzz/test_sasl.py.
 """
 
 import re

@@ -2,7 +2,6 @@
 
 A union of several types besides null is a struct with a field a branch, of which one is set; a type that contains
 itself is JSON text there, and so is a record without fields. Decimals of more than 38 digits are texts.
-Shown by tests/unit/pipeline/decoding/test_avro_values.py.
 """
 
 from collections.abc import Mapping, Sequence

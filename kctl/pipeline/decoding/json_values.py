@@ -4,7 +4,6 @@ An object with properties is a struct, one without, of one type of values, a map
 type makes a value that can be null. What has no such type (several types, anything, objects that contain themselves) is
 JSON text. A value that does not fit its type is an error; other rules of the schema are not checked, the writer did.
 Properties that the schema does not name are left out, as fields are that an Avro reader's schema does not have.
-Shown by tests/unit/pipeline/decoding/test_json_values.py.
 """
 
 import json

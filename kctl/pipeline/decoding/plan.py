@@ -2,7 +2,6 @@
 
 A plan has schemas and the registry's properties, secrets among them as references. Tasks ask the registry themselves
 for the schemas that records name, each id once: `task_store` keeps them over the tasks of a worker, and on disk.
-Shown by tests/loopback/test_decode_plan.py and tests/pipeline/test_source_decode.py.
 """
 
 import os

@@ -2,11 +2,9 @@
 
 Protobuf evolves by field numbers: a message of any version is read by the reader's descriptor, what that does not have
 is left out, and what the writer did not have is its default. Only the message has to be the same one, which the
-writer's schema says. Fields with presence are null where they are not set, wrappers are their value, timestamps
-are instants;
-`google.protobuf.Struct`, `Value`, `ListValue` and `Any` are JSON text, and so are messages that contain themselves or
-have no fields.
-Shown by tests/unit/pipeline/decoding/test_protobuf_values.py.
+writer's schema says. Fields with presence are null where they are not set, wrappers are their value, timestamps are
+instants; `google.protobuf.Struct`, `Value`, `ListValue` and `Any` are JSON text, and so are messages that contain
+themselves or have no fields.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,6 @@
 Of a record whose key or value does not decode nothing is lost: `with_errors` keeps it in its place with the raw bytes
 beside the reason, `split` takes it out as a row of a table of errors. A registry that cannot be asked is no error of a
 record: that ends the task. Imports pyarrow, so tasks import it late.
-Shown by tests/unit/pipeline/decoding/test_record_decoding.py.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 A type is fixed by the reader's schema. What was written by another version of it is read in this type, or is an error
 of its record. Imports pyarrow, so tasks import it late.
-Shown by tests/unit/pipeline/decoding.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """ClusterFacts: what an export carries beside records: partitions and configs of topics, offsets of consumer groups.
 
-Each manifest has those that its run has read; of several the newest counts, by topic and by group.
-Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_cluster_facts.py.
+Each manifest has those that its run has read; of several the newest counts, by topic and by group. Knows neither Spark
+nor Kafka.
 """
 
 from collections.abc import Iterable, Mapping

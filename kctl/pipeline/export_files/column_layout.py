@@ -3,7 +3,6 @@
 The value is part of the path, `NAME=VALUE/`, where NAME is the path of the column with `_` for dots. What is no letter,
 digit, `_`, `-` or `.` is `~` and two hexadecimal digits for each byte of UTF-8. A field is also a column NAME of its
 own: the formats of tables divide by columns alone.
-Shown by tests/unit/pipeline/export_files/test_column_layout.py.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The records of an exported range, read back from its files in the order of their offsets.
 
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_exported_records.py.
+Runs in tasks; knows neither Spark nor Kafka.
 """
 
 import io

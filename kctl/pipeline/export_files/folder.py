@@ -14,10 +14,9 @@ such a name until its manifest is written, so that a plain reader sees records o
 killed between the two leaves files for the next one to rename; kctl's own readers find them by either name.
 
 A run is the folder's owner while its own folder below `_tmp` exists. The next run removes it first, and from then on
-nothing of the earlier one can come in: its tasks rename their files, and its driver links its manifest, from there.
-All of it lies in one file system that the driver and all workers see under one path; a round's files, their folders
-and its manifest are synced in that order. Knows neither Spark nor Kafka. Shown by
-tests/unit/pipeline/export_files/test_folder.py.
+nothing of the earlier one can come in: its tasks rename their files, and its driver links its manifest, from there. All
+of it lies in one file system that the driver and all workers see under one path; a round's files, their folders and its
+manifest are synced in that order. Knows neither Spark nor Kafka.
 """
 
 import errno

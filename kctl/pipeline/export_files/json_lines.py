@@ -1,7 +1,6 @@
 """JSON lines from Arrow and back, in the form of `kctl consume --output jsonl`: an object a record, nothing lost.
 
 Not `kctl.cli.formats`, which writes from the wire and belongs to the command line; a test holds both to the same bytes.
-Shown by tests/unit/pipeline/export_files/test_json_lines.py.
 """
 
 import json

@@ -8,8 +8,7 @@ so an export of a million rounds has some dozens of files. First the merged mani
 its place; only then those that it has are removed. So at any point, and after a kill at any point, each round is in a
 manifest that is there; one that is in a larger one too is left out, and removed when the next run takes the folder. The
 newest is always by itself: without it a reader that lists the folder while it changes could not tell that it has missed
-others.
-Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_manifests.py.
+others. Knows neither Spark nor Kafka.
 """
 
 import json

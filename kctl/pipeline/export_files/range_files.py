@@ -1,8 +1,8 @@
 """The files of one range: Arrow batches into Parquet or JSON lines, by day or hour where wanted, all or none.
 
 Written below the round's folder and renamed into place only when all of them are complete and synced. There they keep a
-hidden name until the driver has written their manifest. Every attempt at a range writes the same names.
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_range_files.py.
+hidden name until the driver has written their manifest. Every attempt at a range writes the same names. Runs in tasks;
+knows neither Spark nor Kafka.
 """
 
 import json

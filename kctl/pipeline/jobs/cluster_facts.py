@@ -2,7 +2,6 @@
 
 Topics: how many partitions they have, and the configs that are set on them. Groups: their committed offsets, which are
 translated for the target as `mirror --groups` does, by counting records back from the end of what was imported.
-Shown by tests/pipeline/test_export_facts.py and tests/loopback/test_export_facts.py.
 """
 
 import re

@@ -1,10 +1,9 @@
 """`export`: topics into files, each record exactly once, whatever is killed on the way.
 
-The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes
-its ranges (`export_task`), and a round becomes part of the export when its target commits it (`targets`). The target
-is also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is kept: of
-each partition the ranges from its beginning without a hole.
-Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
+The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes its
+ranges (`export_task`), and a round becomes part of the export when its target commits it (`targets`). The target is
+also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is kept: of each
+partition the ranges from its beginning without a hole.
 """
 
 import threading

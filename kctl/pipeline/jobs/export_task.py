@@ -2,7 +2,6 @@
 
 While further ranges are read, the files of those before them are synced or uploaded by threads, for each such call
 waits for a disk or a store, and small ranges are many.
-Shown by tests/unit/pipeline/jobs/test_export_task.py, tests/pipeline/test_many_partitions.py, and as of `export`.
 """
 
 from collections import deque

@@ -3,7 +3,6 @@
 A task produces the ranges of one exported partition one after the other, so that the records of a partition keep their
 order; `is_ordered=False` gives each range a task of its own. A range that is acknowledged whole leaves a file behind,
 by which the next run passes it over: what was under way when a run ended is produced again.
-Shown by tests/pipeline/test_import.py and, on a cluster, test_cluster.py.
 """
 
 import hashlib

@@ -2,7 +2,6 @@
 
 Needs nothing of how the copy was made: the records from the committed offset on are compared, on both sides, up to the
 ends at the start. Cost grows with the lag of the groups, not with the topic.
-Shown by tests/pipeline/test_mirrored_groups.py.
 """
 
 from collections.abc import Iterator, Mapping

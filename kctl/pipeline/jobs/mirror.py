@@ -6,7 +6,6 @@ the JVM. It writes in transactions, each of one partition, which also write, in 
 is begun again fences the one before it, by the transactional id of the partition, before it asks how far that one came.
 Consumers of the target read with isolation.level=read_committed, or they may see records of transactions that were
 aborted and written again.
-Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
 
 import threading

@@ -3,7 +3,6 @@
 The offsets of a group in the source are translated (`offset_translation`, tasks on Spark), and committed in the target
 for the group of the same name, where that has no members and is not further already. So consumers that move to the
 target continue without a gap and without a record twice.
-Shown by tests/pipeline/test_mirrored_groups.py and tests/loopback/test_mirror_group_positions.py.
 """
 
 import re

@@ -5,7 +5,6 @@ A position is written in the transaction that holds its records, twice: as the o
 `kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days by
 default); the record stays, and is looked up where the group has no offset for a partition that is not empty. A position
 names the topics on both sides by their ids.
-Shown by tests/sim/pipeline/test_mirror_positions.py, tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
 
 import json

@@ -2,7 +2,6 @@
 
 Each partition has transactions and a transactional.id of its own, also where a task has many: the attempts that it
 fences are those at this partition, whichever other partitions they have.
-Shown by tests/sim/pipeline/test_mirror_positions.py and tests/pipeline/test_mirror.py, which kills workers and drivers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,7 +4,6 @@ A mirror holds the same records in the same order, but its offsets differ: trans
 gaps of the source are not copied. Both logs are equal up to what was mirrored last, so a place is found by counting
 records back from there: as many as follow the committed offset in the source. The record that is found has to be equal
 to the record in the source, or there is no translation. Cost grows with the lag of the groups, not with the topic.
-Shown by tests/pipeline/test_mirrored_groups.py and tests/unit/pipeline/jobs/test_offset_translation.py.
 """
 
 from bisect import bisect_right

@@ -3,9 +3,8 @@
 A task reads one partition, or small ones one after the other, keeps what the filter wants, and produces it in
 transactions that also hold how far the partition was read (`replay_task`), under the name of the replay: run again, it
 continues, and replays nothing twice. Records count how often they were replayed in a header, so that a record that
-fails again and again does not come back for ever.
-Ends are fixed at the start, so records that come back to the topic are not read again by the same run.
-Shown by tests/pipeline/test_replay.py.
+fails again and again does not come back for ever. Ends are fixed at the start, so records that come back to the topic
+are not read again by the same run.
 """
 
 import hashlib

@@ -3,8 +3,6 @@
 Each transaction is of one partition, and also holds a record of how far that was read, in the topic of positions: both
 count or neither does. A task that is begun again fences the one before it, by the transactional.id of the partition,
 before it looks how far that got.
-Shown by tests/pipeline/test_replay.py, tests/unit/pipeline/jobs/test_replay_task.py and
-tests/loopback/test_replay_positions.py.
 """
 
 import threading

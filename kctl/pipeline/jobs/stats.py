@@ -1,8 +1,7 @@
 """`stats`: what is in a topic, partition by partition, from one pass over its columns.
 
-Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the records; the driver adds
-up those of a partition, and those of the topic. Ends are fixed at the start.
-Shown by tests/pipeline/test_stats.py and tests/unit/pipeline/test_record_statistics.py.
+Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the records; the driver adds up
+those of a partition, and those of the topic. Ends are fixed at the start.
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,7 +4,6 @@ The query reads `format("kctl")`: Spark decides when a batch begins and where it
 (`sync_checkpoint`). The records of a batch never pass through the JVM: a batch is what the target does not have yet up
 to the batch's end, cut into ranges and written by the tasks of an export in rounds that the target commits. So a batch
 that is repeated after a kill finds its rounds in the target and writes the rest of them alone.
-Shown by tests/pipeline/test_sync.py.
 """
 
 import threading

@@ -5,8 +5,7 @@
     CHECKPOINT/kctl-sync.json     which topics go where, and where partitions began that the target did not have
 
 The target is what knows how far each partition is. So a checkpoint that is lost costs nothing, and one that is behind
-or ahead of its target copies no record twice and leaves none out.
-Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_sync_checkpoint.py.
+or ahead of its target copies no record twice and leaves none out. Knows neither Spark nor Kafka.
 """
 
 import hashlib

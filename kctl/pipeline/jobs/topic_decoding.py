@@ -1,7 +1,4 @@
-"""TopicDecoding: the schemas by which an export decodes the records of each topic, looked up by its driver.
-
-Shown by tests/pipeline/test_export_decode.py.
-"""
+"""TopicDecoding: the schemas by which an export decodes the records of each topic, looked up by its driver."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

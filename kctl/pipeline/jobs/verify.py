@@ -1,11 +1,10 @@
 """`verify`: whether two topics, or a topic and its export, hold the same records, and if not, which differ.
 
-Two rounds of tasks. In the first each range of either side is read once, small ones together, and comes back as a
-tally of fingerprints: sums that are the same show that a partition is the same, and in the same order. In the second
-each partition that is not is read again, both sides at once, by one task that says how its records differ
-(`record_diff`). Neither holds more than a window of records. Ends are fixed at the start, the target's first: what
-comes meanwhile is no difference.
-Shown by tests/pipeline/test_mirror.py.
+Two rounds of tasks. In the first each range of either side is read once, small ones together, and comes back as a tally
+of fingerprints: sums that are the same show that a partition is the same, and in the same order. In the second each
+partition that is not is read again, both sides at once, by one task that says how its records differ (`record_diff`).
+Neither holds more than a window of records. Ends are fixed at the start, the target's first: what comes meanwhile is no
+difference.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 pyiceberg gives its requests no timeout, so a catalog that does not answer would be waited for without an end; a thread
 waits for it here, and is left behind at the deadline. URIs of catalogs may have passwords: they are in no error.
-Shown by tests/unit/pipeline/lake_tables/test_catalog_errors.py.
 """
 
 import re

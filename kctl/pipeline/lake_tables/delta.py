@@ -5,7 +5,6 @@ its version the next offset; `kctl:round` counts rounds. A commit is based on th
 round as the newest. Two commits with one application cannot pass each other, so the second is refused by the format
 itself; appends of others are no conflict, and delta-rs commits behind them. Ids of topics are properties of the table,
 which are written before the first record of a topic.
-Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipeline/test_lake_tables.py.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 pyiceberg takes counts, bounds and partition of each file from its footer, which it reads from the table's storage: some
 requests a file, at each commit. The tasks have the footers on their disks and send them along, and FootersAtHand is the
-table's storage but for these. Shown by tests/unit/pipeline/lake_tables/test_footers.py.
+table's storage but for these.
 """
 
 import io

@@ -5,7 +5,6 @@ table, set by the same commit, for when that snapshot has expired. They are read
 snapshot that has them: a table that was rolled back is exported again from there. A catalog makes a commit on the
 condition that the table's branch still ends where it was read; pyiceberg's own repetition, which would pass over
 another export's commit, is off for ours.
-Shown by tests/unit/pipeline/lake_tables/test_table_targets.py and tests/pipeline/test_lake_tables.py.
 """
 
 import json

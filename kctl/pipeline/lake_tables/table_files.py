@@ -1,9 +1,8 @@
 """The files of one range on their way into a lake table: Parquet below the table's data, part of it once committed.
 
-A file's name has topic, partition, offsets and a digest of the attempt, so that no two attempts write one name.
-What no commit names is no part of a table, and is removed by the format's own maintenance (removal of orphan files,
-vacuum).
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/lake_tables.
+A file's name has topic, partition, offsets and a digest of the attempt, so that no two attempts write one name. What no
+commit names is no part of a table, and is removed by the format's own maintenance (removal of orphan files, vacuum).
+Runs in tasks; knows neither Spark nor Kafka.
 """
 
 import os

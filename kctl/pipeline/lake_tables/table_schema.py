@@ -2,8 +2,7 @@
 
 A field that is new becomes a column, with nulls in what was written before; one that is gone stays a column, and is
 null from then on. int becomes long, float double, and a decimal gets more digits, in formats that can do so. All else
-is refused before anything is written, by the name of each field.
-Knows neither format. Shown by tests/unit/pipeline/lake_tables/test_table_schema.py.
+is refused before anything is written, by the name of each field. Knows neither format.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,6 @@ program has committed something else, the commit is made again by the rules of t
 With decoded columns, records that do not decode go to a second table, `..._errors`. No format commits to two tables at
 once: so the commit to the first also names the files of the second, and where a run ends between the two commits, the
 next one makes the second commit, by these names.
-Shown by tests/unit/pipeline/lake_tables.
 """
 
 import json

@@ -15,7 +15,6 @@ objects are copied to their names and the hidden ones deleted; a run that is kil
 and kctl's own readers find an object by either name. A hidden object of no manifest is deleted by the first run that
 finds it older than `ORPHAN_AGE_MS`, by the store's own clock; a round that takes longer than half of that is not
 committed.
-Shown by tests/unit/pipeline/object_store/test_object_export.py and tests/pipeline/test_object_stores.py.
 """
 
 import re

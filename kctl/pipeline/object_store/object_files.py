@@ -2,7 +2,6 @@
 
 An object's name has a digest of run, attempt and path: no attempt ever writes a name that another one has used, which a
 third may be about to delete as abandoned. Runs in tasks; knows neither Spark nor Kafka.
-Shown by tests/unit/pipeline/object_store/test_object_export.py.
 """
 
 import hashlib

@@ -1,10 +1,9 @@
 """ObjectStore: the requests that an export makes to S3, Google Cloud Storage or Azure, each bounded and named.
 
 obstore makes them: one library for all three, whose `create` is a conditional put in each (S3: `If-None-Match: *`;
-Google: generation 0; Azure: `If-None-Match: *`). Credentials, region and endpoint come from where those services'
-own tools have them (AWS_*, GOOGLE_*, AZURE_*, profiles), in each process by itself: nothing of them is ever sent.
-Errors are one line without the request's headers. Shown by tests/unit/pipeline/object_store,
-tests/loopback/test_hostile_object_stores.py and tests/pipeline/test_object_stores.py.
+Google: generation 0; Azure: `If-None-Match: *`). Credentials, region and endpoint come from where those services' own
+tools have them (AWS_*, GOOGLE_*, AZURE_*, profiles), in each process by itself: nothing of them is ever sent. Errors
+are one line without the request's headers.
 """
 
 import io

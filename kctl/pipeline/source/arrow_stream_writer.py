@@ -1,7 +1,4 @@
-"""The writer of a stream where Spark hands over Arrow batches: 4.1 and newer, so it has a file of its own.
-
-Shown by tests/pipeline/test_source_write.py.
-"""
+"""The writer of a stream where Spark hands over Arrow batches: 4.1 and newer, so it has a file of its own."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -2,7 +2,6 @@
 
 The reader takes no filters from Spark: Spark 4.1 keeps a pushed filter with the table, which two scans of one query
 share, so a union or self-join would read the wrong rows.
-Shown by tests/pipeline/test_source_read.py.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,7 +2,6 @@
 
 Owns schemas and the choice of reader and writer; everything is checked here, at planning. Its module has to be
 importable and light: Spark imports it in several short-lived processes.
-Shown by tests/pipeline/test_source_read.py and test_source_faults.py.
 """
 
 from collections.abc import Collection

@@ -1,6 +1,6 @@
 """The options decode, decodeSchema, decodeMessage and schema.registry.*, read at planning.
 
-Imports what decodes only where the option is set. Shown by tests/unit/pipeline/source/test_decode_options.py.
+Imports what decodes only where the option is set.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""What decoding makes of a table: the types of its columns in Spark, and the plan that goes with a reader.
-
-Shown by tests/pipeline/test_source_decode.py.
-"""
+"""What decoding makes of a table: the types of its columns in Spark, and the plan that goes with a reader."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

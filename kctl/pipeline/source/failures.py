@@ -1,7 +1,6 @@
 """What a user of the data source sees of an error: one line that starts with a mark, and no trace of our own files.
 
 Owns the mark, the way of an error out of a Python process of Spark, and the timeout of a task over its attempts.
-Shown by tests/unit/pipeline/test_stream_offsets.py and, through Spark, tests/pipeline/test_source_faults.py.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 So `kctl groups lag` and `kctl why` see the stream as they see a consumer. The offsets are those of batches that are
 durable, never more; a group that cannot be set is a warning, for what the batch has written is not lost by that.
-Shown by tests/sim/pipeline/test_group_progress.py and, on real brokers, tests/pipeline/test_sync.py.
 """
 
 from collections.abc import Sequence

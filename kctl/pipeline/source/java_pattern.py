@@ -1,7 +1,6 @@
 """Java's regular expressions for names of topics, as Python's: `subscribePattern` means what it means in the connector.
 
 What Python writes otherwise is translated; what it cannot say, or says with another meaning, is refused by name.
-Shown by tests/unit/pipeline/source/test_java_pattern.py, which has Java's own answers.
 """
 
 import re

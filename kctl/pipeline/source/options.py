@@ -1,7 +1,7 @@
 """What users write in `.option(...)`, read into values once, at planning; each error names option and value.
 
 The names are those of Spark's Kafka connector and some of kctl's own; `option_table` has what becomes of each. Spark
-hands option names over in lower case. Shown by tests/unit/pipeline/source/test_options.py.
+hands option names over in lower case.
 """
 
 import json

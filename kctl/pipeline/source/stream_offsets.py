@@ -2,7 +2,7 @@
 
 It is the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys, and beside the topics their ids and the
 ends of their logs, by which a topic is found out that was deleted and recreated; a checkpoint without them is read too.
-Imports no Spark. Shown by tests/unit/pipeline/test_stream_offsets.py.
+Imports no Spark.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,9 @@
 """Streaming reading: one class for every Spark from 4.0 on, whose ways of asking for offsets differ.
 
 Spark 4.2 and newer hand start and limit to `latestOffset`; before, it is called bare, and the start is what was planned
-last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first.
-One connection to the cluster is kept for the life of the query; `commit` and `stop` may never come, so nothing depends
-on them.
-Shown by tests/unit/pipeline/test_stream_offsets.py, tests/pipeline/test_source_stream.py and test_source_growing.py,
-tests/pipeline_versions.
+last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first. One
+connection to the cluster is kept for the life of the query; `commit` and `stop` may never come, so nothing depends on
+them.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Writing: each task sends its rows and returns once they are acknowledged.
 
 At least once, as with Spark's connector: a task that is tried again sends all of its rows again. Nothing is ever
-deleted when a write is aborted. Shown by tests/pipeline/test_source_write.py.
+deleted when a write is aborted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

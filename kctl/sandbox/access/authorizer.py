@@ -1,7 +1,4 @@
-"""Authorizer: the ACL rules of a cluster, and its decisions, as Kafka's StandardAuthorizer makes them.
-
-Shown by tests/sim/admin/test_acls.py and tests/conformance/test_sandbox_access_against_kafka.py.
-"""
+"""Authorizer: the ACL rules of a cluster, and its decisions, as Kafka's StandardAuthorizer makes them."""
 
 from kctl.client.acls import (
     CLUSTER_NAME,

@@ -1,7 +1,4 @@
-"""Client quotas of a cluster: what is set of which entity, and what Kafka accepts.
-
-Shown by tests/sim/admin/test_client_quotas.py.
-"""
+"""Client quotas of a cluster: what is set of which entity, and what Kafka accepts."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address

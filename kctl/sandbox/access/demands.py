@@ -1,6 +1,6 @@
 """What a client needs to be allowed for each API: of the whole request, of each of its items, and to see in a response.
 
-One table, as in Kafka's KafkaApis; enforcement.py carries it out. Shown by tests/cli/test_sandbox_security.py.
+One table, as in Kafka's KafkaApis; enforcement.py carries it out.
 """
 
 from collections.abc import Callable, Iterable

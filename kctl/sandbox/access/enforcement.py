@@ -1,7 +1,7 @@
 """Admission of a request: what of it the client is allowed goes to the handler of the API, the rest is refused.
 
 The table is demands.py; refusals are derived from the declarations (error_answers.py). Without an authorizer everything
-is admitted. Shown by tests/cli/test_sandbox_security.py.
+is admitted.
 """
 
 from collections.abc import Callable

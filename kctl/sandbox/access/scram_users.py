@@ -1,7 +1,4 @@
-"""SCRAM credentials of a cluster: those of the listener's passwords, and those that clients set.
-
-Shown by tests/sim/admin/test_scram_users.py.
-"""
+"""SCRAM credentials of a cluster: those of the listener's passwords, and those that clients set."""
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b

@@ -1,7 +1,4 @@
-"""The APIs that a sandbox node answers: every module of this package with a `HANDLER`.
-
-Shown by tests/unit/sandbox/apis.
-"""
+"""The APIs that a sandbox node answers: every module of this package with a `HANDLER`."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -5,6 +5,4 @@ consumer.py are one group each, with their literal tables in classic_table.py an
 its members in classic_roster.py, their timeouts in classic_sessions.py and its rebalance in classic_rebalance.py;
 assignors.py shares partitions out; timers.py keeps every limit on the cluster's scheduler. Nothing here knows a
 connection: answers that have to wait go through outbox.py.
-Shown by tests/unit/sandbox/groups, and with other people's clients by
-tests/conformance/test_foreign_groups_on_sandbox.py.
 """

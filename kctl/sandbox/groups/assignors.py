@@ -1,6 +1,6 @@
 """The server's assignors of KIP-848: who shall have which partition. Topics are known by id, members by id.
 
-Same input, same output, whatever the order of the members. Shown by tests/unit/sandbox/groups/test_assignors.py.
+Same input, same output, whatever the order of the members.
 """
 
 from collections.abc import Callable, Mapping

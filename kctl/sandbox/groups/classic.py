@@ -2,7 +2,7 @@
 
 Who is in it is in classic_roster.py, who has been silent too long in classic_sessions.py, and how its members are
 called together in classic_rebalance.py. Source: KIP-345 (static members), KIP-394 (ids before joining), KIP-814 (a
-static leader comes back). Shown by tests/unit/sandbox/groups/test_classic.py and test_static.py.
+static leader comes back).
 """
 
 from collections.abc import Sequence

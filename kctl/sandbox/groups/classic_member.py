@@ -1,4 +1,4 @@
-"""One member of a classic group. Shown by tests/unit/sandbox/groups/test_classic.py."""
+"""One member of a classic group."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse

@@ -1,7 +1,6 @@
 """Rebalance of a classic group: its members are called together, and their JoinGroups and SyncGroups wait for it.
 
 The states and what each answers are in classic_table.py. Source: KIP-62 (two timeouts), KIP-134 (initial delay).
-Shown by tests/unit/sandbox/groups/test_classic.py and test_static.py.
 """
 
 from collections.abc import Callable, Mapping

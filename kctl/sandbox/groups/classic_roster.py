@@ -1,6 +1,5 @@
-"""Members of a classic group, their leader and what they agreed on: what one coordinator stores and the next one finds.
-
-Shown by tests/unit/sandbox/groups/test_classic_roster.py.
+"""Members of a classic group, their leader and what they agreed on: what one coordinator stores and the next one
+finds.
 """
 
 from kctl.client.broker_errors import ErrorCode

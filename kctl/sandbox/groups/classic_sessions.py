@@ -1,6 +1,6 @@
 """Session timeouts of a classic group: how long each member, and each pending member, may be silent.
 
-Source: KIP-62 (session timeout), KIP-394 (ids before joining). Shown by tests/unit/sandbox/groups/test_classic.py.
+Source: KIP-62 (session timeout), KIP-394 (ids before joining).
 """
 
 from collections.abc import Callable

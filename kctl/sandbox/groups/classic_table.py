@@ -1,7 +1,6 @@
 """The classic protocol as one table: what a group in each state answers, and where each event takes it.
 
 classic.py and classic_rebalance.py ask this table and decide nothing of it again. Source: KIP-62, KIP-134, KIP-394.
-Shown by tests/unit/sandbox/groups/test_classic.py.
 """
 
 from enum import Enum

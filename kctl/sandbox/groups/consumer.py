@@ -2,7 +2,6 @@
 
 Three epochs count: the group's (something changed), the target's (it was answered by an assignment), each member's (it
 has arrived there). How a member gets there is in reconciliation.py. Source: KIP-848.
-Shown by tests/unit/sandbox/groups/test_consumer.py.
 """
 
 from collections import Counter

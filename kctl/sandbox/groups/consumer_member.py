@@ -1,7 +1,4 @@
-"""One member of a consumer group, and what a heartbeat of one may say. Source: KIP-848.
-
-Shown by tests/unit/sandbox/groups/test_consumer.py.
-"""
+"""One member of a consumer group, and what a heartbeat of one may say. Source: KIP-848."""
 
 from collections.abc import Iterable
 

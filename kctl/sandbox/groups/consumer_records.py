@@ -1,8 +1,4 @@
-"""The records of a consumer group in __consumer_offsets, as Kafka 4.3 writes them.
-
-Shown by tests/unit/sandbox/groups/test_member_records.py and
-tests/conformance/test_sandbox_group_records_against_kafka.py.
-"""
+"""The records of a consumer group in __consumer_offsets, as Kafka 4.3 writes them."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b

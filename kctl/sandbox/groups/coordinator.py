@@ -1,7 +1,7 @@
 """All groups of a cluster: which there are, which node coordinates each, what they committed.
 
 A group lives on one node; when it moves, or its coordinator is in trouble, the group is unloaded, waiting requests are
-turned away, and its limits start over once it is loaded again. Shown by tests/unit/sandbox/groups/test_coordinator.py.
+turned away, and its limits start over once it is loaded again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

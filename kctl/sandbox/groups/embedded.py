@@ -1,7 +1,7 @@
 """The embedded consumer protocol inside JoinGroup and SyncGroup, as a coordinator reads and writes it.
 
 Two bytes of version, then the message of that version. Only the migration of groups needs more of it than
-subscriptions.py. Shown by tests/unit/sandbox/groups/test_migration.py.
+subscriptions.py.
 """
 
 import struct

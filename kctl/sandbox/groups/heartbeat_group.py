@@ -1,7 +1,7 @@
 """HeartbeatGroup: what share and streams groups have in common: members that send heartbeats, epochs, one-step shares.
 
 Every member has what is meant for it with its next heartbeat: neither kind waits for another member to let go here.
-Source: KIP-932, KIP-1071. Shown by tests/unit/sandbox/groups/test_share_and_streams.py.
+Source: KIP-932, KIP-1071.
 """
 
 from typing import Generic, TypeVar

@@ -1,8 +1,6 @@
 """Records of a group with heartbeats in __consumer_offsets: epochs, members, target and current assignments.
 
 The state of a group is compared with the one written last, and the differences are written, in Kafka's order.
-Shown by tests/unit/sandbox/groups/test_member_records.py and
-tests/conformance/test_sandbox_group_records_against_kafka.py.
 """
 
 import struct

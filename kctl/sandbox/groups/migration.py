@@ -4,7 +4,6 @@ A classic group becomes a consumer group when the first member joins with the co
 continue with JoinGroup, SyncGroup and Heartbeat, which `ClassicSide` answers out of the consumer group. When the last
 member of the consumer protocol goes, what is left becomes a classic group again. Source: KIP-848, "Online migration";
 Kafka's group.consumer.migration.policy=bidirectional.
-Shown by tests/unit/sandbox/groups/test_migration.py and tests/conformance/test_sandbox_migration_against_kafka.py.
 """
 
 from uuid import UUID

@@ -1,8 +1,6 @@
 """Keys and values of __consumer_offsets, as Kafka 4.3 writes them: commits, and the members of classic groups.
 
 Two bytes of type before a key, two of version before a value, then the message in that version.
-Shown by tests/unit/sandbox/groups/test_offsets_topic.py and
-tests/conformance/test_sandbox_logs_against_kafka.py.
 """
 
 import struct

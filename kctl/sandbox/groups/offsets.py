@@ -1,4 +1,4 @@
-"""What groups commit, and as whom a client commits. Shown by tests/unit/sandbox/groups and apis/test_offsets.py."""
+"""What groups commit, and as whom a client commits."""
 
 from typing import NamedTuple
 

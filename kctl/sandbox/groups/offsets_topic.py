@@ -2,8 +2,6 @@
 
 What counts is what groups keep themselves; the topic has the records that Kafka would have, for those who read it.
 Share and streams groups leave their offsets there, and not their members.
-Shown by tests/unit/sandbox/groups/test_offsets_topic.py and
-tests/conformance/test_sandbox_logs_against_kafka.py.
 """
 
 from collections.abc import Mapping, Sequence

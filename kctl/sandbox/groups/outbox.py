@@ -1,7 +1,6 @@
 """Who asked, and answers on their way out: a group first finishes what it does, then its answers leave, in order.
 
 An answer may let the next request of the same client in at once, so it must not leave while a group is half changed.
-Shown by tests/unit/sandbox/groups.
 """
 
 from collections import deque

@@ -1,8 +1,7 @@
 """How a member of a consumer group comes from what it has to what it shall have: one table, one step at a time.
 
-A member revokes first; it gets the group's epoch once it has. What another member still has is left out until that
-one has given it up, so no partition has two owners. Source: KIP-848, "Reconciliation".
-Shown by tests/unit/sandbox/groups/test_reconciliation.py.
+A member revokes first; it gets the group's epoch once it has. What another member still has is left out until that one
+has given it up, so no partition has two owners. Source: KIP-848, "Reconciliation".
 """
 
 from collections.abc import Callable, Collection, Iterable

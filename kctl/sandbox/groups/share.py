@@ -1,7 +1,7 @@
 """One share group (KIP-932): members that share partitions, and the offset from which each partition is not done.
 
 Every member of a topic has all of its partitions. Records are not handed out here, so start offsets change only by
-administration. Shown by tests/unit/sandbox/groups/test_share_and_streams.py.
+administration.
 """
 
 from typing import NamedTuple

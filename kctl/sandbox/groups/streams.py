@@ -1,7 +1,7 @@
 """One streams group (KIP-1071): the tasks of its topology, shared out among members in turn.
 
 Subtopologies have as many tasks as the largest of their source topics has partitions. Internal topics, standby tasks
-and interactive queries are not known here. Shown by tests/unit/sandbox/groups/test_share_and_streams.py.
+and interactive queries are not known here.
 """
 
 from kctl.client.broker_errors import ErrorCode

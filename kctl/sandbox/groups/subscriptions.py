@@ -1,7 +1,4 @@
-"""What the embedded consumer protocol says inside JoinGroup: two bytes of version, then the message of that version.
-
-Shown by tests/unit/sandbox/groups/test_administration.py.
-"""
+"""What the embedded consumer protocol says inside JoinGroup: two bytes of version, then the message of that version."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""What a group takes from the cluster around it. Shown by tests/unit/sandbox/groups."""
+"""What a group takes from the cluster around it."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple

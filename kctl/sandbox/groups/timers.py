@@ -1,7 +1,4 @@
-"""The limits of one group: named timers on the cluster's scheduler, which stand still with the node that keeps them.
-
-Shown by tests/unit/sandbox/groups/test_coordinator.py.
-"""
+"""The limits of one group: named timers on the cluster's scheduler, which stand still with the node that keeps them."""
 
 from collections.abc import Callable
 

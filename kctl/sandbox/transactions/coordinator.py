@@ -1,8 +1,6 @@
 """All transactions of a cluster: which node coordinates each, how long one may take, and its end in the logs.
 
 What is known of a transactional id outlives its coordinator; another node continues with it, markers included.
-Shown by tests/unit/sandbox/transactions/test_coordinator.py and
-tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
 
 from collections.abc import Iterable, Iterator

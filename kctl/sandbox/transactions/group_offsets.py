@@ -1,7 +1,6 @@
 """Offsets that transactions commit for groups: unseen until the transaction commits, dropped when it aborts.
 
 Groups share the partitions of __consumer_offsets; a producer's epoch and its open transaction belong to one of those.
-Shown by tests/unit/sandbox/transactions and tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
 """How a decided transaction ends: a marker in the log of each partition that takes part, as soon as it has a leader.
 
 A marker counts when the replicas in sync have it. One that is lost with its leader before that is written once more.
-
-Shown by tests/unit/sandbox/transactions/test_coordinator.py.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 
 Every change is decided here and nothing else happens: who writes markers, keeps timers and answers is not known.
 Source: KIP-98, KIP-360 (epochs that continue), KIP-890 (an epoch for each transaction).
-Shown by tests/unit/sandbox/transactions/test_transaction.py and
-tests/conformance/test_sandbox_transactions_against_kafka.py.
 """
 
 from collections.abc import Callable, Iterable

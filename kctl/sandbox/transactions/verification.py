@@ -1,8 +1,7 @@
 """What a leader asks a transaction's coordinator before it appends, and how it tells producers of each age.
 
-A producer of version 1 has added its partitions before; one of version 2 has them added with its first batch.
-Source: KIP-890. Shown by tests/unit/sandbox/apis/test_transactions.py and
-tests/conformance/test_sandbox_transactions_against_kafka.py.
+A producer of version 1 has added its partitions before; one of version 2 has them added with its first batch. Source:
+KIP-890.
 """
 
 from enum import Enum

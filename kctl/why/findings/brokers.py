@@ -1,8 +1,4 @@
-"""Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead.
-
-Shown by tests/unit/why/test_brokers.py and
-tests/sim/why/test_cluster_stories.py.
-"""
+"""Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the probe found about addresses and certificates. Shown by tests/unit/why/test_connections.py."""
+"""What the probe found about addresses and certificates."""
 
 from collections.abc import Iterator
 

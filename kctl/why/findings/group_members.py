@@ -1,7 +1,4 @@
-"""Groups whose members are the trouble: rebalances, two with one instance id, partitions that no member has.
-
-Shown by tests/sim/why/test_group_stories.py and tests/unit/why/test_group_members.py.
-"""
+"""Groups whose members are the trouble: rebalances, two with one instance id, partitions that no member has."""
 
 import itertools
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """Committed offsets beside the logs: records that are gone, about to go, or were never committed.
 
-Offsets are read before the logs are: a commit cannot be beyond an end that was read later. Shown by
-tests/sim/why/test_group_stories.py.
+Offsets are read before the logs are: a commit cannot be beyond an end that was read later.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Groups that do not get on: no members, a stuck member, too slow, nothing to read.
-
-Shown by tests/sim/why/test_group_stories.py.
-"""
+"""Groups that do not get on: no members, a stuck member, too slow, nothing to read."""
 
 from collections.abc import Iterator, Sequence
 

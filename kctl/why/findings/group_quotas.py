@@ -1,6 +1,6 @@
 """Quotas that let members of a group read next to nothing: found from outside, by the client ids of the members.
 
-Which user a member is cannot be seen: quotas of named users are left out. Shown by tests/sim/why/test_quota_stories.py.
+Which user a member is cannot be seen: quotas of named users are left out.
 """
 
 import shlex

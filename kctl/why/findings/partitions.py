@@ -1,6 +1,6 @@
 """Topics and partitions: no leader, too few replicas in sync, records from the future, settings that lose records.
 
-One finding a topic, which names the worst partition. Shown by tests/sim/why/test_cluster_stories.py.
+One finding a topic, which names the worst partition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

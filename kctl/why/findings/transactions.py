@@ -1,7 +1,4 @@
-"""Transactions that hold readers back, and producers that fence each other.
-
-Shown by tests/sim/why/test_transaction_stories.py.
-"""
+"""Transactions that hold readers back, and producers that fence each other."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,4 @@
-"""How a `Look` is read: the order of the requests, and by subject what is asked.
-
-Shown by tests/sim/why/test_gather.py.
-"""
+"""How a `Look` is read: the order of the requests, and by subject what is asked."""
 
 from kctl.why.gathering.gatherer import Gatherer, take_looks
 from kctl.why.gathering.selection import Selection

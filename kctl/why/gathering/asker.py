@@ -1,7 +1,6 @@
 """Asker: one request after the other, each with a share of the time that is left, and a gap for what has no answer.
 
 Owns the gaps, and which brokers are silent: those are not asked again in the same look.
-Shown by tests/sim/why/test_gather.py and tests/sim/why/test_silent_brokers.py.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping

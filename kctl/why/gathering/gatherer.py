@@ -1,7 +1,6 @@
 """Gatherer: reads a `Look` by read-only requests of an admin client, and owns their order.
 
 The brokers' own metadata comes first: it shows which brokers are silent, so that no later request waits for them.
-Shown by tests/sim/why/test_gather.py.
 """
 
 from kctl.client.admin import Admin

@@ -1,7 +1,6 @@
 """Glimpses: the members and states of groups and the states of transactions, seen a few times between two looks.
 
 A classic group has no generation that a client can read, but each rebalance replaces members or passes through a state.
-Shown by tests/sim/why/test_rebalance_storms.py and tests/sim/why/test_transaction_stories.py.
 """
 
 from collections.abc import Callable

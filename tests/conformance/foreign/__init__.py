@@ -1,7 +1,7 @@
 """Other people's Kafka clients, each as a bounded process: produce, consume, list topics.
 
 Owns the translation between `ForeignRecord` and each client's own ways. Knows nothing of kctl's client: what it says is
-the second opinion. Shown by tests/broker/test_fixtures.py.
+the second opinion.
 """
 
 from tests.conformance.foreign.client import ForeignClient, ForeignClientError, Isolation

@@ -1,6 +1,6 @@
 """What the members of a group said, held against what a group promises, whoever they are.
 
-Owns the rules. Instants are milliseconds of the machine's monotonic clock. Shown by tests/broker/test_mixed_groups.py.
+Owns the rules. Instants are milliseconds of the machine's monotonic clock.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Members of consumer groups that run as processes of their own: GroupMember.java and the *_member.py beside this file.
 
-Owns the process, its lines and its end. Shown by tests/conformance/test_foreign_groups_on_sandbox.py.
+Owns the process, its lines and its end.
 
 | line | what it tells |
 |---|---|

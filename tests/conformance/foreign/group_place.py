@@ -1,7 +1,4 @@
-"""Where the cluster keeps a group: the partition of __consumer_offsets by the group's name, as Java computes it.
-
-Shown by tests/broker/test_coordinator_faults.py.
-"""
+"""Where the cluster keeps a group: the partition of __consumer_offsets by the group's name, as Java computes it."""
 
 from itertools import count
 

@@ -1,8 +1,6 @@
 """What a cluster says of a group, asked by confluent-kafka: a second opinion on what kctl claims.
 
 Offsets are asked of its consumer: its admin client crashes while the coordinator is still unknown.
-
-Shown by tests/broker/test_mixed_groups.py and tests/broker/test_coordinator_faults.py.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """A topic of numbered records that grows while a test does something to those who read it; written by confluent-kafka.
 
 Owns the writing thread. Partition P has the numbers P, P + partitions, P + 2 x partitions, ... in this order, so offset
-and number tell each other. Shown by tests/broker/test_mixed_groups.py.
+and number tell each other.
 """
 
 from threading import Event, Thread

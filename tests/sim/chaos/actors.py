@@ -2,8 +2,8 @@
 
 They poll, some polls are ended by Ctrl-C; or they loop over the consumer and leave the loop early.
 
-What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
-write everything into the history and check nothing. Shown by tests/sim/chaos/test_seeds.py.
+What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They write
+everything into the history and check nothing.
 """
 
 import re

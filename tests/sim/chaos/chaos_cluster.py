@@ -1,7 +1,6 @@
 """ChaosCluster: nodes that faults act on, with a plan, a phase, and a history of what happened.
 
-Faults and the frame of runs act on it; the clusters of consumers and of producers know what their clients did. Shown by
-tests/sim/chaos/test_faults.py and tests/sim/chaos_producer/test_faults.py.
+Faults and the frame of runs act on it; the clusters of consumers and of producers know what their clients did.
 """
 
 from abc import ABC, abstractmethod

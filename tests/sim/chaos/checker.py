@@ -2,7 +2,6 @@
 
 A rule is an object that sees each entry with the facts before it and answers with violations; those of producers are in
 tests/sim/chaos_producer/checker.py. The first violation names the run's failure.
-Shown by tests/sim/chaos/test_checker.py, where each rule refuses a history that breaks it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""`python -m tests.sim`: run, replay, shrink, diff and mutants. Exit code 1 when a rule was broken or runs differ.
-
-Shown by tests/sim/chaos/test_commands.py.
-"""
+"""`python -m tests.sim`: run, replay, shrink, diff and mutants. Exit code 1 when a rule was broken or runs differ."""
 
 import argparse
 import json

@@ -1,7 +1,6 @@
 """Everything a run has beside its clients: hub, network, sandbox, what was written, who owns what, and the phase.
 
 It writes into the history what only the cluster knows. Actors and faults act on it.
-Shown by tests/sim/chaos/test_seeds.py.
 """
 
 from collections.abc import Sequence

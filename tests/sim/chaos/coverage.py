@@ -1,7 +1,4 @@
-"""What the runs have met: faults active while an API was answered, and calls with their outcomes.
-
-Shown by tests/sim/chaos/test_coverage.py.
-"""
+"""What the runs have met: faults active while an API was answered, and calls with their outcomes."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

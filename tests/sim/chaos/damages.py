@@ -1,7 +1,4 @@
-"""Ways to damage an answer, of whatever API it is. Shared by the simulation and the proxy before real brokers.
-
-Shown by tests/sim/chaos_producer/test_faults.py.
-"""
+"""Ways to damage an answer, of whatever API it is. Shared by the simulation and the proxy before real brokers."""
 
 from collections.abc import Callable
 

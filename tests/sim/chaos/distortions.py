@@ -1,6 +1,6 @@
 """Answers that no Kafka broker gives: numbers out of range, and topics or brokers left out or named twice.
 
-Works on every declared message by the names of its fields. Shown by tests/sim/consumer/test_distortions.py.
+Works on every declared message by the names of its fields.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """What a history says about the cluster, as far as one has read: logs, commits, phase, faults, who is who.
 
-Every rule reads it; none changes it. Shown by tests/sim/chaos/test_checker.py.
+Every rule reads it; none changes it.
 """
 
 from bisect import bisect_right

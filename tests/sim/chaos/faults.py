@@ -1,7 +1,4 @@
-"""Carries out the faults of a plan on network, sandbox and hub, begun and ended on time, all healed at once.
-
-Shown by tests/sim/chaos/test_faults.py, which sees every kind change something.
-"""
+"""Carries out the faults of a plan on network, sandbox and hub, begun and ended on time, all healed at once."""
 
 from collections.abc import Callable
 

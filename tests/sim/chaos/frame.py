@@ -1,7 +1,7 @@
 """The frame of every run: chaos, then healing with a bound, calm that must stay calm, the ends of all, and readers.
 
 What clients do, what calm means to them and how a history is judged comes from run.py, here and in
-tests/sim/chaos_producer. It returns what the checker found; it prints nothing. Shown by both test_seeds.py.
+tests/sim/chaos_producer. It returns what the checker found; it prints nothing.
 """
 
 import gc

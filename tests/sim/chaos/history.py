@@ -1,7 +1,7 @@
 """The history of a run: what was called, how it ended, and what happened, in order; the checker reads nothing else.
 
 One schema for calls and events. A call is `invoke` and then `ok`, `fail` (certainly without effect) or `info` (nobody
-knows); what happens by itself is an `event`. Shown by tests/sim/chaos/test_checker.py.
+knows); what happens by itself is an `event`.
 """
 
 import json

@@ -1,6 +1,5 @@
-"""The lives of an application: it makes a consumer, uses it, ends it and makes the next; and one that writes records.
-
-Shown by tests/sim/chaos/test_seeds.py.
+"""The lives of an application: it makes a consumer, uses it, ends it and makes the next; and one
+that writes records.
 """
 
 from tests.sim.chaos.actors import CLOSE_MS, Life

@@ -1,7 +1,7 @@
 """An hour of one consuming group in virtual time, with light faults: what is alive after it is what was alive early.
 
 Counts objects by type, which is exact where bytes are not. Started by `python -m tests.sim memory`; that a leak is seen
-is shown by tests/sim/chaos/test_memory.py, with one planted.
+is
 """
 
 import gc

@@ -1,7 +1,7 @@
 """The plan of a run: which clients there are, what is wrong when, and for how long; drawn whole before the run.
 
 Every subset of the faults and of the clients is a plan too, so shrinking is deleting. Nothing here touches a client or
-the sandbox. Shown by tests/sim/chaos/test_plan.py.
+the sandbox.
 """
 
 import json

@@ -1,7 +1,6 @@
 """What stands between a node and its handlers: answers with an error code, throttling, and notes of what was asked.
 
 The handlers of the sandbox are wrapped for one run and put back after it.
-Shown by tests/sim/chaos/test_faults.py.
 """
 
 from collections.abc import Callable, Iterator

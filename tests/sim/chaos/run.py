@@ -1,7 +1,4 @@
-"""One run of consumers: in the calm all is read soon and nothing rebalances, and a fresh reader reads what is left.
-
-Shown by tests/sim/chaos/test_seeds.py.
-"""
+"""One run of consumers: in the calm all is read soon and nothing rebalances, and a fresh reader reads what is left."""
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer

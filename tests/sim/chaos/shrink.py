@@ -1,7 +1,6 @@
 """Makes a failing plan small: deletes faults and clients, ends the chaos sooner, bisects durations; the rule stays.
 
 Every subset of a plan is a plan, so each step is "delete, run, keep if it still fails the same rule".
-Shown by tests/sim/chaos/test_shrink.py.
 """
 
 from collections.abc import Callable, Sequence

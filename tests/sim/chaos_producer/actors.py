@@ -1,7 +1,7 @@
 """The applications of a run: one producer after the other, used by several threads, at random while there is chaos.
 
-What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
-write everything into the history and check nothing. Shown by tests/sim/chaos_producer/test_seeds.py.
+What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They write
+everything into the history and check nothing.
 """
 
 from collections.abc import Callable, Sequence

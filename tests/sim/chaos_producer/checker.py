@@ -1,7 +1,4 @@
-"""The checker: reads a history of producers once and says which rules were broken, by the ids of the design.
-
-Shown by tests/sim/chaos_producer/test_checker.py, where each rule refuses a history that breaks it.
-"""
+"""The checker: reads a history of producers once and says which rules were broken, by the ids of the design."""
 
 from collections.abc import Iterable
 

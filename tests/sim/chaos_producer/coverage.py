@@ -1,7 +1,4 @@
-"""What the runs of producers have to meet: a fault active while an API was answered.
-
-Shown by tests/sim/chaos_producer/test_plan.py.
-"""
+"""What the runs of producers have to meet: a fault active while an API was answered."""
 
 from tests.sim.chaos.coverage import Coverage
 

@@ -1,6 +1,6 @@
 """What a history of producers says, as far as one has read: records and their fates, transactions, who lives.
 
-Every rule reads it; none changes it. Shown by tests/sim/chaos_producer/test_checker.py.
+Every rule reads it; none changes it.
 """
 
 from collections.abc import Sequence

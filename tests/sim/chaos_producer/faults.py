@@ -1,7 +1,4 @@
-"""The faults that only producers meet, beside those of tests/sim/chaos/faults.py.
-
-Shown by tests/sim/chaos_producer/test_faults.py, which sees every kind change something.
-"""
+"""The faults that only producers meet, beside those of tests/sim/chaos/faults.py."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition

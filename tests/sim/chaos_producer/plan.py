@@ -1,7 +1,7 @@
 """The plan of a run of producers: the cluster, which applications there are, and what is wrong when; drawn whole.
 
 Faults of links, nodes and leaders are those of tests/sim/chaos/plan.py; the others are here. Nothing here touches a
-client or the sandbox. Shown by tests/sim/chaos_producer/test_plan.py.
+client or the sandbox.
 """
 
 import json

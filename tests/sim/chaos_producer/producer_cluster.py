@@ -1,7 +1,6 @@
 """Everything a run has beside its producers: hub, network, sandbox, what every record was, and the phase.
 
 It writes into the history what only the cluster knows. Actors and faults act on it.
-Shown by tests/sim/chaos_producer/test_seeds.py.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,4 @@
-"""Who reads what the producers wrote: one consumer all along, one after the end, which sees only what is committed.
-
-Shown by tests/sim/chaos_producer/test_seeds.py.
-"""
+"""Who reads what the producers wrote: one consumer all along, one after the end, which sees only what is committed."""
 
 from collections.abc import Iterable
 from typing import Any

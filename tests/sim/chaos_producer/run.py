@@ -1,7 +1,4 @@
-"""One run of producers: in the calm all goes well at once, and readers along the way and at the end see it.
-
-Shown by tests/sim/chaos_producer/test_seeds.py.
-"""
+"""One run of producers: in the calm all goes well at once, and readers along the way and at the end see it."""
 
 from tests.sim.chaos import frame
 from tests.sim.chaos.frame import Outcome

@@ -1,7 +1,7 @@
 """Saturation: after a run a producer fills every in-flight slot; then a topic appears, or a leader dies or freezes.
 
 All brokers are well but slow, so the bounds are exact. The answers of a leader that died or is frozen name no new one
-(KIP-951): only metadata does. Shown by tests/sim/chaos_producer/test_saturation.py.
+(KIP-951): only metadata does.
 """
 
 from collections import deque

@@ -2,7 +2,6 @@
 
 It is the one place that looks inside a producer: what is sent in vain, or in another order than was promised, shows at
 no broker as long as nothing else goes wrong, and of rows the caller is told the number only.
-Shown by tests/sim/chaos_producer/test_seeds.py.
 """
 
 import struct

@@ -1,7 +1,4 @@
-"""SimCluster: sandbox nodes on a simulated network in virtual time, and the clients that use them.
-
-Shown by the tests of tests/sim/consumer, groups, producer, admin and why, which run on it.
-"""
+"""SimCluster: sandbox nodes on a simulated network in virtual time, and the clients that use them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack

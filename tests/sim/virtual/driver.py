@@ -1,7 +1,7 @@
 """SimDriver: the client's loops as actors, its waits as pauses of the hub.
 
 It fits `kctl.client.runtime.Driver` by shape. No lock and no thread: exactly one actor runs at a time, so clear, look,
-wait is atomic here as it is with a condition variable. Shown by tests/sim/hub/test_driver.py.
+wait is atomic here as it is with a condition variable.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 An actor is a greenlet with a name; it runs until it waits (`Hub.pause`). Code outside any actor may wait too: the hub
 then runs inline beneath it, which is exact as long as only one such caller exists. greenlet is imported only when an
-actor is spawned. The hub knows nothing of bytes. Shown by tests/sim/hub/test_hub.py.
+actor is spawned. The hub knows nothing of bytes.
 """
 
 from collections.abc import Callable

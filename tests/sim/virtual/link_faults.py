@@ -1,7 +1,7 @@
 """What can be wrong with the link between a client and a node: one table, asked by the connections of `SimNetwork`.
 
 Bytes of a live connection are never lost, only late, cut into pieces or ended by a reset: TCP is honest. A client or
-node that is left out stands for all. Shown by tests/sim/hub/test_link_faults.py.
+node that is left out stands for all.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The simulated network: who listens where, and connections whose bytes take time but are never reordered or lost.
 
-TCP is honest here: bytes of a live connection arrive late, cut into segments, or not at all after a reset. A heap
-entry only means "deliver the head of this direction", so equal instants cannot reorder a connection.
-It knows listeners only by `kctl.sandbox.runtime`. Shown by tests/sim/hub/test_selector.py.
+TCP is honest here: bytes of a live connection arrive late, cut into segments, or not at all after a reset. A heap entry
+only means "deliver the head of this direction", so equal instants cannot reorder a connection. It knows listeners only
+by `kctl.sandbox.runtime`.
 """
 
 import errno

@@ -1,7 +1,6 @@
 """SimResolver: names to addresses at an instant of virtual time.
 
-It fits `kctl.client.runtime.Resolver` by shape. Numeric addresses resolve to themselves. Shown by
-tests/sim/hub/test_resolver.py.
+It fits `kctl.client.runtime.Resolver` by shape. Numeric addresses resolve to themselves.
 """
 
 import ipaddress

@@ -1,7 +1,4 @@
-"""Everything a client takes from its surroundings, in virtual time: `sim_runtime`.
-
-Shown by tests/sim, where whole clients run on it.
-"""
+"""Everything a client takes from its surroundings, in virtual time: `sim_runtime`."""
 
 from collections.abc import Callable
 

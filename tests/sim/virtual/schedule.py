@@ -1,8 +1,7 @@
 """Virtual time: a heap of what will happen, seeded order of equal instants, named random sources, a trace.
 
-Time is whole microseconds inside, whole milliseconds outside. Two runs with one seed are equal in every step;
-their `trace_hash` says so. It knows nothing of actors, bytes or brokers. Shown by tests/sim/hub/test_schedule.py and
-test_replay.py.
+Time is whole microseconds inside, whole milliseconds outside. Two runs with one seed are equal in every step; their
+`trace_hash` says so. It knows nothing of actors, bytes or brokers.
 """
 
 import heapq

@@ -1,7 +1,7 @@
 """SimSelector: the client's channels on the simulated network; its poll waits in the hub.
 
 It fits `kctl.client.runtime.Selectable` by shape. What arrives is handed out in order within a channel; like the
-system's, it may hand bytes out in pieces (`LinkProfile.segment_bytes`). Shown by tests/sim/hub/test_selector.py.
+system's, it may hand bytes out in pieces (`LinkProfile.segment_bytes`).
 """
 
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received

@@ -2,7 +2,6 @@
 
 Owns the attachment to the thread, by ptrace: needs root, or a process that the tests have started. A thread of Java is
 held while it waits, where the virtual machine does not need it. Knows nothing of Kafka.
-Shown by tests/broker/test_why_replicas.py.
 """
 
 import ctypes

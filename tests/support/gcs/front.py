@@ -4,7 +4,6 @@ No emulator has the whole XML API, which obstore uses. It is S3's with other hea
 translates what differs and refuses what it does not know: `x-goog-if-generation-match: 0` writes an object unless there
 is one, and the response is 412 where there is, as from Google's own storage-testbench; `x-goog-copy-source`; 404 for
 the deletion of what does not exist. Nothing is signed, as with anonymous access.
-Shown by tests/pipeline/test_google_store.py.
 """
 
 import http.client

@@ -1,7 +1,7 @@
 """Certificates for TLS listeners and clients, made fresh by `openssl` for each test session.
 
-Owns the PEM files; knows nothing of Kafka. A file with a key holds the PKCS#8 key followed by its certificate, which
-is what Kafka's PEM stores, OpenSSL and Python all read. Shown by tests/broker/test_fixtures.py.
+Owns the PEM files; knows nothing of Kafka. A file with a key holds the PKCS#8 key followed by its certificate, which is
+what Kafka's PEM stores, OpenSSL and Python all read.
 """
 
 import subprocess

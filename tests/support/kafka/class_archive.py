@@ -1,8 +1,8 @@
 """Archives of the classes that Kafka loads, which its JVMs map into memory: brokers and tools start with half the work.
 
 Owns how an archive is made: of what one broker has loaded from its start to its end. `java_command` uses the archive of
-a version once it is there, which changes nothing that a JVM does, and ignores one that another Java has made.
-Knows nothing of pytest. Shown by tests/broker/test_class_archive.py.
+a version once it is there, which changes nothing that a JVM does, and ignores one that another Java has made. Knows
+nothing of pytest.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A Kafka cluster of one version on this machine: start, ask, freeze, kill, clean up.
 
 Owns nodes, their folders and ports. `launch()` returns at once and `wait_ready()` waits, so several clusters can come
-up together. Knows nothing of pytest (tests/support/kafka/plugin.py) or kctl. Shown by tests/broker/test_fixtures.py.
+up together. Knows nothing of pytest (tests/support/kafka/plugin.py) or kctl.
 """
 
 import itertools

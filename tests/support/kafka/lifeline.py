@@ -1,8 +1,7 @@
 """Processes that cannot outlive the tests: started under a watcher, frozen, thawed, killed by process group.
 
-Owns child processes and the pipe to the watcher (tests/support/kafka/watcher.py). Knows nothing of Kafka.
-Why not PR_SET_PDEATHSIG: it fires when the *thread* that forked ends, and it leaves folders behind.
-Shown by tests/broker/test_lifeline.py.
+Owns child processes and the pipe to the watcher (tests/support/kafka/watcher.py). Knows nothing of Kafka. Why not
+PR_SET_PDEATHSIG: it fires when the *thread* that forked ends, and it leaves folders behind.
 """
 
 import atexit

@@ -1,8 +1,7 @@
 """pytest fixtures: real Kafka clusters, each started at first use and shared by the whole session.
 
 Owns the fixtures' names and the kept logs of a failed session. Run these tests in one process: with several workers of
-pytest-xdist each would start clusters of its own, which is safe but slow. Shown by tests/broker/test_fixtures.py and
-tests/broker/test_plugin.py.
+pytest-xdist each would start clusters of its own, which is safe but slow.
 
 | fixture | what |
 |---|---|

@@ -2,7 +2,6 @@
 
 A lease is a block of ports under a file lock, which the system frees when its holder dies, however it dies. All lie
 below the range from which Linux picks ports for outgoing connections, and each is tried before it is handed out.
-Shown by tests/broker/test_fixtures.py.
 """
 
 import fcntl

@@ -1,7 +1,4 @@
-"""What it means that something is missing on this machine: a skip with its reason; a failure where CI is set.
-
-Shown by tests/broker/test_plugin.py.
-"""
+"""What it means that something is missing on this machine: a skip with its reason; a failure where CI is set."""
 
 import os
 from collections.abc import Callable

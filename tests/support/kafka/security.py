@@ -1,6 +1,6 @@
 """The users of the test brokers and the Kafka properties of both ends of each listener.
 
-Owns names, passwords and property texts; opens nothing. Shown by tests/broker/test_fixtures.py.
+Owns names, passwords and property texts; opens nothing.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """What is in the `server.properties` of a test broker, KRaft or ZooKeeper.
 
-Owns property names and values; starts nothing. Shown by tests/broker/test_fixtures.py.
+Owns property names and values; starts nothing.
 """
 
 from collections.abc import Mapping

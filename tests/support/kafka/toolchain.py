@@ -2,7 +2,6 @@
 
 Owns the cache folder (KCTL_CACHE or ~/.cache/kctl). Every entry is made in a temporary folder and renamed into place
 under a file lock, so parallel runs share it and a killed one leaves nothing half done. Knows nothing of brokers.
-Shown by tests/broker/test_fixtures.py.
 """
 
 import fcntl

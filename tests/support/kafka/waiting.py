@@ -1,6 +1,6 @@
 """Bounded waiting for things outside this process; the only place of the fixtures that polls.
 
-Must not be used for what a test asserts about time. Shown by tests/broker/test_fixtures.py.
+Must not be used for what a test asserts about time.
 """
 
 import threading

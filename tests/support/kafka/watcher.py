@@ -2,7 +2,7 @@
 
 Its standard input is a pipe from the test process: lines `watch group N`, `forget group N`, `watch folder PATH`,
 `forget folder PATH`. When the pipe ends, which the system sees to even after SIGKILL, it kills the process groups still
-watched and removes the folders. It imports nothing of the project. Shown by tests/broker/test_lifeline.py.
+watched and removes the folders. It imports nothing of the project.
 """
 
 import os

@@ -1,7 +1,6 @@
 """The few Kafka requests that the fixtures need, written by hand so that they do not lean on what is tested.
 
 Owns one blocking exchange and the request bodies in fixed, old versions that every broker from 2.8 on takes.
-Shown by tests/broker/test_fixtures.py.
 """
 
 import socket

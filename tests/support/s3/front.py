@@ -2,7 +2,7 @@
 
 moto keeps what it holds in memory, so a kill of moto itself would lose it. Seen from a client, a kill of the front is
 that of a server with a disk: connections are reset in the middle, a request may have had its effect without a response,
-and connections are refused until it runs again. Shown by the tests that use it.
+and connections are refused until it runs again.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """S3Server: moto's S3 as a process of its own, which can be killed or frozen.
 
-`tests/support/s3/versity.py` has one that keeps what it holds on disk. Shown by the tests that use it.
+`tests/support/s3/versity.py` has one that keeps what it holds on disk.
 """
 
 import os

@@ -1,9 +1,9 @@
 """VersityServer: versitygw, an S3 server in Go over a folder, as a process that can be killed while the data stays.
 
 moto, in Python, keeps objects in memory: its CPU is most of what an export to it takes, and a kill of it loses what it
-holds. versitygw (Apache License 2.0, github.com/versity/versitygw) is a tool of tests: `go install` fetches
-and builds it into the cache, nothing of it is in this repository, and what needs it is left out where Go is missing.
-It has the conditions of S3, which is shown by tests/soak_lakes/test_conditions.py.
+holds. versitygw (Apache License 2.0, github.com/versity/versitygw) is a tool of tests: `go install` fetches and builds
+it into the cache, nothing of it is in this repository, and what needs it is left out where Go is missing. It has the
+conditions of S3, which is
 """
 
 import os

@@ -1,4 +1,4 @@
-"""KIP-15, sentence by sentence in our words: each is shown by tests in virtual time, or with threads, or both."""
+"""KIP-15, sentence by sentence in our words: each is"""
 
 import ast
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Golden bytes, the errors that name field and offset, and when a codec is compiled.
 
-Equality with the walker and with Kafka is shown by tests/fuzz/protocol and tests/conformance/protocol.
+Equality with the walker and with Kafka is
 """
 
 import linecache

@@ -1,7 +1,4 @@
-"""`kctl probe report`: its options; the modules beside it are imported when it runs.
-
-Shown by tests/cli/test_probe_report.py.
-"""
+"""`kctl probe report`: its options; the modules beside it are imported when it runs."""
 
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated

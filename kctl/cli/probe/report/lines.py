@@ -1,6 +1,6 @@
 """Fields of probe and trace lines, checked as docs/schemas describes them; a line that differs is a ValueError.
 
-Pure. Shown by tests/unit/cli/probe/report/test_reading.py.
+Pure.
 """
 
 import json

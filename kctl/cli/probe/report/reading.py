@@ -1,7 +1,7 @@
 """Reading one probe or trace file, line by line, into statistics; invalid lines are counted, named and skipped.
 
 A probe counts by its summaries, a trace by its events; attempts of a trace that are under way are kept, in a bounded
-number. Shown by tests/unit/cli/probe/report/test_reading.py.
+number.
 """
 
 import gzip

@@ -1,6 +1,6 @@
 """The report: timeouts and findings computed from statistics, and as JSON (docs/schemas/probe-report.v1.json).
 
-Pure. Shown by tests/unit/cli/probe/report/test_result.py.
+Pure.
 """
 
 from collections.abc import Iterator

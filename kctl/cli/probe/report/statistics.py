@@ -1,6 +1,6 @@
 """Counts and latency histograms by place and node, of bounded size however much is read.
 
-Knows no file format. Shown by tests/unit/cli/probe/report/test_statistics.py.
+Knows no file format.
 """
 
 import math

@@ -2,7 +2,6 @@
 
 A URL of an object is that file; any other is a folder, which stands for the JSON files below it, since no shell expands
 a pattern there. Credentials and endpoints are those of the process, as for `kctl pipeline export --to s3://...`.
-Shown by tests/loopback/test_stored_probe_files.py.
 """
 
 from collections.abc import Mapping

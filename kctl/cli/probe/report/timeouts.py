@@ -4,7 +4,7 @@
 2. An expired attempt that waited twice as long as the slowest success of its node was an outage, and does not count;
    one that waited less may only have been slow, and counts as longer than everything that completed.
 3. The quantile is multiplied by the headroom and rounded up. With too few samples for it, twice the slowest is taken.
-Pure. Shown by tests/unit/cli/probe/report/test_timeouts.py; docs/probe-report.md.
+Pure.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""The report as tables, in text and as one HTML page without scripts; what comes from the input is escaped.
-
-Shown by tests/unit/cli/probe/report/test_view.py and, on terminals, tests/cli/test_probe_report.py.
-"""
+"""The report as tables, in text and as one HTML page without scripts; what comes from the input is escaped."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
 """One stacked bar an address: which phase took how much of the time, to a scale, with the connect limit as a mark.
 
 Pure: a report, an instant and a width in, spans out. Each phase has a letter, small while it runs, so that colour adds
-nothing that cannot be read without it. Shown by tests/unit/cli/probe/view/test_bar.py.
+nothing that cannot be read without it.
 """
 
 from collections.abc import Sequence

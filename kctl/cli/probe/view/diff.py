@@ -1,7 +1,6 @@
 """What changed between two saved results of a probe. Pure: two summaries in, lines out.
 
-A saved result is what `--output json` wrote, or the last summary of `--output jsonl`. Shown by
-tests/unit/cli/probe/view/test_diff.py.
+A saved result is what `--output json` wrote, or the last summary of `--output jsonl`.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The live view of a probe as lines: a row an address with its bar, what just happened, and what fires next.
 
 Pure: what is known, an instant and a size in, lines out; never more of them, or longer, than the size. The worst come
-first where not all fit, and the others are counted. Shown by tests/unit/cli/probe/view/test_frame.py, stored frames.
+first where not all fit, and the others are counted.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """The probe on a terminal, painted over as things happen; and the table of a probe that is repeated.
 
 Nothing here reads time or starts a thread: each `draw` paints at most once, and not more often than people can see.
-Shown by tests/unit/cli/probe/view/test_report.py and tests/cli/test_probe_terminal.py.
 """
 
 from collections import deque

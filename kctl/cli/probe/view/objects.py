@@ -1,7 +1,6 @@
 """Probe events and results as objects for scripts: version 1 of docs/schemas/probe.v1.json.
 
-They are a promise: within a version fields are added, never renamed or removed. Shown by
-tests/unit/cli/probe/view/test_objects.py, which holds every kind of object to the schema.
+They are a promise: within a version fields are added, never renamed or removed.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Reports of a probe: what reaches stdout while it runs and when a round ends. Lines or objects; live.py paints.
-
-Shown by tests/unit/cli/probe/view/test_report.py.
-"""
+"""Reports of a probe: what reaches stdout while it runs and when a round ends. Lines or objects; live.py paints."""
 
 from collections.abc import Mapping
 from typing import Any, Self

@@ -1,7 +1,4 @@
-"""ProbeResult: how one round of a probe ended, and how each address stands. Values, no words.
-
-Shown by tests/unit/cli/probe/view/test_text.py and tests/unit/cli/probe/test_verdict.py.
-"""
+"""ProbeResult: how one round of a probe ended, and how each address stands. Values, no words."""
 
 from collections.abc import Sequence
 from enum import Enum

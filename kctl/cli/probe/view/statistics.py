@@ -1,7 +1,7 @@
 """Latency statistics of a probe that is repeated, an address each. Pure, and small however long it runs.
 
-What is counted is how often each number of milliseconds was seen, so percentiles are exact and memory is bounded by
-the limits. Shown by tests/unit/cli/probe/view/test_statistics.py.
+What is counted is how often each number of milliseconds was seen, so percentiles are exact and memory is bounded by the
+limits.
 """
 
 import math

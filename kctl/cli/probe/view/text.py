@@ -1,7 +1,4 @@
-"""What a probe learnt, in words: the state of an address, findings, and the facts below them. Pure: lines out.
-
-Shown by tests/unit/cli/probe/view/test_text.py.
-"""
+"""What a probe learnt, in words: the state of an address, findings, and the facts below them. Pure: lines out."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard

@@ -1,7 +1,6 @@
 """`--write-out TEMPLATE`: a custom line for each address, as curl has it. Pure.
 
 %{name} is a field, %% a percent sign, \\n \\t \\r \\\\ are escapes; nothing is added, not even a line feed.
-Shown by tests/unit/cli/probe/view/test_write_out.py; listed in docs/probe.md, which a test holds to `FIELDS`.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Kafka's own .properties: the names are those of a profile, and a login is a sasl.jaas.config.
 
 Differs: a login that is written as librdkafka's user and password is taken too, as --command-config does.
-Shown by tests/unit/cli/profiles/foreign/test_java.py.
 """
 
 from collections.abc import Mapping

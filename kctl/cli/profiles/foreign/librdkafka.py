@@ -1,7 +1,7 @@
 """librdkafka's properties, as kcat -F reads them: a `name=value` a line, with names and words of its own.
 
 Source: librdkafka's CONFIGURATION.md and the file reader of kcat 1.7. Differs: blanks around the equals sign are not a
-part of name or value. Shown by tests/unit/cli/profiles/foreign/test_librdkafka.py.
+part of name or value.
 """
 
 import os

@@ -1,6 +1,6 @@
 """rpk's profiles: rpk.yaml with all of them, one as `rpk profile print` shows it, or the `rpk` part of redpanda.yaml.
 
-Source: Redpanda's documentation of rpk profiles. Shown by tests/unit/cli/profiles/foreign/test_rpk.py.
+Source: Redpanda's documentation of rpk profiles.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""What the formats share: what was read and written, what was left out and why, and logins as user and password.
-
-Shown by tests/unit/cli/profiles/foreign/test_transfer.py.
-"""
+"""What the formats share: what was read and written, what was left out and why, and logins as user and password."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Assignor: how the leader of a classic group shares partitions out, as a function of values alone.
 
 Owns the types that every assignor takes and gives, and Kafka's order of members. Knows nothing of coordinators, bytes
-or time. Shown by tests/unit/consumer/assignors and, against Java's, by tests/conformance/test_assignors.py.
+or time.
 """
 
 from collections.abc import Iterable, Mapping

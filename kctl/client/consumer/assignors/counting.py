@@ -1,7 +1,4 @@
-"""RangeAssignor and RoundRobinAssignor: assignments by counting, independent of the previous assignment.
-
-Shown by tests/unit/consumer/assignors/test_range.py and test_round_robin.py.
-"""
+"""RangeAssignor and RoundRobinAssignor: assignments by counting, independent of the previous assignment."""
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle

@@ -1,7 +1,7 @@
 """The bytes that members of a classic group hand each other through JoinGroup and SyncGroup.
 
-Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/codec.py writes and reads
-them behind their version. Shown by tests/unit/consumer/assignors/test_protocol.py.
+Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/codec.py writes and reads them
+behind their version.
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,6 @@ Where all members want the same topics, `even_shares` deals them out. Otherwise,
 partition of a topic can pass it to every subscriber of that topic. Passing one partition along a path from a member to
 one that holds at least two less makes the shares more even; when no such path is left, no other assignment is more
 even. Short paths come first, because each step moves a partition.
-Shown by tests/unit/consumer/assignors/test_sticky.py.
 """
 
 from collections import deque

@@ -1,7 +1,4 @@
-"""StickyAssignor and CooperativeStickyAssignor: even assignments in which members keep what they have.
-
-Shown by tests/unit/consumer/assignors/test_sticky.py, test_cooperative_sticky.py and test_claims.py.
-"""
+"""StickyAssignor and CooperativeStickyAssignor: even assignments in which members keep what they have."""
 
 import struct
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,7 @@ Owns, per assigned partition, the offset to fetch next, the node to read it from
 holds. Prefetching continues until a partition holds a response (`max.partition.fetch.bytes`; with room for three of
 each partition: more than one), or all of them hold the budget; what the application has consumed makes room. Partitions
 that brought data go to the end of the order in which they are fetched, so none starves. Knows nothing of records,
-groups or positions. Shown by tests/unit/consumer/fetch/test_manager.py and test_replicas.py, and whole by
-tests/sim/consumer.
+groups or positions.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,4 @@
-"""FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions.
-
-Shown by tests/unit/consumer/fetch/test_manager.py.
-"""
+"""FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions."""
 
 from collections import deque
 from collections.abc import Iterable

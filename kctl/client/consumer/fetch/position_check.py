@@ -1,7 +1,6 @@
 """PositionCheck: asks a new leader whether what was read is in its log too, before more is read from it.
 
-Owns OffsetForLeaderEpoch: who has to be checked, the request and what its response means. Shown by
-tests/unit/consumer/fetch/test_position_check.py and tests/sim/consumer/test_truncation.py.
+Owns OffsetForLeaderEpoch: who has to be checked, the request and what its response means.
 
 Source: KIP-320. An election can lose the end of a log; the leader says where the epoch of the record before the
 position ends with it. An end before the position means that other records are there now, or none.

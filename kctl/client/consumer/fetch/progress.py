@@ -1,7 +1,7 @@
 """Responses without progress: back-off at brokers that respond early with nothing new, and batches that end too early.
 
-A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series
-of them would have the client fetch as fast as the network allows. Shown by tests/unit/consumer/fetch/test_progress.py.
+A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series of
+them would have the client fetch as fast as the network allows.
 """
 
 from random import Random

@@ -1,7 +1,6 @@
 """PartitionReports: why a partition brings no records, as the application gets it; each reason is reported once.
 
 Owns the back-off of a partition and the text of its reasons; sends nothing itself.
-Shown by tests/unit/consumer/fetch/test_manager.py and test_position_check.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,8 +1,7 @@
 """FetchSessions: what each broker remembers of the fetches, so that a request names only what changed.
 
 Owns ids and epochs of the sessions, the difference between one request and the next, and the close of all of them.
-Reads no data and chooses no partition. Shown by tests/unit/consumer/fetch/test_sessions.py and, against a broker's side
-of it, by tests/sim/consumer/test_fetch_sessions.py.
+Reads no data and chooses no partition.
 
 Source: KIP-227, KIP-516. A session that fails is not repaired: the next request names everything, asks for a new one
 and closes the old one.

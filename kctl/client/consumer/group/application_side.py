@@ -1,7 +1,7 @@
 """GroupSide: the application's part of being in a group: listener, commits, changes of the assignment.
 
 Owned by the application thread. A change that the network reports waits here until the application polls: between two
-polls nothing is taken from it. Shown by tests/sim/groups.
+polls nothing is taken from it.
 """
 
 from collections import deque

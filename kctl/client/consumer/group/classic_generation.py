@@ -1,7 +1,6 @@
 """One generation of a classic group: requests of a member, topics it wants, and the assignment that its leader makes.
 
 Owns the values that go into the requests; no state of the conversation.
-Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups/test_sharing.py.
 """
 
 from kctl.client.broker_errors import ErrorCode

@@ -2,7 +2,6 @@
 
 Owns the subscription, the heartbeats, and what a loss or a new assignment leads to; JoinGroup and SyncGroup are in
 classic_rebalance.py, what a generation consists of in classic_generation.py.
-Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
 Differs: the network loop joins by itself once the application polls; a JoinGroup waits for no poll. A static leader

@@ -2,7 +2,6 @@
 
 Owns the attempt under way and the generation that the last one led to; what an assignment or a loss means for the
 application is for classic_membership.py.
-Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """CommitCallbacks: the commits of `commit_async` that are in flight, and the callbacks that have not run yet.
 
-Owned by the application thread, on which callbacks run. Shown by tests/sim/groups and
-tests/sim/consumer/test_interrupts.py.
+Owned by the application thread, on which callbacks run.
 """
 
 from collections.abc import Callable

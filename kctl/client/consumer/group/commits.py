@@ -2,7 +2,6 @@
 
 Owns the queue. One commit is in flight at a time, so none is overtaken by an earlier one, and a commit_sync that is
 done knows that every commit before it has ended. Each is tried again until its own deadline, if it may be.
-Shown by tests/unit/consumer/group/test_commits.py.
 """
 
 from collections import deque

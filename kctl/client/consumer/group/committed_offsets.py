@@ -1,7 +1,6 @@
 """CommittedManager: looks committed offsets up at the coordinator, for calls and for positions of assigned partitions.
 
 Owns the open look-ups. A position without a committed offset is left to the reset policy, where there is one.
-Shown by tests/sim/groups/test_sharing.py and test_deadlines.py.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,8 +1,7 @@
 """ConsumerMembership: a member of a group by ConsumerGroupHeartbeat alone (KIP-848); the broker assigns the partitions.
 
 Owns when a heartbeat is sent and what its response leads to; its contents are in heartbeat_contents.py, the assignment
-in reconciliation.py. Shown by tests/unit/consumer/group/test_consumer_membership.py and, with the coordinator of the
-sandbox, by tests/sim/groups.
+in reconciliation.py.
 
 Source: KIP-848, KIP-1082 (member id made by the client), Java's ConsumerMembershipManager.
 Differs: a pattern is always the broker's to match; a missing group means the same as an unknown member; a topic that

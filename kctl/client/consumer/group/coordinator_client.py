@@ -1,7 +1,6 @@
 """GroupCoordinatorClient: the group on the network thread: coordinator, membership, commits and committed offsets.
 
 Owns their order within a turn of the loop, which events reach them, and the reports of what the application cannot see.
-Shown by tests/sim/groups.
 """
 
 import logging

@@ -2,7 +2,6 @@
 
 Owns the types alone. Every change of the assignment is one numbered `AssignmentChanged`; the application applies it
 inside poll, listener included, and acknowledges it with `ChangeApplied`. Until then the partitions stay this member's.
-Shown by tests/unit/consumer.
 """
 
 import re

@@ -1,7 +1,7 @@
 """HeartbeatContents: what a KIP-848 heartbeat reports.
 
 Everything when the member joins and after a failure, otherwise only what changed. Owns what the coordinator has
-confirmed. Shown by tests/unit/consumer/group/test_heartbeat_contents.py.
+confirmed.
 """
 
 import re

@@ -1,8 +1,7 @@
 """GroupLeave: the request that ends a membership, repeated until the group has confirmed it or the deadline has passed.
 
 Owns when it is sent. It uses the connection for prompt requests, so that a JoinGroup that the coordinator holds back
-does not delay it. Shown by tests/sim/groups/test_deadlines.py and
-tests/unit/consumer/group/test_consumer_membership_ends.py.
+does not delay it.
 """
 
 from collections.abc import Callable

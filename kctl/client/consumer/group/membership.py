@@ -3,7 +3,6 @@
 A membership is a request manager: it owns the state of one member, sends its requests through the `Coordinator`, and
 reports `AssignmentChanged`, `GroupFailed`, `GroupWaiting` and `MemberChanged`. Here: when the application counts as
 stuck, how failures are reported, how the member leaves. Knows neither the application nor commits.
-Shown by tests/unit/consumer/group/test_classic_membership.py and test_consumer_membership.py.
 
 The rule that keeps records from being read twice: what a member has reported as owned stays in its joins and
 heartbeats until the `AssignmentChanged` that takes it away was acknowledged by `applied`. The network loop calls

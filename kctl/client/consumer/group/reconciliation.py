@@ -2,7 +2,6 @@
 
 Owns target, reported and applied partitions, by topic id. One change at a time is reported to the application; what it
 takes away stays in the heartbeats until it is applied. Sends nothing but questions for topic names (`TopicIds`).
-Shown by tests/unit/consumer/group/test_consumer_membership.py and, with the sandbox's coordinator, by tests/sim/groups.
 """
 
 from kctl.client.cluster import TopicPartition

@@ -1,7 +1,6 @@
 """The state tables of a group member, one for each protocol.
 
 Every transition of either lives here; an event that a state lacks is a bug and raises. Values alone.
-Shown by tests/unit/consumer/group/test_states.py.
 """
 
 from enum import Enum

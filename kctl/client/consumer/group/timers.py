@@ -1,8 +1,7 @@
 """Timers of a group member: heartbeats, session, the pause between polls, and the back-off between joins.
 
 They send nothing. `Heartbeat`, `Session` and `JoinBackoff` run on the network thread, independent of the application;
-`Liveness` runs while the application is outside of poll. Shown by tests/unit/consumer/group/test_timers.py and
-tests/sim/groups/test_refused_joins.py.
+`Liveness` runs while the application is outside of poll.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """TopicIds: the names of topics that a coordinator reports by id alone.
 
 Takes them from the metadata where they are, and asks any broker by id for the others: with a pattern that the broker
-matches, the client has never heard of them. Shown by tests/unit/consumer/group/test_topic_ids.py.
+matches, the client has never heard of them.
 """
 
 from collections.abc import Iterable

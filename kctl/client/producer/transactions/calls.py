@@ -2,7 +2,6 @@
 
 A call that timed out or was interrupted can be made again and continues with the same work; until then other calls are
 refused, because the result of the first would be lost.
-Shown by tests/unit/producer/transactions and tests/sim/producer/test_interrupts.py, test_transactions*.py.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
 """

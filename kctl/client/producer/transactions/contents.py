@@ -1,7 +1,6 @@
 """Contents: what the transaction coordinator knows, may know, or must yet learn to be part of the open transaction.
 
 Owns the partitions and the instant from which the broker counts transaction.timeout.ms. Owned by the network loop.
-Shown by tests/unit/producer/transactions/test_transactions.py.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Exchange: one request at a time to a coordinator, repeated until it is answered for good.
 
 Owns what is in flight and the pauses between attempts; what is asked, and what follows from an error, is its user's.
-Owned by the network loop. Shown by tests/unit/producer/transactions/test_transactions.py.
+Owned by the network loop.
 """
 
 from collections.abc import Callable

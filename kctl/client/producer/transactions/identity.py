@@ -1,7 +1,6 @@
 """TransactionalIdentity: the producer id and epoch of a transactional.id, and whether batches may be sent under them.
 
 Owns when a new epoch is needed and which protocol of transactions the cluster has. Owned by the network loop.
-Shown by tests/unit/producer/transactions/test_transactions.py.
 
 Source: KIP-98, KIP-360, KIP-890.
 """

@@ -2,7 +2,6 @@
 
 Owns the offsets under way and the way to the group's coordinator. With the older protocol the transaction coordinator
 must know of the group first; that is asked by work.py. Owned by the network loop.
-Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_transactions_copy.py.
 
 Source: KIP-98, KIP-447, KIP-890.
 """

@@ -1,7 +1,5 @@
 """The requests about transactions, and the error in each answer. Pure.
 
-Shown by tests/unit/producer/transactions/test_transactions.py.
-
 Source: KIP-98, KIP-447, KIP-890. A broker takes AddPartitionsToTxn from clients up to version 3; later ones are for
 brokers among themselves. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
 """

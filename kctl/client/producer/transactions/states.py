@@ -1,7 +1,6 @@
 """The states of a transactional producer and the one table of what leads from which to which. Pure.
 
 What is not in the table is refused where the application asks for it, and ignored where it merely happens.
-Shown by tests/unit/producer/transactions/test_states.py.
 
 Source: KIP-98; Java's TransactionManager. Differs: a failed abort or look-up never opens an aborted transaction again.
 """

@@ -1,7 +1,6 @@
 """TransactionStatus: where the transaction of a producer stands, what is wrong with it, and how it ended.
 
 Changed by the network loop; application threads read `state` and `cause`, and ask whether they may send a record. Pure.
-Shown by tests/unit/producer/transactions/test_states.py and test_transactions.py.
 """
 
 from typing import Literal

@@ -1,8 +1,7 @@
 """Transactions: the calls about the records and offsets that are committed together or not at all.
 
 Decides which call may begin, and what an error means for the transaction; `status.py` has where it stands, `work.py`
-the requests. Owned by the network loop. Shown by tests/unit/producer/transactions and
-tests/sim/producer/test_transactions*.py.
+the requests. Owned by the network loop.
 
 Source: KIP-98, KIP-588, KIP-654.
 """

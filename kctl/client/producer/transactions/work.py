@@ -2,7 +2,6 @@
 
 Owns the way to the transaction coordinator, the producer id, and what the coordinator knows of the transaction. Records
 are queued and sent elsewhere. Owned by the network loop.
-Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_transactions*.py.
 
 Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a request that ended without an
 answer is followed by a new epoch before the next transaction, because it could still arrive then and commit or abort

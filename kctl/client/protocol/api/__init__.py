@@ -1,7 +1,7 @@
 """The declared APIs, a module for each or for a family, and a registry that imports a module when its key is asked for.
 
-Owns the way from an api key to the message classes; the sandbox and `--trace` need it, a client imports the module
-it wants. Shown by tests/unit/protocol/test_registry.py.
+Owns the way from an api key to the message classes; the sandbox and `--trace` need it, a client imports the module it
+wants.
 """
 
 from importlib import import_module

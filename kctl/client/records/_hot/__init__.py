@@ -2,7 +2,6 @@
 
 Owns the choice between the extension and the source. `KCTL_PURE=1` takes the sources although the extension is built
 (and, at build time, does not build it: setup.py). The modules know nothing of fetches, compression or transactions.
-Shown by tests/unit/records/test_both_ways.py.
 """
 
 import os

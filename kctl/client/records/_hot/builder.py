@@ -2,7 +2,6 @@
 
 Owns the written format and its exact size. Compression and CRC are called once per batch. Must not know of requests.
 Source: https://kafka.apache.org/documentation/#recordbatch.
-Shown by tests/unit/records/test_builder.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The loops in which a record costs a few nanoseconds: plain records to joined values or columns, lines to records.
 
-The same is written in C in bulk.c, because they copy from the middle of one bytes object into another, which mypyc
-has no way to do without an object for each value. They know the record format as far as it is plain, and raise nothing:
-what is not plain (damage, long numbers) is left to the cursor. Shown by tests/unit/records/test_bulk.py.
+The same is written in C in bulk.c, because they copy from the middle of one bytes object into another, which mypyc has
+no way to do without an object for each value. They know the record format as far as it is plain, and raise nothing:
+what is not plain (damage, long numbers) is left to the cursor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The way out of a batch as columns: keys, values, offsets and timestamps in buffers, headers in a list.
 
 Owns the loop that runs once per record of a table where records are not plain. Must not know Arrow, which makes arrays
-of these buffers (kctl/pipeline), nor why a column is wanted. Shown by tests/unit/records/test_columns.py.
+of these buffers (kctl/pipeline), nor why a column is wanted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conditions on a record: which records an output plan is run for at all.
 
 Owns what of a record a condition looks at, and the loop over conditions. Must not know patterns or their grammar: a
-condition is given the search to call. Shown by tests/unit/records/test_conditions.py.
+condition is given the search to call.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the record format of batch version 2 and its bounds: every length is checked against the record that holds it
 before anything is read or copied. Must not know what the fields are wanted for (exits.py) or where the batch came from.
-Source: https://kafka.apache.org/documentation/#record. Shown by tests/unit/records/test_decode.py, tests/fuzz/records.
+Source: https://kafka.apache.org/documentation/#record.
 """
 
 from __future__ import annotations

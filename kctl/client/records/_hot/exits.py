@@ -1,7 +1,6 @@
 """Two ways out of a batch: record objects, and output bytes by a plan; the third is columns.py. None passes another.
 
 Owns the loops that run once per record. Must not know of fetches, template grammars (the CLI parses those) or files.
-Shown by tests/unit/records/test_decode.py, test_output_plan.py and test_conditions.py.
 """
 
 from __future__ import annotations

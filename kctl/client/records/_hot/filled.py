@@ -1,6 +1,6 @@
 """Columns that grow: what entries are appended to, one by one; bulk.py appends many at once.
 
-Numbers are in the machine's byte order, as in Arrow. Shown by tests/unit/records/test_columns.py.
+Numbers are in the machine's byte order, as in Arrow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """murmur2: the hash by which a key chooses its partition, equal to the Java client's.
 
-Pure; knows nothing of partitions save how many there are. Shown by tests/unit/records/test_murmur2.py.
+Pure; knows nothing of partitions save how many there are.
 
 Source: MurmurHash2 (A. Appleby), seed as in Kafka's Utils.murmur2; Java's arithmetic wraps at 32 bits.
 """

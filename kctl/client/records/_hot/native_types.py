@@ -1,7 +1,7 @@
 """What the hot modules say to the compiler: `i64`, a machine integer, and `mypyc_attr`, flags of a class.
 
 Not compiled itself, so that at run time these are `int` and a decorator that does nothing: mypy_extensions is needed
-only to build. Shown by tests/unit/records/test_both_ways.py.
+only to build.
 """
 
 from typing import TYPE_CHECKING

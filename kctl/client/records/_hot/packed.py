@@ -1,7 +1,6 @@
 """Columns whose entries lie one after the other in one buffer, as Arrow has them: rows of them encoded as records.
 
 The same is written in C in packed.c, because it encodes without an object for an entry. Must not know Arrow itself.
-Shown by tests/unit/records/test_packed.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 For large values: of small ones each part costs more than the copy. The same is written in C in places.c, because it
 needs an object for each value here; Windows has no call for that, and is given one part after the other.
-Shown by tests/unit/records/test_places.py.
 """
 
 from __future__ import annotations

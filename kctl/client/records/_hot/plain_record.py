@@ -1,7 +1,6 @@
 """Where the fields of records are in which nothing is unusual; numbers.h has the same in C.
 
 What is not plain (damage, long numbers) is left to the cursor, which knows all of the format.
-Shown by tests/unit/records/test_bulk.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a decoded record is: Record, and BatchInfo, which all records of a batch share.
 
 Neither holds the fetched bytes, so keeping one record keeps only that record. Must not know how they were read.
-Shown by tests/unit/records/test_decode.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows: records of one partition, or still without one, as columns; checked, measured and divided before encoding.
 
 Owns what a column may hold and where a run of rows ends. The encoding is builder.py's; what memory means is the
-producer's. Shown by tests/unit/records/test_rows.py.
+producer's.
 """
 
 from __future__ import annotations

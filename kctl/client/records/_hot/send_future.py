@@ -2,9 +2,8 @@
 
 Compiled, it is not tracked by the garbage collector, which would look at each record several times while it waits. So
 nothing may keep a cycle through it: `complete_records` drops the mailbox, which leads to the producer and to what hears
-its events, and is followed by the call of the callback, which is dropped then.
-How a thread waits is the mailbox's (kctl.client.producer.future.FutureWaits).
-Shown by tests/unit/records/test_send_future.py, tests/unit/producer and tests/sim/producer.
+its events, and is followed by the call of the callback, which is dropped then. How a thread waits is the mailbox's
+(kctl.client.producer.future.FutureWaits).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Variable-length integers: seven bits a byte, least significant first, signs folded in by zigzag.
 
-Callers read the first byte themselves, since nearly every number has one byte, and come here for the rest.
-A byte past the end is an IndexError: the caller owns the batch and says where it was cut.
-Source: https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag), as Kafka's record format uses it.
-Shown by tests/unit/records/test_varint.py.
+Callers read the first byte themselves, since nearly every number has one byte, and come here for the rest. A byte past
+the end is an IndexError: the caller owns the batch and says where it was cut. Source:
+https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag), as Kafka's record format uses it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     while not mechanism.complete:
         answer = mechanism.step(receive())      # None: nothing to send, the broker has proved what it must
 
-Each mechanism has a file; server.py is the other side, for the sandbox. Shown by tests/unit/security/.
+Each mechanism has a file; server.py is the other side, for the sandbox.
 """
 
 from typing import TYPE_CHECKING, Protocol

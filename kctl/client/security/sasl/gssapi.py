@@ -1,7 +1,6 @@
 """GSSAPI (RFC 4752): Kerberos tokens until both sides are proved, then the security layer, of which Kafka has none.
 
 Owns the exchange and who logs in. Tickets take time to get: those are network/kerberos_tickets.py's.
-Shown by tests/unit/security/test_kerberos.py and tests/broker/test_kerberos.py.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,6 @@
 
 Owns the message, the unsecured tokens of test clusters, and reading tokens from a file. Tokens that take time to get,
 of an endpoint or a callback, are those of network/fetched_tokens.py.
-Shown by tests/unit/security/test_oauthbearer.py.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""PLAIN (RFC 4616): user name and password in one message. Shown by tests/unit/security/test_plain.py."""
+"""PLAIN (RFC 4616): user name and password in one message."""
 
 from kctl.client.errors import AuthenticationError, ConfigError
 

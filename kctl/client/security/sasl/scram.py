@@ -1,7 +1,6 @@
 """SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove that they know the password, and neither sends it.
 
-Owns the messages, the proofs and their bounds. Shown by tests/unit/security/test_scram.py (the RFCs' own examples) and
-tests/fuzz/test_sasl.py.
+Owns the messages, the proofs and their bounds.
 
 Source: RFC 5802; Java ScramSaslClient. Differs: RFC 5802 wants SASLprep, brokers use the bytes as they are, and so do
 we; the number of iterations has an upper bound.

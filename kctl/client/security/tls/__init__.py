@@ -6,7 +6,6 @@
 
 settings.py makes contexts from properties, stores.py reads what they point at, channel.py runs one connection,
 failures.py turns OpenSSL's errors into ours. `ssl` is imported when the first context is made, never before.
-Shown by tests/unit/security/test_tls_channel.py, test_tls_settings.py.
 """
 
 from kctl.client.security.tls.certificates import PeerCertificate

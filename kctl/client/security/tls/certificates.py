@@ -1,4 +1,4 @@
-"""PeerCertificate: what people want to know of a certificate. Shown by tests/unit/security/test_tls_channel.py."""
+"""PeerCertificate: what people want to know of a certificate."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple

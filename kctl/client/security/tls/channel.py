@@ -1,7 +1,6 @@
 """TlsChannel: one TLS connection between two buffers. What goes in and out of the network is the caller's business.
 
-Knows nothing of sockets, deadlines or Kafka. Shown by tests/unit/security/test_tls_channel.py: two channels back to
-back, every kind of failure, and bytes cut anywhere; and by test_certificate_requests.py.
+Knows nothing of sockets, deadlines or Kafka.
 """
 
 from collections.abc import Callable

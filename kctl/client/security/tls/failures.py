@@ -1,6 +1,5 @@
-"""Turns an error of OpenSSL into one of our TLS errors, with the reason in words and the certificates that it is about.
-
-Shown by tests/unit/security/test_tls_channel.py, one test a kind.
+"""Turns an error of OpenSSL into one of our TLS errors, with the reason in words and the certificates that it is
+about.
 """
 
 import ssl

@@ -1,7 +1,7 @@
 """TlsSettings: everything that the ssl.* properties say, checked once; and the contexts made of it.
 
 Those of a client are made again when its certificate files have changed: new connections use the new files, open ones
-keep theirs. Shown by tests/unit/security/test_tls_settings.py and test_renewed_context.py.
+keep theirs.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """What ssl.truststore.* and ssl.keystore.* point at, as PEM; and the way out for stores that cannot be read here.
 
 PKCS12 is read by the cryptography package where it is installed. Owns reading and recognising; errors name the property
-and never show what is inside. Shown by tests/unit/security/test_tls_settings.py and test_pkcs12.py.
+and never show what is inside.
 """
 
 import shlex
