@@ -5,6 +5,7 @@ Owns the connections and the arguments; one file per resource does the work.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -47,6 +48,7 @@ from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChang
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
+from kctl.client.arguments import check, checked, instant_ms
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -158,6 +160,7 @@ class Admin(OperatorCalls):
         events: EventSink = ignore_events,
     ) -> None:
         self.config = AdminConfig.parse(config)
+        check("events", events, EventSink)
         runtime = runtime or system_runtime()
         self._new_client = partial(ClusterClient, self.config, runtime, events=events)
         self._client = self._new_client()
@@ -224,6 +227,7 @@ class Admin(OperatorCalls):
         """How many requests were sent so far, those for metadata included, those that connect and log in not."""
         return self._client.network.requests.sent
 
+    @checked
     def count_requests(self, count: int) -> None:
         """Count requests that were sent beside this client, so that the block of `request_budget` has fewer left."""
         network = self._client.network
@@ -241,10 +245,12 @@ class Admin(OperatorCalls):
         """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""
         return self._client.network.requests.left != 0
 
+    @checked
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
         """Return whether a broker has sent something since an instant: it is slow, but it runs."""
         return self._client.network.status.has_heard(node_id, asked_at_ms)
 
+    @checked
     def unfinished(self, node_id: int) -> KafkaError | None:
         """Return what the connection to a broker that is being made has been waiting for so far; None without one."""
         return self._client.network.status.unfinished(node_id)
@@ -278,20 +284,24 @@ class Admin(OperatorCalls):
 
     # --- topics -------------------------------------------------------------------------------------------------------
 
+    @checked
     def create_topics(
         self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, CreatedTopic]:
         """Create topics and return each as it was created; with `validate_only` as it would be."""
         return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
 
+    @checked
     def delete_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> Results[str, None]:
         """Delete topics."""
         return topics.delete_topics(self._call("deleting topics", timeout), names)
 
+    @checked
     def list_topics(self, *, include_internal: bool = False, timeout: Timeout = None) -> dict[str, TopicListing]:
         """Return every topic that may be seen, sorted by name."""
         return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
 
+    @checked
     def describe_topics(
         self, names: Sequence[str], *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, TopicInfo]:
@@ -307,6 +317,7 @@ class Admin(OperatorCalls):
         """Return the cluster's id, nodes and controller."""
         return cluster.describe_cluster(self._call("describing the cluster", timeout))
 
+    @checked
     def request_api(
         self,
         name: str,
@@ -335,9 +346,10 @@ class Admin(OperatorCalls):
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 
+    @checked
     def list_offsets(
         self,
-        specs: Mapping[TopicPartition, int],
+        specs: Mapping[TopicPartition, int | datetime],
         *,
         isolation_level: str = "read_uncommitted",
         timeout: Timeout = None,
@@ -345,17 +357,19 @@ class Admin(OperatorCalls):
         """Return one offset of each partition.
 
         Args:
-            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or milliseconds since the epoch
-                for the first record at or after that time.
+            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or a time for the first record at
+                or after it: milliseconds since the epoch, or a datetime with a time zone.
             isolation_level: with `read_committed` the latest offset is that of the last stable record.
         """
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
-        for key, spec in specs.items():
+        wanted = {tp: instant_ms("specs", spec) for tp, spec in specs.items()}
+        for tp, spec in wanted.items():
             if spec < offsets.MAX_TIMESTAMP:
-                raise ValueError(f"{key.topic}-{key.partition}: {spec} is neither a time nor one of the named places")
-        return offsets.find_offsets(self._call("listing offsets", timeout), specs, isolation_level)
+                raise ValueError(f"{tp}: {spec} is neither a time nor one of the named places")
+        return offsets.find_offsets(self._call("listing offsets", timeout), wanted, isolation_level)
 
+    @checked
     def epoch_ends(
         self, epochs: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, EpochEnd]:
@@ -367,6 +381,7 @@ class Admin(OperatorCalls):
 
     # --- groups -------------------------------------------------------------------------------------------------------
 
+    @checked
     def list_groups(
         self,
         *,
@@ -387,6 +402,7 @@ class Admin(OperatorCalls):
         """
         return groups.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
 
+    @checked
     def describe_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
     ) -> Results[str, GroupDescription]:
@@ -397,6 +413,7 @@ class Admin(OperatorCalls):
         """
         return group_descriptions.describe_all(self._call("describing groups", timeout, partial_timeout), group_ids)
 
+    @checked
     def list_group_offsets(
         self,
         group_id: str,
@@ -414,12 +431,14 @@ class Admin(OperatorCalls):
         call = self._call(f"listing offsets of group {group_id}", timeout)
         return group_offsets.list_group_offsets(call, group_id, partitions, require_stable=require_stable)
 
+    @checked
     def list_offsets_of_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
         """Return all that each of several groups has committed, by one request a coordinator (Kafka 3.0)."""
         return group_offsets.list_offsets_of_groups(self._call("listing offsets of groups", timeout), group_ids)
 
+    @checked
     def alter_group_offsets(
         self,
         group_id: str,
@@ -435,6 +454,7 @@ class Admin(OperatorCalls):
         call = self._call(f"setting offsets of group {group_id}", timeout)
         return group_offsets.alter_group_offsets(call, group_id, checked)
 
+    @checked
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
@@ -442,10 +462,12 @@ class Admin(OperatorCalls):
         call = self._call(f"deleting offsets of group {group_id}", timeout)
         return group_offsets.delete_group_offsets(call, group_id, partitions)
 
+    @checked
     def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
         """Delete groups and all they have committed; NON_EMPTY_GROUP where there are members."""
         return groups.delete_groups(self._call("deleting groups", timeout), group_ids)
 
+    @checked
     def remove_members(
         self, group_id: str, members: Iterable[MemberToRemove], *, timeout: Timeout = None
     ) -> Results[MemberToRemove, None]:

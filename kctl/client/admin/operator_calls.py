@@ -35,6 +35,7 @@ from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTi
 from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
 from kctl.client.admin.share_groups import ShareOffset
 from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
+from kctl.client.arguments import checked
 from kctl.client.cluster import TopicPartition
 from kctl.client.quotas import QuotaEntity, Quotas
 
@@ -58,6 +59,7 @@ class OperatorCalls:
 
     # --- configs ------------------------------------------------------------------------------------------------------
 
+    @checked
     def describe_configs(
         self,
         resources: Sequence[ConfigResource],
@@ -80,6 +82,7 @@ class OperatorCalls:
             call, resources, synonyms=include_synonyms, documentation=include_documentation, broker_id=broker_id
         )
 
+    @checked
     def alter_configs(
         self,
         changes: Mapping[ConfigResource, Mapping[str, ConfigChange]],
@@ -101,6 +104,7 @@ class OperatorCalls:
 
     # --- partitions ---------------------------------------------------------------------------------------------------
 
+    @checked
     def create_partitions(
         self, counts: Mapping[str, int], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, None]:
@@ -113,6 +117,7 @@ class OperatorCalls:
         call = self._call("creating partitions", timeout)
         return topics.create_partitions(call, counts, validate_only=validate_only)
 
+    @checked
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, int]:
@@ -124,6 +129,7 @@ class OperatorCalls:
 
     # --- moves --------------------------------------------------------------------------------------------------------
 
+    @checked
     def alter_partition_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
@@ -134,12 +140,14 @@ class OperatorCalls:
         """
         return reassignments.alter_reassignments(self._call("moving partitions", timeout), targets)
 
+    @checked
     def list_partition_reassignments(
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> dict[TopicPartition, Reassignment]:
         """Return the moves in progress, of some partitions or of all."""
         return reassignments.list_reassignments(self._call("listing moves of partitions", timeout), partitions)
 
+    @checked
     def elect_leaders(
         self, election_type: ElectionType, partitions: Sequence[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, bool]:
@@ -163,6 +171,7 @@ class OperatorCalls:
         """
         return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
+    @checked
     def metadata_views(
         self, broker_ids: Sequence[int], topics: Sequence[str] | None = None, *, timeout: Timeout = None
     ) -> Results[int, MetadataView]:
@@ -173,6 +182,7 @@ class OperatorCalls:
         call = self._call("comparing the metadata of brokers", timeout)
         return cluster.metadata_views(call, broker_ids, topics)
 
+    @checked
     def describe_log_dirs(
         self,
         broker_ids: Sequence[int],
@@ -185,6 +195,7 @@ class OperatorCalls:
 
     # --- access -------------------------------------------------------------------------------------------------------
 
+    @checked
     def describe_acls(
         self, wanted: AclFilter | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> list[AclRule]:
@@ -196,12 +207,14 @@ class OperatorCalls:
 
         return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter(), broker_id)
 
+    @checked
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
         """Create ACL rules; one that exists already stays as it is, and is no error."""
         from kctl.client.admin import acls  # imported for those who want it
 
         return acls.create_acls(self._call("creating ACLs", timeout), rules)
 
+    @checked
     def delete_acls(
         self, filters: Sequence[AclFilter], *, timeout: Timeout = None
     ) -> Results[AclFilter, Results[AclRule, None]]:
@@ -210,6 +223,7 @@ class OperatorCalls:
 
         return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
 
+    @checked
     def describe_user_scram_credentials(
         self, users: Sequence[str] | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, ScramMechanisms]:
@@ -222,6 +236,7 @@ class OperatorCalls:
 
         return scram_users.describe_scram_users(self._call("describing users", timeout), users, broker_id)
 
+    @checked
     def alter_user_scram_credentials(
         self, changes: Sequence[ScramChange], *, timeout: Timeout = None
     ) -> Results[Credential, None]:
@@ -234,6 +249,7 @@ class OperatorCalls:
 
         return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
 
+    @checked
     def eligible_leaders(
         self, topics: Sequence[str], *, timeout: Timeout = None
     ) -> Results[TopicPartition, EligibleLeaders]:
@@ -243,6 +259,7 @@ class OperatorCalls:
         """
         return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
 
+    @checked
     def describe_client_quotas(
         self, entity_types: Sequence[str] = (), *, broker_id: int | None = None, timeout: Timeout = None
     ) -> dict[QuotaEntity, Quotas]:
@@ -258,6 +275,7 @@ class OperatorCalls:
 
         return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types, broker_id)
 
+    @checked
     def alter_client_quotas(
         self,
         changes: Mapping[QuotaEntity, Mapping[str, float | None]],
@@ -279,6 +297,7 @@ class OperatorCalls:
 
     # --- share groups -------------------------------------------------------------------------------------------------
 
+    @checked
     def list_share_group_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> Results[TopicPartition, ShareOffset]:
@@ -291,6 +310,7 @@ class OperatorCalls:
         call = self._call(f"listing offsets of share group {group_id}", timeout)
         return share_groups.list_share_offsets(call, group_id, partitions)
 
+    @checked
     def alter_share_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
@@ -298,6 +318,7 @@ class OperatorCalls:
         call = self._call(f"setting offsets of share group {group_id}", timeout)
         return share_groups.alter_share_offsets(call, group_id, offsets)
 
+    @checked
     def delete_share_group_offsets(
         self, group_id: str, topics: Iterable[str], *, timeout: Timeout = None
     ) -> Results[str, None]:
@@ -307,6 +328,7 @@ class OperatorCalls:
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
+    @checked
     def list_transactions(
         self,
         *,
@@ -332,6 +354,7 @@ class OperatorCalls:
         wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
         return transactions.list_transactions(self._call("listing transactions", timeout), wanted, broker_ids)
 
+    @checked
     def describe_transactions(
         self, transactional_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, TransactionDescription]:
@@ -342,6 +365,7 @@ class OperatorCalls:
         call = self._call("describing transactions", timeout)
         return transactions.describe_transactions(call, transactional_ids)
 
+    @checked
     def describe_producers(
         self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, Producers]:
@@ -351,6 +375,7 @@ class OperatorCalls:
         """
         return producers.describe_producers(self._call("describing producers", timeout), partitions)
 
+    @checked
     def open_transactions(self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None) -> OpenTransactions:
         """Return the transactions that are open on partitions, each with a verdict: running, overdue, hanging, ...
 
@@ -365,6 +390,7 @@ class OperatorCalls:
         with self.within(timeout):
             return hanging.open_transactions(new_call, partitions)
 
+    @checked
     def abort_transaction(
         self, partition: TopicPartition, start_offset: int, *, timeout: Timeout = None
     ) -> ActiveProducer:
@@ -382,6 +408,7 @@ class OperatorCalls:
 
     # --- records by offset --------------------------------------------------------------------------------------------
 
+    @checked
     def find_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordTime | None]:
@@ -391,6 +418,7 @@ class OperatorCalls:
         """
         return records.find_records(self._call("reading records", timeout), offsets)
 
+    @checked
     def inspect_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordShape | None]:
@@ -400,6 +428,7 @@ class OperatorCalls:
         """
         return records.inspect_records(self._call("reading records", timeout), offsets)
 
+    @checked
     def sample_keys(
         self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
     ) -> Results[TopicPartition, KeySample]:

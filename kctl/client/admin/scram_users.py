@@ -66,6 +66,9 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
     A broker takes one change of a user in a request, so that further ones follow; after one that failed they are not
     made, and have its error.
     """
+    for change in changes:
+        if change.mechanism not in SCRAM_NUMBERS:
+            raise ValueError(f"mechanism must be {' or '.join(SCRAM_NUMBERS)}, not {change.mechanism!r}")
     done: dict[Credential, None] = {}
     failed: dict[Credential, KafkaError] = {}
     pending = {Credential(each.user, each.mechanism): each for each in changes}

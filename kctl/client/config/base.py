@@ -49,7 +49,9 @@ class BaseConfig:
         if isinstance(properties, cls):
             return properties
         if isinstance(properties, BaseConfig):
-            raise TypeError(f"a {cls.__name__} or a mapping, not a {type(properties).__name__}")
+            raise TypeError(f"config must be a {cls.__name__} or a mapping, not a {type(properties).__name__}")
+        if not isinstance(properties, Mapping):
+            raise TypeError(f"config must be a mapping of property names to values, not {shown(properties)}")
         config = cls()
         config.values = {name: declared.default for name, declared in cls.PROPERTIES.items()}
         config.given = {}

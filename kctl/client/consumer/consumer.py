@@ -7,10 +7,11 @@ Never touches a socket.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from kctl.client.arguments import check, checked, instant_ms
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -80,6 +81,9 @@ class Consumer:
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
         self._config = ConsumerConfig.parse(config)
+        check("events", events, EventSink)
+        check("prefetch_bytes", prefetch_bytes, int)
+        check("max_decompressed_bytes", max_decompressed_bytes, int)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._one_user = OneUser(runtime.driver)
@@ -94,6 +98,7 @@ class Consumer:
         self._side.start()
 
     @for_one_user
+    @checked
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Share the partitions of these topics with the other members of the group, from the next poll on.
 
@@ -105,8 +110,6 @@ class Consumer:
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
             raise IllegalStateError("partitions are assigned manually; unsubscribe() first")
-        if isinstance(topics, str):
-            raise ValueError(f"a list of topics or a compiled pattern, not {topics!r}")
         wanted = Subscribe((), topics) if isinstance(topics, re.Pattern) else Subscribe(tuple(dict.fromkeys(topics)))
         if "" in wanted.topics:
             raise ValueError("a topic's name must not be empty")
@@ -158,10 +161,12 @@ class Consumer:
         Raises: IllegalStateError: no group.id.
         """
         group = self._need_group("commit_async")
+        check("callback", callback, OnCommit | None)
         group.commit_async(group.positions() if offsets is None else checked_offsets(offsets), callback)
         self._side.data.processed()
 
     @for_one_user
+    @checked
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -180,6 +185,7 @@ class Consumer:
         return group.metadata
 
     @for_one_user
+    @checked
     def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
         """Request a rebalance of the group, with the next polls; does nothing while one is in progress."""
         self._need_group("enforce_rebalance").rejoin(reason)
@@ -191,6 +197,7 @@ class Consumer:
         return self._side.subscription.assignment
 
     @for_one_user
+    @checked
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
         """Read exactly these partitions from now on; those already assigned keep their position.
 
@@ -201,13 +208,14 @@ class Consumer:
         self._check_open()
         if self.subscription is not None:
             raise IllegalStateError("subscribed to topics, so the group assigns the partitions; unsubscribe() first")
-        wanted = [TopicPartition(*tp) for tp in topic_partitions]
+        wanted = list(topic_partitions)
         for topic, partition in wanted:
             if not topic or partition < 0:
                 raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
         self._side.assign(wanted, topic_ids)
 
     @for_one_user
+    @checked
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
         """Continue with the record at `offset`; takes effect with the next poll and does not block.
 
@@ -221,16 +229,19 @@ class Consumer:
         self._side.seek(topic_partition, offset, end_offset)
 
     @for_one_user
+    @checked
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Continue with the first record of these partitions (None: all assigned); looked up by the next poll."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
     @for_one_user
+    @checked
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Continue with what is written after the next poll looks the end up."""
         self._reset(topic_partitions, LATEST_TIMESTAMP)
 
     @for_one_user
+    @checked
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
         """Return the offset of the next record to be delivered, looking it up where there is none yet.
 
@@ -240,6 +251,7 @@ class Consumer:
         return self._side.position(topic_partition, self._timer(timeout))
 
     @for_one_user
+    @checked
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
         """Return how many offsets the position is behind the end that isolation.level makes visible; never blocks.
 
@@ -251,11 +263,13 @@ class Consumer:
         return self._side.current_lag(topic_partition)
 
     @for_one_user
+    @checked
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
         self._set_paused(topic_partitions, True)
 
     @for_one_user
+    @checked
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
         self._set_paused(topic_partitions, False)
 
@@ -334,6 +348,7 @@ class Consumer:
         self._side.mailbox.wakeup()
 
     @for_one_user
+    @checked
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[PartitionInfo]:
         """Return the partitions of a topic by number.
 
@@ -349,6 +364,7 @@ class Consumer:
         return {topic: list(answer[topic]) for topic in sorted(answer)}
 
     @for_one_user
+    @checked
     def beginning_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
@@ -356,6 +372,7 @@ class Consumer:
         return self._side.lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
 
     @for_one_user
+    @checked
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
@@ -365,23 +382,28 @@ class Consumer:
         return ends
 
     @for_one_user
+    @checked
     def offsets_for_times(
-        self, timestamps_ms: Mapping[TopicPartition, int], timeout: Timeout = None
+        self, timestamps_ms: Mapping[TopicPartition, int | datetime], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the first record at or after a time for each partition; None where all records are older.
 
-        Args: timestamps_ms: milliseconds since the epoch, >= 0.
+        Args: timestamps_ms: milliseconds since the epoch, >= 0, or datetimes with a time zone.
         """
-        for tp, timestamp_ms in timestamps_ms.items():
+        asked = _instants(timestamps_ms)
+        for tp, timestamp_ms in asked.items():
             if timestamp_ms < 0:
                 raise ValueError(f"{tp}: a timestamp must not be negative: {timestamp_ms}")
-        return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
+        return self._side.lookups.offsets(asked, self._timer(timeout))
 
     @for_one_user
-    def look_up_offsets(self, timestamps_ms: Mapping[TopicPartition, int], *, log_end: bool = False) -> OffsetLookup:
+    @checked
+    def look_up_offsets(
+        self, timestamps_ms: Mapping[TopicPartition, int | datetime], *, log_end: bool = False
+    ) -> OffsetLookup:
         """Start to look up offsets by time, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP; see `OffsetLookup`."""
         self._check_open()
-        return self._side.lookups.start(timestamps_ms, reads_uncommitted=log_end)
+        return self._side.lookups.start(_instants(timestamps_ms), reads_uncommitted=log_end)
 
     @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
@@ -397,6 +419,7 @@ class Consumer:
         return self._side.lookups.client_instance_id(self._timer(timeout))
 
     @for_one_user
+    @checked
     def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
         """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
 
@@ -409,8 +432,6 @@ class Consumer:
         Source: KIP-102, KIP-1092.
         """
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
-        if on_close not in (None, "leave", "remain"):
-            raise ValueError(f"on_close is 'leave' or 'remain', not {on_close!r}")
         self._on_drop.detach()
         return self._side.close(timer, on_close)
 
@@ -467,3 +488,7 @@ class Consumer:
     def _set_paused(self, topic_partitions: Iterable[TopicPartition], paused: bool) -> None:
         self._check_open()
         self._side.set_paused(topic_partitions, paused)
+
+
+def _instants(timestamps_ms: Mapping[TopicPartition, int | datetime]) -> dict[TopicPartition, int]:
+    return {tp: instant_ms("timestamps_ms", given) for tp, given in timestamps_ms.items()}

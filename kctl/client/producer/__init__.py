@@ -1,6 +1,6 @@
 """The producer: `Producer(config)`, its futures and results.
 
-producer.py        the public class: what happens on application threads
+producer.py        the public class: what happens on application threads; transaction_methods.py: its transactions
 record_run.py      runs: what is queued and sent; future.py: the results of their rows; record.py: checks of one record
 given_rows.py      what a call of send_columns was given, checked and divided into runs
 run_encoder.py     encodes the rows of send_columns on the caller's thread; batch_compressor.py: a helper thread for it

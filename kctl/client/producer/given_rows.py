@@ -4,17 +4,21 @@ Rows are copied, or encoded where they lie in the caller's buffers, when it is t
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeVar
+from datetime import datetime
+from typing import Any, Final, NamedTuple, TypeVar
 
+from kctl.client.arguments import wrong_type
 from kctl.client.producer.future import NO_PARTITION, ColumnsFuture
 from kctl.client.producer.record import (
     ENCODED_OVERHEAD_BYTES,
     MEMORY_OVERHEAD_BYTES,
+    Content,
+    GivenHeaders,
     Headers,
-    check_partition,
-    check_timestamp,
-    check_topic,
     checked_headers_bytes,
+    checked_timestamp_ms,
+    plain_content,
+    plain_headers,
 )
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import (
@@ -29,6 +33,7 @@ from kctl.client.records import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
 """What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
@@ -49,12 +54,11 @@ class RowLimits(NamedTuple):
 
 
 def given_rows(
-    topic: str,
-    values: Sequence[bytes | None],
-    keys: Sequence[bytes | None] | None,
+    values: Sequence[Content],
+    keys: Sequence[Content] | None,
     partition: int | None,
-    headers: Sequence[Headers | None] | None,
-    timestamps_ms: Sequence[int | None] | int | None,
+    headers: Sequence[GivenHeaders | None] | None,
+    timestamps_ms: Sequence[int | datetime | None] | int | datetime | None,
     limits: RowLimits,
     now_ms: int,
 ) -> "GivenColumns | GivenPacked":
@@ -62,11 +66,11 @@ def given_rows(
     if headers is None and timestamps_ms is None and limits.new_builder is not None:
         packed = _packed(values, keys)
         if packed is not None:
-            return GivenPacked(topic, packed, partition, limits.new_builder, limits, now_ms)
-    return GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, now_ms)
+            return GivenPacked(packed, limits.new_builder, limits, now_ms)
+    return GivenColumns(values, keys, partition, headers, timestamps_ms, limits, now_ms)
 
 
-def _packed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None) -> Lines | PackedRows | None:
+def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines | PackedRows | None:
     """Return rows that can be encoded where they lie; None where they are objects."""
     if isinstance(values, Lines):
         return values if keys is None else None
@@ -88,16 +92,11 @@ class GivenPacked:
 
     def __init__(
         self,
-        topic: str,
         packed: Lines | PackedRows,
-        partition: int | None,
         new_builder: Callable[[], RecordBatchBuilder],
         limits: RowLimits,
         now_ms: int,
     ) -> None:
-        check_topic(topic)
-        if partition is not None:
-            check_partition(partition)
         self.count = len(packed)
         self.largest_bytes = packed.longest_bytes + MEMORY_OVERHEAD_BYTES if packed else -1
         self._packed = packed
@@ -162,36 +161,27 @@ class GivenColumns:
 
     def __init__(
         self,
-        topic: str,
-        values: Sequence[bytes | None],
-        keys: Sequence[bytes | None] | None,
+        values: Sequence[Content],
+        keys: Sequence[Content] | None,
         partition: int | None,
-        headers: Sequence[Headers | None] | None,
-        timestamps_ms: Sequence[int | None] | int | None,
+        headers: Sequence[GivenHeaders | None] | None,
+        timestamps_ms: Sequence[int | datetime | None] | int | datetime | None,
         limits: RowLimits,
         now_ms: int,
     ) -> None:
-        check_topic(topic)
-        if partition is not None:
-            check_partition(partition)
-        self.count = count = len(values)
-        copied_values = list(values)
-        check_contents(copied_values, "value")
-        copied_keys = None
-        if keys is not None:
-            copied_keys = list(_column(keys, "keys", count))
-            check_contents(copied_keys, "key")
+        copied_values = _contents(_column(values, "values"), "value")
+        self.count = count = len(copied_values)
+        copied_keys = None if keys is None else _contents(_column(keys, "keys", count), "key")
         copied_headers: list[Headers] | None = None
         headers_bytes = None
         if headers is not None:
-            copied_headers = [tuple(each or ()) for each in _column(headers, "headers", count)]
-            headers_bytes = list(_headers_bytes(copied_headers))
+            copied_headers = _each_row(plain_headers, _column(headers, "headers", count))
+            headers_bytes = _each_row(checked_headers_bytes, copied_headers)
         timestamps = None
-        if isinstance(timestamps_ms, int):
-            check_timestamp(timestamps_ms)
-            now_ms = timestamps_ms
+        if isinstance(timestamps_ms, int | datetime):
+            now_ms = checked_timestamp_ms(timestamps_ms)
         elif timestamps_ms is not None:
-            timestamps = checked_timestamps(_column(timestamps_ms, "timestamps_ms", count), now_ms)
+            timestamps = _timestamps(_column(timestamps_ms, "timestamps_ms", count), now_ms)
         self._rows = Rows(copied_values, copied_keys, copied_headers, headers_bytes, timestamps, now_ms)
         quarter_bytes = limits.buffer_memory_bytes // 4
         self._beside_bytes = MEMORY_OVERHEAD_BYTES - _ROW_BYTES
@@ -222,15 +212,38 @@ class GivenColumns:
             first = end
 
 
-def _column(column: Sequence[T], name: str, count: int) -> Sequence[T]:
-    if len(column) != count:
+def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequence[T]:
+    """Raises: TypeError, ValueError: not a list, or not of as many rows as the values."""
+    if isinstance(column, str | bytes | bytearray | memoryview) or not hasattr(column, "__len__"):
+        raise wrong_type(name, column, "a list")
+    if count is not None and len(column) != count:
         raise ValueError(f"{name} has {len(column)} entries, values {count}")
     return column
 
 
-def _headers_bytes(headers: Sequence[Headers]) -> Iterator[int]:
-    for row, each in enumerate(headers):
+def _contents(column: Sequence[Content], what: str) -> list[bytes | None]:
+    """Return a column of keys or values as bytes."""
+    copied: list[Any] = list(column)
+    try:
+        check_contents(copied, what)
+    except TypeError:  # buffers, or a wrong type: the usual column costs no second look
+        copied = _each_row(lambda each: plain_content(each, what), copied)
+    return copied
+
+
+def _timestamps(column: Sequence[int | datetime | None], now_ms: int) -> list[int]:
+    try:
+        return checked_timestamps(column, now_ms)
+    except ValueError:  # datetimes, or a wrong value
+        return _each_row(lambda each: now_ms if each is None else checked_timestamp_ms(each), column)
+
+
+def _each_row(taken: Callable[[T], R], column: Sequence[T]) -> list[R]:
+    """Return what a function makes of each row. Raises: TypeError, ValueError: with the row."""
+    found: list[R] = []
+    for row, each in enumerate(column):
         try:
-            yield checked_headers_bytes(each) if each else 0
+            found.append(taken(each))
         except (TypeError, ValueError) as error:
             raise type(error)(f"row {row}: {error}") from None
+    return found

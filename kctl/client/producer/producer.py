@@ -6,11 +6,12 @@ Owns what happens on the application's threads: checks, memory, hand-over and wa
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self
 
+from kctl.client.arguments import check, wrong_type
 from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -27,11 +28,20 @@ from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, R
 from kctl.client.producer.given_rows import given_rows
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
-from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
+from kctl.client.producer.record import (
+    MEMORY_OVERHEAD_BYTES,
+    Content,
+    GivenHeaders,
+    ProducerRecord,
+    check_partition,
+    check_topic,
+    checked_record,
+)
 from kctl.client.producer.record_router import is_usable
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.run_encoder import RunEncoder
 from kctl.client.producer.sender import Sender
+from kctl.client.producer.transaction_methods import TransactionMethods
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
@@ -43,7 +53,7 @@ STUCK_CALLBACK_MS = 5
 """A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
 
 
-class Producer:
+class Producer(TransactionMethods):
     """Sends records to topics; safe to use from several threads.
 
     Args:
@@ -62,6 +72,7 @@ class Producer:
         events: EventSink = ignore_events,
     ) -> None:
         self.config = ProducerConfig.parse(config)
+        check("events", events, EventSink)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
@@ -102,11 +113,11 @@ class Producer:
     def send(
         self,
         topic: str | ProducerRecord,
-        value: bytes | None = None,
-        key: bytes | None = None,
+        value: Content = None,
+        key: Content = None,
         partition: int | None = None,
-        headers: Headers | None = (),
-        timestamp_ms: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
         """Return the future of one record, once it is accepted.
@@ -116,9 +127,10 @@ class Producer:
 
         Args:
             topic: its name, or a whole ProducerRecord in place of all that follows but `callback`.
+            value, key: bytes; a bytearray or memoryview is copied.
             partition: None lets the key choose (equal to the Java client), or the producer.
-            headers: None: the record has none.
-            timestamp_ms: since the epoch; None is now.
+            headers: pairs of name and value; None: the record has none.
+            timestamp_ms: since the epoch, or a datetime with a time zone; None is now.
             callback: called on the network loop with the finished future.
         Raises:
             MaxBlockTimeout: the record is not accepted: no metadata, or no memory.
@@ -131,16 +143,14 @@ class Producer:
         """
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
-        if self._is_closing:
-            raise self._mailbox.closed_error()
-        if self._transactions is not None:
-            self._transactions.status.check_send()
+        self._check_send(callback)
         if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
             size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
             headers = ()  # None, or an empty list that the caller may fill later
         else:
-            headers = tuple(headers or ())  # the caller's list may change before the record is encoded
-            size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
+            value, key, headers, timestamp_ms, size_bytes = checked_record(
+                topic, value, key, partition, headers, timestamp_ms
+            )
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))
         clock = self._clock
@@ -181,11 +191,11 @@ class Producer:
     def send_columns(
         self,
         topic: str,
-        values: Sequence[bytes | None],
-        keys: Sequence[bytes | None] | None = None,
+        values: Sequence[Content],
+        keys: Sequence[Content] | None = None,
         partition: int | None = None,
-        headers: Sequence[Headers | None] | None = None,
-        timestamps_ms: Sequence[int | None] | int | None = None,
+        headers: Sequence[GivenHeaders | None] | None = None,
+        timestamps_ms: Sequence[int | datetime | None] | int | datetime | None = None,
         callback: RowsCallback | None = None,
         timeout: float | timedelta | None = None,
     ) -> ColumnsFuture:
@@ -197,7 +207,7 @@ class Producer:
         Args:
             values, keys, headers: an entry a row; None: no row has one. Lines and packed columns are encoded in place.
             partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
-            timestamps_ms: an entry a row, or one number for all; None is now.
+            timestamps_ms: an entry a row, or one for all: since the epoch, or datetimes with a time zone; None is now.
             callback: called on the network loop with some of the rows at a time, as their fate becomes known.
             timeout: seconds; None is max.block.ms.
         Raises:
@@ -206,13 +216,13 @@ class Producer:
             MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
         """
-        if self._is_closing:
-            raise self._mailbox.closed_error()
-        if self._transactions is not None:
-            self._transactions.status.check_send()
+        self._check_send(callback)
+        check_topic(topic)
+        if partition is not None:
+            check_partition(partition)
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
         limits, wall_ms = self._encoder.limits(topic, partition), self._clock.wall_ms()
-        given = given_rows(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
+        given = given_rows(values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
             row = given.first_larger_than(self._max_record_bytes)
             raise self._refused(self._too_large(topic, given.memory_bytes(row), row))
@@ -234,6 +244,15 @@ class Producer:
                 self._refuse_at_end(run)
             accepted += run.end
         return future
+
+    def _check_send(self, callback: object) -> None:
+        """Raise what makes a call of send impossible, independent of its record."""
+        if self._is_closing:
+            raise self._mailbox.closed_error()
+        if self._transactions is not None:
+            self._transactions.status.check_send()
+        if callback is not None and not callable(callback):
+            raise wrong_type("callback", callback, "a function")
 
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         """Wait for the topic's metadata, then for memory, and take it."""
@@ -322,6 +341,7 @@ class Producer:
         Args: timeout: seconds; None is max.block.ms.
         Raises: as `send`.
         """
+        check_topic(topic)
         if self._is_closing:
             raise self._mailbox.closed_error()
         if not self._is_known(topic, None):
@@ -344,68 +364,6 @@ class Producer:
         )
 
     # --- transactions -------------------------------------------------------------------------------------------------
-
-    def init_transactions(self, timeout: float | timedelta | None = None) -> None:
-        """Get the producer id of transactional.id, before anything else; older producers of that name are fenced.
-
-        What an older one left open is aborted first. This call, and those that commit, abort and send offsets, can be
-        made again after a timeout: it then continues with the same work; other calls are refused until it has ended.
-
-        Args: timeout: seconds; None is max.block.ms.
-        Raises:
-            MaxBlockTimeout: with what it was waiting for, and where the time went.
-            BrokerError: not allowed, for now; the call can be made again.
-            FatalTransactionError: only close() is left; `cause` is why.
-            IllegalStateError: no transactional.id, the wrong moment, or called in a callback.
-        Source: KIP-98; KIP-654 for the bound.
-        """
-        self._transact(Step.INIT, timeout).is_collected = True
-
-    def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent from here on is seen together or not at all.
-
-        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: one is open, or it is not the time.
-        """
-        self._transact(Step.BEGIN, None).is_collected = True
-
-    def send_offsets_to_transaction(
-        self,
-        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
-        group_metadata: GroupMember,
-        timeout: float | timedelta | None = None,
-    ) -> None:
-        """Commit a group's offsets as part of the transaction: they count when it commits.
-
-        Args:
-            offsets: the next offset to read, by partition.
-            group_metadata: `Consumer.group_metadata()`, taken when the records were read, so that a member that the
-                group has left behind is found out.
-            timeout: seconds; None is max.block.ms.
-        Raises:
-            AbortableTransactionError: with CommitFailedError as `cause`, when the group has given the partitions away.
-            MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
-            ValueError: an offset or a member that cannot be.
-        Source: KIP-447.
-        """
-        self._transact(Step.OFFSETS, timeout, offsets, group_metadata).is_collected = True
-
-    def commit_transaction(self, timeout: float | timedelta | None = None) -> None:
-        """Send what waits, and end the transaction so that read_committed consumers see all of it.
-
-        It never returns normally with a record of the transaction undelivered.
-
-        Raises:
-            AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is left.
-            MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
-        """
-        self._transact(Step.COMMIT, timeout).is_collected = True
-
-    def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
-        """End the transaction so that read_committed consumers see nothing of it; what waits is not sent.
-
-        Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
-        """
-        self._transact(Step.ABORT, timeout).is_collected = True
 
     def _transact(
         self,

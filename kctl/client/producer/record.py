@@ -1,13 +1,19 @@
 """The values a producer takes and gives: ProducerRecord, RecordMetadata, and the checks of what a caller hands in."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from kctl.client.records import TIMESTAMP_END_MS
+from kctl.client.arguments import INT32, LONGEST_STRING_BYTES, check, instant_ms, shown, wrong_type
+from kctl.client.records import TIMESTAMP_END_MS, Header
 from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from kctl.client.records import RecordMetadata as RecordMetadata
 
-Headers = Sequence[tuple[str, bytes | None]]
+Content = bytes | bytearray | memoryview | None
+"""A key, a value or the value of a header; only bytes are not copied."""
+Headers = Sequence[Header]
+GivenHeaders = Sequence[tuple[str, Content] | list[Any]]
+"""Pairs of name and value."""
 
 MEMORY_OVERHEAD_BYTES = 61 + 21
 """What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes
@@ -29,76 +35,105 @@ class ProducerRecord(NamedTuple):
     timestamp_ms: int | None = None
 
 
-def checked_size_bytes(
+def checked_record(
     topic: str,
-    value: bytes | None,
-    key: bytes | None,
+    value: Content,
+    key: Content,
     partition: int | None,
-    headers: Headers,
-    timestamp_ms: int | None,
+    headers: GivenHeaders | None,
+    timestamp_ms: int | datetime | None,
+) -> tuple[bytes | None, bytes | None, Headers, int | None, int]:
+    """Return value, key, headers and time as they are sent, and the most bytes that the record can take in a batch.
+
+    Raises: TypeError, ValueError: with the argument that is wrong.
+    """
+    plain_value, plain_key = plain_content(value, "value"), plain_content(key, "key")
+    plain = plain_headers(headers) if headers else ()
+    at_ms = None if timestamp_ms is None else checked_timestamp_ms(timestamp_ms)
+    return plain_value, plain_key, plain, at_ms, checked_size_bytes(topic, plain_value, plain_key, partition, plain)
+
+
+def plain_content(given: Content, what: str) -> bytes | None:
+    """Return a key or value as bytes. Raises: TypeError."""
+    if given is None or isinstance(given, bytes):
+        return given
+    if isinstance(given, bytearray | memoryview):
+        return bytes(given)
+    raise TypeError(f"{what} must be bytes or None, not {type(given).__name__}")
+
+
+def plain_headers(headers: GivenHeaders | None) -> Headers:
+    """Return a copy of headers, as tuples of name and bytes.
+
+    Raises: TypeError, ValueError: with the header that is wrong.
+    """
+    if headers is None:
+        return ()
+    if not isinstance(headers, Iterable) or isinstance(headers, str | bytes | bytearray | memoryview | Mapping):
+        raise TypeError(f"headers must be a list of pairs (str, bytes or None), not {shown('headers', headers)}")
+    return tuple(_plain_header(entry) for entry in headers)
+
+
+def _plain_header(entry: object) -> Header:
+    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
+        raise TypeError(f"a header is a pair (str, bytes or None), not {entry!r}")
+    name, value = entry
+    return name, plain_content(value, f"header {name!r}")
+
+
+def checked_size_bytes(
+    topic: str, value: bytes | None, key: bytes | None, partition: int | None, headers: Headers
 ) -> int:
     """Return the most bytes that the record can take in a batch of its own, uncompressed.
 
-    Raises: TypeError, ValueError: naming the argument that no record can have.
+    Raises: TypeError, ValueError: with the argument that is wrong.
     """
-    size_bytes = MEMORY_OVERHEAD_BYTES
-    if value is not None:
-        if not isinstance(value, bytes):
-            raise TypeError(f"value must be bytes or None, not {type(value).__name__}")
-        size_bytes += len(value)
-    if key is not None:
-        if not isinstance(key, bytes):
-            raise TypeError(f"key must be bytes or None, not {type(key).__name__}")
-        size_bytes += len(key)
+    size_bytes = MEMORY_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
     check_topic(topic)
     if partition is not None:
         check_partition(partition)
-    if timestamp_ms is not None:
-        check_timestamp(timestamp_ms)
     return size_bytes + checked_headers_bytes(headers) if headers else size_bytes
 
 
 def check_topic(topic: str) -> None:
     """Raise TypeError or ValueError for what cannot be a topic's name."""
-    if not isinstance(topic, str) or not topic:
-        raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
-    if not topic.isascii():
-        _check_encodable(topic, "topic", "strict")
+    if not isinstance(topic, str):
+        raise wrong_type("topic", topic, "a string")
+    if not topic:
+        raise ValueError("topic must be a string that is not empty")
+    if not topic.isascii() or len(topic) > LONGEST_STRING_BYTES:
+        check("topic", topic, str)
 
 
 def check_partition(partition: int) -> None:
-    """Raise ValueError for what cannot be a partition's number."""
-    if not isinstance(partition, int) or partition < 0:
-        raise ValueError(f"partition must be a number of at least 0, not {partition!r}")
+    """Raise TypeError or ValueError unless it is the number of a partition."""
+    if not isinstance(partition, int) or isinstance(partition, bool):
+        raise wrong_type("partition", partition, "an integer")
+    if not 0 <= partition <= INT32[1]:
+        raise ValueError(f"partition must be a number of at least 0 with 31 bits, not {partition!r}")
 
 
-def check_timestamp(timestamp_ms: int) -> None:
-    """Raise ValueError for what cannot be a record's time."""
-    if not isinstance(timestamp_ms, int) or not 0 <= timestamp_ms < TIMESTAMP_END_MS:
-        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {timestamp_ms!r}")
+def checked_timestamp_ms(given: int | datetime) -> int:
+    """Return the time of a record in ms since the epoch. Raises: TypeError, ValueError: no record can have it."""
+    timestamp_ms = instant_ms("timestamp_ms", given)
+    if not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
+    return timestamp_ms
 
 
 def checked_headers_bytes(headers: Headers) -> int:
-    """Return the most bytes that the headers can take.
-
-    Raises: TypeError, ValueError: naming the header that no record can have.
-    """
+    """Return the most bytes that the headers can take. Raises: ValueError: a name is not text."""
     size_bytes = 0
-    for entry in headers:
-        if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[0], str):
-            raise TypeError(f"a header is a tuple (str, bytes or None), not {entry!r}")
-        name, value = entry
+    for name, value in headers:
         if not name.isascii():
-            _check_encodable(name, "header name", "surrogateescape")  # as read from a record, it always can
-        if value is not None and not isinstance(value, bytes):
-            raise TypeError(f"header {name!r} must be bytes or None, not {type(value).__name__}")
+            _check_encodable(name)
         size_bytes += 4 * len(name) + 10 + len(value or b"")
     return size_bytes
 
 
-def _check_encodable(text: str, what: str, errors: str) -> None:
-    """Raise ValueError for text that cannot be bytes."""
+def _check_encodable(name: str) -> None:
+    """Raise ValueError for a name of a header that cannot be bytes; as read from a record, it always can."""
     try:
-        text.encode("utf-8", errors)
+        name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise ValueError(f"{what} {text!r} is not text: {error.reason}") from None
+        raise ValueError(f"header name {name!r} is not text: {error.reason}") from None

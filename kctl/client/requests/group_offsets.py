@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from kctl.client.arguments import check
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
@@ -46,14 +47,17 @@ class OffsetAndMetadata(NamedTuple):
 def checked_offsets(
     offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return offsets to commit in one form. Raises: ValueError: one is not an integer from 0 to 2^63 - 1."""
+    """Return offsets to commit in one form.
+
+    Raises: TypeError, ValueError: not a mapping of partitions to offsets, each an integer from 0 to 2^63 - 1.
+    """
+    taken = check("offsets", offsets, Mapping[TopicPartition, int | OffsetAndMetadata])
     checked: dict[TopicPartition, OffsetAndMetadata] = {}
-    for (topic, partition), given in offsets.items():
+    for tp, given in taken.items():
         committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
-        offset = committed.offset
-        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < 2**63:
-            raise ValueError(f"{topic}-{partition}: an offset is an integer from 0 to 2^63 - 1, not {offset!r}")
-        checked[TopicPartition(topic, partition)] = committed
+        if committed.offset < 0:
+            raise ValueError(f"{tp}: an offset is an integer from 0 to 2^63 - 1, not {committed.offset}")
+        checked[tp] = committed
     return checked
 
 

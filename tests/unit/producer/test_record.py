@@ -1,6 +1,6 @@
 import pytest
 
-from kctl.client.producer.record import Headers, checked_size_bytes
+from kctl.client.producer.record import Headers, checked_record, checked_size_bytes
 from kctl.client.records import RecordBatchBuilder
 
 
@@ -16,7 +16,7 @@ from kctl.client.records import RecordBatchBuilder
 def test_no_batch_of_one_is_larger_than_the_bound(key: bytes | None, value: bytes | None, headers: Headers) -> None:
     builder = RecordBatchBuilder()
     builder.try_append(key, value, headers, 2**62)
-    assert len(builder.build()) <= checked_size_bytes("t", value, key, None, headers, None)
+    assert len(builder.build()) <= checked_size_bytes("t", value, key, None, headers)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_no_batch_of_one_is_larger_than_the_bound(key: bytes | None, value: byte
 )
 def test_value_that_no_record_can_have_is_named(arguments: tuple[object, ...], what: str) -> None:
     with pytest.raises((TypeError, ValueError), match=what):
-        checked_size_bytes(*arguments)  # type: ignore[arg-type]  # the wrong types are the point
+        checked_record(*arguments)  # type: ignore[arg-type]  # the wrong types are the point
 
 
 def test_record_that_passes_the_checks_can_be_encoded() -> None:
     headers = [("\udcff as read", b"x"), ("é", None)]
-    size_bytes = checked_size_bytes("é", b"v", None, None, headers, 2**63 - 2)
+    size_bytes = checked_record("é", b"v", None, None, headers, 2**63 - 2)[-1]
     builder = RecordBatchBuilder()
     builder.try_append(None, b"v", headers, 2**63 - 2)
     assert len(builder.build()) <= size_bytes

@@ -124,5 +124,5 @@ def test_offsets_to_commit_are_brought_into_one_form() -> None:
 @pytest.mark.parametrize("offset", [-1, 2**63, True, 1.0, "1", None])
 def test_offsets_to_commit_that_are_no_offsets_are_refused(offset: int) -> None:
     for given in (offset, OffsetAndMetadata(offset)):
-        with pytest.raises(ValueError, match="a-0: an offset is an integer from 0 to"):
+        with pytest.raises((TypeError, ValueError), match="a-0"):
             checked_offsets({A0: given})

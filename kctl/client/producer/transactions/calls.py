@@ -9,6 +9,7 @@ Source: KIP-654 and Java's TransactionManager, which has the same rule for init,
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+from kctl.client.arguments import check, wrong_type
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient, TimeMark
@@ -33,6 +34,9 @@ class GroupMember(Protocol):
     def member_id(self) -> str: ...
     @property
     def group_instance_id(self) -> str | None: ...
+
+
+_MEMBER_FIELDS = {"group_id": str, "generation": int, "member_id": str, "group_instance_id": str | None}
 
 
 class TransactionCall(Call):
@@ -197,8 +201,8 @@ class TransactionClient:
             raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
         if self._mailbox.is_on_loop():
             raise IllegalStateError(f"a callback must not call {step.value}(): the wait would never end")
-        checked = checked_offsets(offsets or {})
-        if member is not None:
+        checked = checked_offsets({} if offsets is None else offsets)
+        if step is Step.OFFSETS:
             _check_member(member)
         timer = Timer(self._clock, timeout_ms)
         call = TransactionCall(step, timer, self._driver.waiter(), checked, member)
@@ -206,8 +210,13 @@ class TransactionClient:
         return call
 
 
-def _check_member(member: GroupMember) -> None:
+def _check_member(member: GroupMember | None) -> None:
     """Source: Java's throwIfInvalidGroupMetadata."""
+    for field, kind in _MEMBER_FIELDS.items():
+        if not hasattr(member, field):
+            raise wrong_type("group_metadata", member, "the result of Consumer.group_metadata()")
+        check(f"group_metadata.{field}", getattr(member, field), kind)
+    assert member is not None
     if not member.group_id:
         raise ValueError("group_metadata: group_id is empty")
     if member.generation > 0 and not member.member_id:

