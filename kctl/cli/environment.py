@@ -182,11 +182,11 @@ def system_environment() -> Environment:
 def _open_what_is_closed() -> None:
     """Put /dev/null where our caller closed a stream; a socket opened later would take its place and get our output.
 
-    stdout cannot be written to then, as without it: what was read must not count as printed.
+    stdin cannot be read and stdout not written to then, as without them: nothing must count as read or printed.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
             # the lowest free number, which is this one
-            os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)
+            os.open(os.devnull, (os.O_WRONLY, os.O_RDONLY, os.O_RDWR)[descriptor])

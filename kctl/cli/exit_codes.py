@@ -35,5 +35,6 @@ class ExitCode(IntEnum):
     UNKNOWN_RESOURCE = 23, "unknown topic, group or resource"
     DATA = 24, "data: decode, schema or too large"
     DISK = 25, "a disk is full or failing"
+    SIGHUP = 129, "hung up (terminal closed)"
     SIGINT = 130, "interrupted (Ctrl-C)"
     SIGTERM = 143, "terminated"

@@ -1,32 +1,33 @@
-"""Ctrl-C and SIGTERM: the first stops the command, which then closes within its limit; the second leaves at once.
+"""SIGINT, SIGTERM and SIGHUP: the first stops the command, which closes within its limit; the second leaves at once.
 
-The terminal gets a notice where closing lasts longer than NOTICE_AFTER_S. Python prints and drops what a callback of a
-weak reference or a finalizer raises, of its own import system too: an interrupt that meets one is raised again.
+The terminal gets a notice where closing lasts longer than NOTICE_AFTER_MS.
 """
 
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Never
 
+from kctl.cli.alarms import Alarm, Insistence, RaisedByHandler, cancel_all
 from kctl.cli.environment import ClosingNotice
 from kctl.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
-NOTICE_AFTER_S = 0.5
-_AGAIN_AFTER_S = 0.001
-"""After an interrupt was dropped: once the callback that it met is over."""
+if sys.platform != "win32":
+    _CODES[signal.SIGHUP] = ExitCode.SIGHUP
+NOTICE_AFTER_MS = 500
 _SHOW_CURSOR = b"\x1b[?25h"
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 
-class Interrupted(BaseException):
+class Interrupted(RaisedByHandler):
     """A signal asked the command to end; raised in the main thread, wherever it is.
 
-    Not an Exception, as KeyboardInterrupt is not: nothing that handles errors must take it for one.
+    Not a KeyboardInterrupt, for which py4j prints a traceback.
     """
 
     def __init__(self, code: ExitCode) -> None:
@@ -42,46 +43,49 @@ class Interrupts:
         self._notice = notice
         self._stdout_is_tty = stdout_is_tty
         self._stderr_is_tty = stderr_is_tty
-        self._seen = False
+        self._taken: list[signal.Signals] = []
+        self._is_seen = False
 
     def install(self) -> None:
-        """Take over SIGINT and SIGTERM of this process."""
-        sys.unraisablehook = self._on_dropped_error
+        """Take over the signals of this process; SIGHUP stays ignored where the caller wants that, as nohup does."""
+        sys.unraisablehook = _print_dropped_error
         for number in _CODES:
-            signal.signal(number, self._on_signal)
+            if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) is not signal.SIG_IGN:
+                self._taken.append(number)
+                signal.signal(number, self._on_signal)
 
     def remove(self) -> None:
-        """Let both end the process at once, now that nothing is left to close."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number in _CODES:
+        """Let each end the process at once, now that nothing is left to close."""
+        cancel_all()
+        for number in self._taken:
             signal.signal(number, signal.SIG_DFL)
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         code = _CODES[signal.Signals(number)]
-        if self._seen:
-            if self._stdout_is_tty:
+        if not self._is_seen:
+            self._is_seen = True
+            cancel_all()  # from here on the limit of the close is the only one
+            if self._stderr_is_tty:
+                Alarm(NOTICE_AFTER_MS, self._on_lasting_close)
+            Insistence(lambda: Interrupted(code)).insist(frame)
+        elif code is not ExitCode.SIGHUP:  # a terminal that is closed sends two: its shell and the system do
+            self._leave(code)
+
+    def _leave(self, code: ExitCode) -> Never:
+        if self._stdout_is_tty:
+            with suppress(OSError):  # the terminal is gone
                 os.write(1, _SHOW_CURSOR)  # a live view may have hidden it
-            os._exit(code)
-        self._seen = True
-        self._end(code)
+        os._exit(code)
 
-    def _end(self, code: ExitCode) -> Never:
-        if self._stderr_is_tty:
-            signal.signal(signal.SIGALRM, self._on_lasting_close)
-            signal.setitimer(signal.ITIMER_REAL, NOTICE_AFTER_S)
-        raise Interrupted(code)
-
-    def _on_dropped_error(self, dropped: "UnraisableHookArgs") -> None:
-        """Raise a dropped interrupt again soon; print any other error as Python does."""
-        if not isinstance(dropped.exc_value, Interrupted):
-            sys.__unraisablehook__(dropped)
-            return
-        code = dropped.exc_value.code
-        signal.signal(signal.SIGALRM, lambda *_: self._end(code))
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_AFTER_S)
-
-    def _on_lasting_close(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_lasting_close(self, _frame: FrameType | None) -> None:
         if self._notice.show is not None:
             self._notice.show(self._closing)
         else:
-            os.write(2, f"\r{self._closing}\n".encode())
+            with suppress(OSError):  # the terminal is gone
+                os.write(2, f"\r{self._closing}\n".encode())
+
+
+def _print_dropped_error(dropped: "UnraisableHookArgs") -> None:
+    """Print an error that Python drops, as Python does; what a signal handler has raised is raised again."""
+    if not isinstance(dropped.exc_value, RaisedByHandler):
+        sys.__unraisablehook__(dropped)

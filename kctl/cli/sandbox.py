@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from signal import Signals
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -176,7 +175,7 @@ def up(
         raise CommandError(
             ExitCode.USAGE, e.strerror or f"cannot listen on {host}:{port}: {e}", "choose another --port, or 0 for any"
         ) from None
-    return ExitCode.SIGINT if ended_by is Signals.SIGINT else ExitCode.SIGTERM
+    return 128 + ended_by
 
 
 @app.command()

@@ -282,7 +282,7 @@ def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[No
     from kctl.cli.overtime import interrupted_after  # not wanted for --help
 
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms
-    return interrupted_after(timeout_ms, common.environment.clock, doing)
+    return interrupted_after(timeout_ms, common.environment.clock, doing, calls=True)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -28,6 +28,11 @@ def duration_text(duration_ms: int) -> str:
     return "".join(f"{count}{unit}" for count, unit in parts if count)
 
 
+def thread_cpu_ms() -> int:
+    """Return for how long this thread has worked: time in which it waited or stood still does not count."""
+    return time.thread_time_ns() // 1_000_000
+
+
 class Clock(Protocol):
     """Where the time comes from: the system, or a test."""
 

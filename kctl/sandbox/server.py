@@ -3,13 +3,14 @@
     with Sandbox(nodes=3).serve() as served:
         served.bootstrap                         # 127.0.0.1:40001,127.0.0.1:40002,...
 
-`run_until_signal` is the same for a command: it says that it is ready, and ends on SIGINT or SIGTERM.
+`run_until_signal` is the same for a command: it says that it is ready, and ends on a signal.
 """
 
 import json
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -174,7 +175,7 @@ def run_until_signal(
     advertised_host: str | None = None,
     on_ready: Callable[[ServedSandbox], None],
 ) -> signal.Signals:
-    """Serve until SIGINT or SIGTERM and return which; only the main thread may call it.
+    """Serve until SIGINT, SIGTERM, or SIGHUP if it is not ignored, and return which; only the main thread may call it.
 
     Args:
         sandbox: what to serve.
@@ -191,7 +192,10 @@ def run_until_signal(
         stopped_by.append(signal.Signals(number))
         stop.set()
 
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         with sandbox.serve(host=host, port=port, advertised_host=advertised_host) as served:
             on_ready(served)

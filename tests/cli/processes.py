@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -81,10 +81,12 @@ def listing_validator() -> "Draft202012Validator":
 
 
 @contextmanager
-def running(*arguments: str, stdin: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    *arguments: str, stdin: int = subprocess.PIPE, program: Sequence[str] = KCTL
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run kctl while the body lasts; whatever it does, nothing is left running."""
     process = subprocess.Popen(
-        [*KCTL, *arguments],
+        [*program, *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -58,6 +58,11 @@ class Terminal:
             shown += piece
         return shown
 
+    def hang_up(self) -> None:
+        """Close the terminal under what runs on it."""
+        os.close(self._ours)
+        self._ours = -1
+
     def type(self, keys: bytes) -> None:
         """Type something; \\x04 at the start of a line is the end."""
         os.write(self._ours, keys)
@@ -83,4 +88,5 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.communicate(timeout=BOUND_S)
-        os.close(self._ours)
+        if self._ours >= 0:
+            os.close(self._ours)

@@ -1,5 +1,6 @@
 """`kctl consume -g`: what was written is committed and nothing else; two members share; a closed pipe loses nothing."""
 
+import json
 import signal
 
 import pytest
@@ -44,16 +45,21 @@ def test_a_limit_commits_no_further_than_what_it_wrote(cluster: ServedSandbox, b
     assert sorted(seen) == list(range(50))
 
 
-def test_ctrl_c_commits_what_was_written(cluster: ServedSandbox, bootstrap: str, topic: str) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_signal_commits_what_was_written_and_leaves_the_group(
+    cluster: ServedSandbox, bootstrap: str, topic: str, number: signal.Signals
+) -> None:
     produce(bootstrap, topic, 10)
     with running("consume", topic, "-b", bootstrap, "-g", topic) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(10)]
         produce(bootstrap, topic, 1, first=10)
         lines.append(process.stdout.readline())
-        ended = end(process, signal.SIGINT)
+        ended = end(process, number)
     assert sorted(map(int, lines)) == list(range(11))
-    assert (ended.code, ended.stdout) == (ExitCode.SIGINT, b"")
+    assert (ended.code, ended.stdout) == (128 + number, b"")
+    members = kctl("groups", "members", topic, "-b", bootstrap, "--output", "json")
+    assert json.loads(members.stdout)["rows"] == []
     assert committed(cluster, topic) in (10, 11), "all but a record that was being written when the signal came"
 
 

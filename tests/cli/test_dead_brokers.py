@@ -4,11 +4,13 @@ Bounds on real time are wide: that limits are exact is shown in virtual time (te
 """
 
 import signal
+import subprocess
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
+from tests.cli.conftest import SilentPeer
 from tests.cli.processes import Ended, end, kctl, running
 
 COMMAND_LINES = [
@@ -51,6 +53,22 @@ def test_accepted_and_then_silence(command: tuple[str, ...], silent: str) -> Non
     assert ended.code == ExitCode.CONNECT_TIMEOUT
     assert "(--connect-timeout)" in ended.stderr
     assert "ApiVersions" in ended.stderr
+
+
+@pytest.mark.slow  # the process stands still for longer than its deadline
+@pytest.mark.parametrize("command", [("topics", "list"), ("topics", "create", "t")], ids=" ".join)
+def test_process_that_stood_still_at_its_deadline_has_the_cause(
+    command: tuple[str, ...], silent_peer: SilentPeer
+) -> None:
+    limits = ("--api-timeout", "1s", "--connect-timeout", "300ms")
+    with running(*command, "-b", silent_peer.address, *limits) as process:
+        silent_peer.wait_for_request()
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2.5)
+        ended = end(process, signal.SIGCONT)
+    assert ended.code == ExitCode.CONNECT_TIMEOUT
+    assert "no ApiVersions answer" in ended.stderr
 
 
 @everywhere

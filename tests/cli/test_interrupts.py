@@ -14,6 +14,7 @@ from kctl.sandbox.server import ServedSandbox
 from tests.cli.conftest import SilentPeer
 from tests.cli.groups_scene import commit, committed
 from tests.cli.processes import BOUND_S, KCTL, PYTHON, end, environment, kctl, running
+from tests.cli.terminal import Terminal
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> bytes:
@@ -22,7 +23,9 @@ def _first_line(process: "subprocess.Popen[bytes]") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+    ("number", "code"),
+    [(signal.SIGHUP, ExitCode.SIGHUP), (signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)],
+    ids=["HUP", "INT", "TERM"],
 )
 def test_consume_ends_with_what_it_has_written(
     bootstrap: str, topic: str, number: signal.Signals, code: ExitCode
@@ -44,6 +47,42 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
         ended = end(process, signal.SIGINT)
     assert ended.code == ExitCode.SIGINT
     assert ended.stderr == f"kctl produce: 1 record delivered ({topic}-0: 1)\nkctl produce: interrupted (Ctrl-C)\n"
+
+
+def test_hangup_that_nohup_ignores_does_not_end_it(bootstrap: str, topic: str) -> None:
+    with running("consume", topic, "-b", bootstrap, program=("nohup", *KCTL)) as process:
+        kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"one\n")
+        assert _first_line(process) == b"one\n"
+        process.send_signal(signal.SIGHUP)
+        kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"two\n")
+        assert _first_line(process) == b"two\n"
+
+
+_ON_ITS_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+"""Runs a command on the terminal that is its stdin, so that it hears of its end."""
+
+
+def test_closed_terminal_loses_no_record_and_leaves_the_command_its_close(tmp_path: Path) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        Terminal(
+            "produce", "t", "-b", served.bootstrap, "--close-timeout", "1s", "--undelivered", str(file),
+            with_stderr=True,
+            program=(PYTHON, "-c", _ON_ITS_TERMINAL, *KCTL),
+        ) as terminal,
+    ):  # fmt: skip
+        terminal.type(b"one\n")
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        terminal.type(b"two\nthree\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            terminal.process.wait(0.5)
+        terminal.hang_up()
+        assert terminal.process.wait(BOUND_S) == ExitCode.SIGHUP
+    assert [json.loads(line)["value"] for line in file.read_bytes().splitlines()] == ["two", "three"]
 
 
 @pytest.mark.parametrize("command", [("consume", "t"), ("produce", "t"), ("probe",), ("topics", "list")], ids=" ".join)
@@ -139,6 +178,20 @@ def test_help_into_a_closed_pipe() -> None:
         check=False,
     )
     assert (ended.stdout, ended.stderr) == (b"0\n", b"")
+
+
+@pytest.mark.parametrize("command", ["produce t", "produce t -i jsonl", "produce t -f %v -", "apply -f -"])
+def test_command_that_reads_a_closed_stdin_fails(bootstrap: str, command: str) -> None:
+    ended = subprocess.run(
+        f"{' '.join(KCTL)} {command} -b {bootstrap} <&-",
+        shell=True,
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.USAGE
+    assert b"cannot read stdin: Bad file descriptor\n" in ended.stderr
 
 
 @pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])

@@ -73,7 +73,9 @@ def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+    ("number", "code"),
+    [(signal.SIGHUP, ExitCode.SIGHUP), (signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)],
+    ids=["HUP", "INT", "TERM"],
 )
 def test_nothing_after_a_signal(bootstrap: str, topic: str, number: signal.Signals, code: ExitCode) -> None:
     with running("produce", topic, "-b", bootstrap, "--txn") as process:

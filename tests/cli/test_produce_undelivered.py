@@ -125,7 +125,9 @@ def _feed(process: "subprocess.Popen[bytes]", line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+    ("number", "code"),
+    [(signal.SIGHUP, ExitCode.SIGHUP), (signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)],
+    ids=["HUP", "INT", "TERM"],
 )
 def test_a_signal_ends_within_the_close_timeout_and_the_counts_are_told(
     tmp_path: Path, number: signal.Signals, code: ExitCode

@@ -5,6 +5,8 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -35,11 +37,12 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
     )
 
 
-def test_quiet_and_terminated() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_quiet_and_terminated(number: signal.Signals) -> None:
     with running("sandbox", "up", "--nodes", "1", "--port", "0", "-q") as process:
         assert process.stdout is not None
         _bootstrap(process.stdout.readline())
-        assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
+        assert end(process, number) == (128 + number, b"", "")
 
 
 def test_a_port_that_is_taken() -> None:

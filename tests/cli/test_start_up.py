@@ -85,7 +85,8 @@ def _packages(modules: set[str]) -> set[str]:
 
 ROOT = {
     "annotated_doc", "typer", "shellingham", "kctl.cli.click", "kctl.cli.commands",
-    "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
+    "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.alarms", "kctl.cli.app", "kctl.cli.data_out",
+    "kctl.cli.environment",
     "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts", "kctl.cli.spellings",
     "kctl.client", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error", "kctl.client.wording",
     "kctl.pipeline", "kctl.pipeline.job_errors", "kctl.serdes", "kctl.serdes.errors",

@@ -139,7 +139,7 @@ def test_interrupted_command_ends_with_130_and_closes_every_connection(
             for module in CLIENTS:  # whose loops end when a client is dropped, as threads do
                 monkeypatch.setattr(f"{module}.has_threads", lambda _: True)
             monkeypatch.setattr("kctl.cli.bench.run.SystemClock", lambda: cluster.clock)
-            monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
+            monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_, **__: nullcontext())  # a signal
 
             ends: list[Ended] = []
 

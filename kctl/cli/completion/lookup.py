@@ -8,11 +8,12 @@ typer, which would cost a third of the limit.
 
 import os
 import shlex
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Never
+
+from kctl.cli.alarms import Alarm
 
 if TYPE_CHECKING:
     from kctl.cli.profiles.references import Fetched, Sources
@@ -65,10 +66,8 @@ def _limit_ms() -> int:
 
 
 def _end_after(limit_ms: int) -> None:
-    """Have the process end at its limit, whatever it is doing then."""
-    if hasattr(signal, "setitimer"):  # not on Windows, where the limits of the call have to do
-        signal.signal(signal.SIGALRM, lambda *_: _leave(""))
-        signal.setitimer(signal.ITIMER_REAL, limit_ms / 1000)
+    """Have the process end at its limit, whatever it is doing then; on Windows the limits of the call have to do."""
+    Alarm(limit_ms, lambda _: _leave(""))
 
 
 def _leave(text: str) -> Never:

@@ -114,6 +114,10 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
             "The message names the file or folder; df -h FOLDER shows the room.",
         ),
     ),
+    ExitCode.SIGHUP: CodePage(
+        "The terminal or the ssh session was closed (SIGHUP), and the command closed within --close-timeout.",
+        ("To let a command outlive its terminal, start it with nohup.",),
+    ),
     ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
     ExitCode.SIGTERM: CodePage("The process was asked to stop, and closed within --close-timeout."),
 }

@@ -6,6 +6,7 @@ Owns opening, sizes and whole files as records.
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from io import BufferedIOBase
 from typing import TypeVar
 
@@ -88,16 +89,13 @@ class Inputs:
 
     def _each_source(self, read: Callable[[BufferedIOBase, str], Iterator[T]]) -> Iterator[T]:
         for name in self._names:
-            if name == STDIN:
-                widen_pipe(self._stdin)
-                yield from read(self._stdin, "stdin")
-                continue
+            shown = "stdin" if name == STDIN else name
             try:
-                with open(name, "rb") as file:
-                    widen_pipe(file)
-                    yield from read(file, name)
+                with nullcontext(self._stdin) if name == STDIN else open(name, "rb") as source:
+                    widen_pipe(source)
+                    yield from read(source, shown)
             except OSError as e:
-                raise file_error(f"cannot read {name}", e) from None
+                raise file_error(f"cannot read {shown}", e) from None
 
     def _blocks(self, source: BufferedIOBase, name: str) -> Iterator[LineBlock]:
         form = self._form

@@ -19,7 +19,7 @@ print("ended by", ended_by.name)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_run_until_signal_serves_until_the_signal_and_leaves_nothing(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _PROGRAM], cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -69,7 +69,7 @@ def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.Mo
                 member.poll(1)
         for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch", "kctl.cli.metadata_wait"):
             monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
-        monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
+        monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_, **__: nullcontext())  # a signal
 
         def run(command: str) -> Ended:
             line = (*command.split(), "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")

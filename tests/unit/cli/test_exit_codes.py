@@ -23,6 +23,7 @@ PROMISED = {
     "UNKNOWN_RESOURCE": 23,
     "DATA": 24,
     "DISK": 25,
+    "SIGHUP": 129,
     "SIGINT": 130,
     "SIGTERM": 143,
 }
