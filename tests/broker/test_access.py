@@ -1,7 +1,6 @@
 """ACLs, SCRAM users and quotas on real Kafka with an authorizer: each command, each refusal, and Kafka's own tools."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,19 @@ from kctl.why.table import missing_right
 from tests.broker.why_story import NOTICED_MS, KafkaStory
 from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.plugin import SINGLE_VERSIONS
-from tests.support.kafka.requirements import have
-from tests.support.kafka.security import PLAIN_USER, SCRAM_MECHANISMS
+from tests.support.kafka.security import GUEST, SCRAM_MECHANISMS
 from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
 from tests.support.scenarios.exact_words import run_exact_words
 
 CANARY = "canary-9f86d081"
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-WITH_ZOOKEEPER = "kafka.security.authorizer.AclAuthorizer"
 
 
-@pytest.fixture(scope="module", params=SINGLE_VERSIONS)
-def kafka(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
-    """A node that enforces ACLs; who is not authenticated may do everything."""
-    version: str = request.param
-    authorizer = WITH_ZOOKEEPER if version.startswith("2.") else STANDARD
-    properties = {"authorizer.class.name": authorizer, "super.users": "User:ANONYMOUS"}
-    with have(lambda: KafkaCluster(version, broker_properties=properties)) as cluster:
-        yield cluster
+@pytest.fixture
+def kafka(any_kafka: KafkaCluster) -> KafkaCluster:
+    """A node that enforces ACLs; a client that does not authenticate may do everything."""
+    return any_kafka
 
 
 def run(kafka: KafkaCluster, *words: str) -> Ended:
@@ -82,6 +73,7 @@ def password_file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.nightly
 def test_rules_are_what_the_tool_of_kafka_sees_and_the_other_way_round(kafka: KafkaCluster) -> None:
     rule = ("--allow", "User:java", "--operation", "read", "--topic", "acl-orders")
     assert run(kafka, "acls", "create", *rule).code == 0
@@ -231,12 +223,13 @@ def test_each_line_of_a_runbook_has_its_exit_code(kafka: KafkaCluster, tmp_path:
     "words",
     ["list", "create --allow ann --operation read --topic t", "delete --topic t --yes", "check ann --topic t"],
 )
-def test_broker_without_an_authorizer_is_named_with_what_to_set(any_kafka: KafkaCluster, words: str) -> None:
-    ended = run(any_kafka, "acls", *words.split())
+def test_broker_without_an_authorizer_is_named_with_what_to_set(kafka_three: KafkaCluster, words: str) -> None:
+    ended = run(kafka_three, "acls", *words.split())
     assert (ended.code, "SECURITY_DISABLED" in ended.stderr) == (ExitCode.USAGE, True), ended
     assert "hint: set authorizer.class.name of the brokers, and restart them\n" in ended.stderr, ended
 
 
+@pytest.mark.nightly
 def test_users_are_what_the_tool_of_kafka_sees(kafka: KafkaCluster, password_file: str) -> None:
     assert (
         run(kafka, "users", "create", "scram-ann", "--password-file", password_file, "--iterations", "8192").code == 0
@@ -307,12 +300,12 @@ def test_why_names_each_right_that_is_missing_and_needs_no_other(kafka: KafkaClu
     selection = Selection((group,), (topic,), has_brokers=True, has_ages=True)
     with (
         KafkaStory(kafka) as super_user,
-        KafkaStory(kafka, **kafka.client_properties("SASL_PLAINTEXT")) as story,
+        KafkaStory(kafka, **kafka.guest_properties()) as story,
         Producer({"bootstrap.servers": kafka.bootstrap(), "transactional.id": topic}) as producer,
     ):
 
         def grant(kind: AclResourceType, operation: AclOperation, right: str = "") -> None:
-            principal, name = f"User:{PLAIN_USER}", right.partition("__")[2]
+            principal, name = f"User:{GUEST}", right.partition("__")[2]
             rule = AclRule(
                 kind,
                 f"__{name}" if name else names[kind],

@@ -4,9 +4,13 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.kafka.class_archive import make_class_archive
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import java_command
+
+pytestmark = pytest.mark.nightly
 
 MAPPED = "source: shared objects file (top)"
 

@@ -18,6 +18,7 @@ PATIENCE_MS = 60_000
 QUICK = ("-X", "heartbeat.interval.ms=300", "-X", "session.timeout.ms=10000")
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")  # kafka-python reads its schemas in a way that Python calls deprecated
 def test_consume_shares_a_group_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster) -> None:
     from kafka import KafkaConsumer  # not before the warnings are ignored
@@ -73,6 +74,7 @@ def test_consume_shares_a_group_with_kafka_python_and_both_take_over(any_kafka: 
     assert (missing, again) == (set(), {}), "every record once; again: how often by kafka-python and by kctl"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_having_nothing_yet_is_not_the_end(kafka_newest: KafkaCluster, protocol: str) -> None:
     """The coordinator of KIP-848 gathers changes for a second, and tells who comes meanwhile that it has nothing."""

@@ -11,6 +11,8 @@ from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 VERSION = 12
 NO_SUCH_EPOCH = 1000
 HELD_MS = 500

@@ -15,9 +15,12 @@ from tests.conformance.foreign import (
 )
 from tests.support.kafka import wire
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.requirements import have
 from tests.support.kafka.security import every_way_in
 from tests.support.kafka.waiting import wait_for_markers, wait_until
+
+pytestmark = pytest.mark.nightly
 
 FENCED_WITHIN_MS = 40_000
 RECORDS = [
@@ -171,8 +174,8 @@ def test_the_tools_of_a_version_run(any_kafka: KafkaCluster) -> None:
     assert topic in any_kafka.run_tool(main, "--bootstrap-server", any_kafka.bootstrap(), "--list").splitlines()
 
 
-def test_a_node_that_cannot_start_says_why() -> None:
-    cluster = have(lambda: KafkaCluster("4.3.1", broker_properties={"num.network.threads": "none"}))
+def test_a_node_that_cannot_start_says_why(own_kafka: OwnKafka) -> None:
+    cluster = own_kafka({"num.network.threads": "none"})
     try:
         cluster.launch()
         with pytest.raises(Exception, match=r"num\.network\.threads") as caught:

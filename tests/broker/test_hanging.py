@@ -15,20 +15,18 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.producer import Producer
 from kctl.client.records import RecordBatchBuilder
 from tests.cli.processes import Ended, kctl
+from tests.support.kafka.broker_defaults import broker_default
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 TOOL = "org.apache.kafka.tools.TransactionsCommand"
 LAST_PRODUCE_VERSION_BEFORE_KIP_890 = 10
 
 
-@pytest.fixture(scope="module", params=[NEWEST_KAFKA, "3.9.1"])
+@pytest.fixture(scope="module", params=["kafka_newest", "kafka_3_9"])
 def unverified(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     """A broker that appends batches of transactions without asking the coordinator."""
-    properties = {"transaction.partition.verification.enable": "false"}
-    cluster = have(lambda: KafkaCluster(request.param, 1, properties))
-    with cluster:
+    cluster: KafkaCluster = request.getfixturevalue(request.param)
+    with broker_default(cluster, "transaction.partition.verification.enable", "false"):
         yield cluster
 
 
@@ -82,6 +80,7 @@ def _base64(data: bytes) -> str:
     return b64encode(data).decode()
 
 
+@pytest.mark.nightly
 def test_list_and_describe_agree_with_java(unverified: KafkaCluster) -> None:
     topic = unverified.create_topic(partitions=2)
     with producer(unverified, f"{topic}-open") as open_one, producer(unverified, f"{topic}-done") as done:
@@ -113,6 +112,7 @@ def test_list_and_describe_agree_with_java(unverified: KafkaCluster) -> None:
         open_one.abort_transaction(timeout=30)
 
 
+@pytest.mark.nightly
 def test_hanging_transaction_is_found_and_aborted(unverified: KafkaCluster) -> None:
     topic = unverified.create_topic()
     producer_id = hang(unverified, f"{topic}-id", topic)
@@ -125,7 +125,7 @@ def test_hanging_transaction_is_found_and_aborted(unverified: KafkaCluster) -> N
         assert stable_end() == 0
         by_java = java(unverified, "find-hanging", "--topic", topic, "--max-transaction-timeout", "0")
         assert [(row["ProducerId"], row["StartOffset"]) for row in by_java] == [(str(producer_id), "0")]
-        [found] = rows(unverified, "hanging")
+        [found] = [row for row in rows(unverified, "hanging") if row["topic"] == topic]
         assert (found["topic"], found["start_offset"], found["verdict"], found["producer_id"]) == (
             topic, 0, "hanging", producer_id,
         )  # fmt: skip
@@ -136,7 +136,7 @@ def test_hanging_transaction_is_found_and_aborted(unverified: KafkaCluster) -> N
         assert (dry.code, stable_end()) == (0, 0)
         [done] = rows(unverified, "abort", f"{topic}:0", "--start-offset", "0", "--execute")
         assert (done["result"], stable_end()) == ("aborted", 2)
-        assert rows(unverified, "hanging") == []
+        assert rows(unverified, "hanging", "--topic", topic) == []
         assert java(unverified, "find-hanging", "--topic", topic, "--max-transaction-timeout", "0") == []
         gone = run(unverified, "abort", f"{topic}:0", "--start-offset", "0", "--execute")
         assert gone.code == ExitCode.UNKNOWN_RESOURCE

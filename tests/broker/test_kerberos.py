@@ -16,8 +16,8 @@ from kctl.client.producer import Producer
 from kctl.client.security.sasl.gssapi import GssapiClient
 from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.ports import HOST
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
 from tests.support.kerberos import REALM, Kdc, missing_command, running_kdc
 
@@ -43,7 +43,7 @@ def alice(kdc: Kdc) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cluster(kdc: Kdc) -> Iterator[KafkaCluster]:
+def cluster(kdc: Kdc, own_kafka: OwnKafka) -> Iterator[KafkaCluster]:
     service = f"kafka/{HOST}"
     keytab = kdc.add(service)
     login = f'{_MODULE} useKeyTab=true storeKey=true keyTab="{keytab}" principal="{service}@{REALM}";'
@@ -53,8 +53,7 @@ def cluster(kdc: Kdc) -> Iterator[KafkaCluster]:
         f"{_LISTENER}gssapi.sasl.jaas.config": login,
         f"{_LISTENER}gssapi.connections.max.reauth.ms": str(SESSION_MS),
     }
-    options = [f"-Djava.security.krb5.conf={kdc.config}"]
-    with KafkaCluster(NEWEST_KAFKA, broker_properties=properties, jvm_options=options) as started:
+    with own_kafka(properties, jvm_options=(f"-Djava.security.krb5.conf={kdc.config}",)) as started:
         yield started
 
 

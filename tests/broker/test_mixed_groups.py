@@ -20,6 +20,8 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 PARTITIONS = 6
 PATIENCE_MS = 60_000
 

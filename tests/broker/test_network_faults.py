@@ -12,6 +12,8 @@ from tests.broker.faulty_proxy import FaultyProxy
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 PATIENCE_MS = 60_000
 PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 

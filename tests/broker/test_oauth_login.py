@@ -30,6 +30,7 @@ def login(kafka: KafkaCluster, endpoint: TokenEndpoint) -> dict[str, object]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["endpoint", "callback"])
 def test_tokens_that_expire_under_load_lose_nothing(kafka_newest: KafkaCluster, way: str) -> None:
     topic, events, sent = kafka_newest.create_topic(), list[Event](), 0

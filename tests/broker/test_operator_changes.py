@@ -48,6 +48,7 @@ def results(ended: Any) -> list[tuple[str, str | None, str]]:
     return [(row["action"], row["key"], row["result"]) for row in json.loads(ended.stdout)["rows"]]
 
 
+@pytest.mark.nightly
 def test_applied_topics_are_described_by_java_and_those_of_java_are_exported(any_kafka: KafkaCluster) -> None:
     there, new = any_kafka.create_topic(partitions=2), f"{any_kafka.create_topic()}-new"
     topics = [
@@ -117,6 +118,7 @@ def test_applied_changes_are_no_difference_on_any_of_three_brokers(kafka_three: 
     assert run(kafka_three, "topics", "delete", *(topic["name"] for topic in topics), "--yes").code == 0
 
 
+@pytest.mark.nightly
 def test_interrupted_apply_says_what_was_done_and_its_command_does_the_rest(
     kafka_newest: KafkaCluster, tmp_path: Path
 ) -> None:
@@ -148,6 +150,7 @@ def test_interrupted_apply_says_what_was_done_and_its_command_does_the_rest(
     assert run(kafka_newest, "topics", "delete", *names, "--yes").code == 0
 
 
+@pytest.mark.nightly
 def test_trimmed_records_and_offsets_are_those_of_java(any_kafka: KafkaCluster, tmp_path: Path) -> None:
     topic = any_kafka.create_topic()
     fill(any_kafka, topic, 10)
@@ -173,6 +176,7 @@ def test_trimmed_records_and_offsets_are_those_of_java(any_kafka: KafkaCluster, 
         assert run(any_kafka, "topics", "trim", word, "--before", "1", "--yes").code == code
 
 
+@pytest.mark.nightly
 def test_sizes_are_those_of_java(any_kafka: KafkaCluster) -> None:
     topic = any_kafka.create_topic()
     fill(any_kafka, topic, 50)

@@ -40,6 +40,7 @@ def described_by_java(kafka: KafkaCluster, kind: str, name: str) -> str:
     return kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--describe", *words)
 
 
+@pytest.mark.nightly
 def test_configs_of_topics_and_brokers_are_read_back_by_java(any_kafka: KafkaCluster) -> None:
     topic = any_kafka.create_topic()
     assert run(any_kafka, "configs", "set", "topic", topic, "retention.ms=1234567", "segment.ms=99999").code == 0
@@ -98,6 +99,7 @@ def test_groups_and_client_metrics_of_a_new_release_have_configs(kafka_newest: K
     assert "50000" not in described_by_java(kafka_newest, "groups", "g")
 
 
+@pytest.mark.nightly
 def test_client_metrics_are_what_the_tools_of_kafka_see_and_the_other_way_round(with_telemetry: KafkaCluster) -> None:
     kafka = with_telemetry
 

@@ -14,6 +14,8 @@ from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 GONE_WITHIN_MS = 20_000
 RUN_TIMEOUT_S = 180
 

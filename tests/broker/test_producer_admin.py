@@ -36,6 +36,7 @@ def test_topics_and_offsets(any_kafka: KafkaCluster) -> None:
         assert admin.delete_topics(["padm", "padm-none"]).done == {"padm": None}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_every_compression_and_acknowledgement(any_kafka: KafkaCluster, compression: str, acks: str) -> None:

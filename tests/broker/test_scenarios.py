@@ -9,7 +9,11 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.support.scenarios.command_line import groups, produce_consume_probe
 from tests.support.scenarios.library import EVERY_SCENARIO
 
-WAYS_IN = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "SCRAM-SHA-512"))
+WAYS_IN = (
+    pytest.param(("PLAINTEXT", None), marks=pytest.mark.nightly),
+    pytest.param(("SSL", None), marks=pytest.mark.nightly),
+    ("SASL_SSL", "SCRAM-SHA-512"),
+)
 
 
 @pytest.fixture(scope="module", params=WAYS_IN, ids=lambda way: "-".join(filter(None, way)))

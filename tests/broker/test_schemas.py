@@ -28,6 +28,8 @@ from tests.support.registry.apicurio import running_apicurio
 from tests.support.registry.apicurio_serde import ApicurioSerde, running_apicurio_serde
 from tests.support.registry.server import FakeRegistry, running
 
+pytestmark = pytest.mark.nightly
+
 ITEM = json.dumps({"type": "record", "name": "shop.Item", "fields": [{"name": "sku", "type": "string"}]})
 CART = json.dumps(
     {

@@ -1,7 +1,5 @@
 """SASL sessions of a broker with connections.max.reauth.ms (KIP-368): no connection and no acks=0 record is lost."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from kctl.client.cluster import TopicPartition
@@ -9,23 +7,14 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.events import Event, Lost, RequestSent
 from kctl.client.producer import Producer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import give_up
 from tests.support.kafka.security import MECHANISMS
-from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing
+
+pytestmark = pytest.mark.nightly
 
 RENEWALS = 3
 
 
-@pytest.fixture(scope="module")
-def short_sessions() -> Iterator[KafkaCluster]:
-    try:
-        with KafkaCluster(NEWEST_KAFKA, 1, {"connections.max.reauth.ms": "3000"}) as cluster:
-            yield cluster
-    except ToolMissing as error:
-        give_up(str(error))
-
-
-def test_sessions_of_all_mechanisms_are_renewed_in_place(short_sessions: KafkaCluster) -> None:
+def test_sessions_of_all_mechanisms_are_renewed_in_place(kafka_newest: KafkaCluster) -> None:
     events: dict[str, list[Event]] = {mechanism: [] for mechanism in MECHANISMS}
     topics = {mechanism: f"session-{mechanism.lower()}" for mechanism in MECHANISMS}
     sent = dict.fromkeys(MECHANISMS, 0)
@@ -36,8 +25,8 @@ def test_sessions_of_all_mechanisms_are_renewed_in_place(short_sessions: KafkaCl
         return sum(isinstance(event, RequestSent) and event.api == "SaslHandshake" for event in events[mechanism])
 
     for mechanism in MECHANISMS:
-        short_sessions.create_topic(topics[mechanism])
-        config = short_sessions.client_properties("SASL_PLAINTEXT", mechanism)
+        kafka_newest.create_topic(topics[mechanism])
+        config = kafka_newest.client_properties("SASL_SSL", mechanism)
         config |= {"acks": "0", "enable.idempotence": "false", "linger.ms": "0"}
         producers[mechanism] = Producer(config, events=events[mechanism].append)
     while min(map(handshakes, MECHANISMS)) < 2 + RENEWALS:
@@ -48,6 +37,6 @@ def test_sessions_of_all_mechanisms_are_renewed_in_place(short_sessions: KafkaCl
         producer.close()
     lost = [event for of_one in events.values() for event in of_one if isinstance(event, Lost)]
     assert lost == []
-    with Consumer(short_sessions.client_properties("PLAINTEXT")) as consumer:
+    with Consumer(kafka_newest.client_properties("PLAINTEXT")) as consumer:
         ends = consumer.end_offsets([TopicPartition(topic, 0) for topic in topics.values()])
     assert ends == {TopicPartition(topics[mechanism], 0): count for mechanism, count in sent.items()}

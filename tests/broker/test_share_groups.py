@@ -14,7 +14,7 @@ from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import java_command
 from tests.support.kafka.waiting import wait_until
-from tests.support.share_members import broker_for_new_groups, share_heartbeat, streams_heartbeat
+from tests.support.share_members import share_heartbeat, streams_heartbeat
 
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 STREAMS_TOOL = "org.apache.kafka.tools.streams.StreamsGroupCommand"
@@ -22,10 +22,9 @@ CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 WAIT_MS = 30_000
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    with broker_for_new_groups() as cluster:
-        yield cluster
+@pytest.fixture
+def kafka(kafka_newest: KafkaCluster) -> KafkaCluster:
+    return kafka_newest
 
 
 @pytest.fixture
@@ -61,6 +60,7 @@ def filled(kafka: KafkaCluster) -> str:
     return topic
 
 
+@pytest.mark.nightly
 def test_share_group_of_a_java_consumer_is_seen_and_moved(kafka: KafkaCluster, admin: Admin) -> None:
     topic = filled(kafka)
     group = f"{topic}-g"

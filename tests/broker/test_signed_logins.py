@@ -18,7 +18,8 @@ from kctl.client.events import Event, Lost
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.toolchain import NEWEST_KAFKA, compiled_class_path
+from tests.support.kafka.plugin import OwnKafka
+from tests.support.kafka.toolchain import compiled_class_path
 from tests.support.oidc import AUDIENCE, CLIENT_ID, CLIENT_SECRET, OidcProvider, running_provider
 
 TOKENS = 3
@@ -37,7 +38,7 @@ def provider() -> Iterator[OidcProvider]:
 
 
 @pytest.fixture(scope="module")
-def cluster(provider: OidcProvider) -> Iterator[KafkaCluster]:
+def cluster(provider: OidcProvider, own_kafka: OwnKafka) -> Iterator[KafkaCluster]:
     validator = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
     properties = {
         "connections.max.reauth.ms": "3600000",  # without it the end of a token's lifetime ends no session
@@ -54,7 +55,7 @@ def cluster(provider: OidcProvider) -> Iterator[KafkaCluster]:
     }
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={provider.keys_url}"
     classes = compiled_class_path(Path(__file__).parent / "java" / "AwsTokenCheck.java")
-    with KafkaCluster(NEWEST_KAFKA, broker_properties=properties, jvm_options=[allowed], classes=classes) as started:
+    with own_kafka(properties, jvm_options=(allowed,), classes=classes) as started:
         yield started
 
 

@@ -151,6 +151,7 @@ def test_a_record_of_a_fenced_instance_is_refused_and_only_close_is_left(any_kaf
     assert seen(any_kafka, topic) == []
 
 
+@pytest.mark.nightly
 def test_a_transaction_open_for_too_long_is_aborted_by_the_broker(any_kafka: KafkaCluster) -> None:
     topic = "tx-expired"
     any_kafka.create_topic(topic)
@@ -244,6 +245,7 @@ def test_read_process_write_with_a_member_and_one_that_is_left_behind(any_kafka:
     writer.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("foreign", [JAVA], ids=lambda client: client.name)
 def test_the_java_consumer_sees_the_same(any_kafka: KafkaCluster, foreign: ExchangeClient) -> None:
     topic = "tx-java"

@@ -14,7 +14,9 @@ from tests.sim.chaos.damages import CHANGES
 from tests.support.kafka.cluster import KafkaCluster
 
 PRODUCE, INIT_PRODUCER_ID, END_TXN, TXN_OFFSET_COMMIT = 0, 22, 26, 28
-EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
+EACH_DAMAGE = pytest.mark.parametrize(
+    "how", [0, *(pytest.param(how, marks=pytest.mark.nightly) for how in range(1, len(CHANGES)))]
+)
 
 
 def port_of(kafka: KafkaCluster) -> int:

@@ -85,6 +85,7 @@ def test_group_without_members_and_lost_records(any_kafka: KafkaCluster, topic: 
     assert "its next offset is 2, and the log starts at 5" in found["lost-data"]["sentence"]
 
 
+@pytest.mark.nightly
 def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: str) -> None:
     group = f"{topic}-group"
     produce(any_kafka, topic)

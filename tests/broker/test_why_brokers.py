@@ -17,10 +17,9 @@ from tests.broker.why_story import KafkaStory, redirected
 from tests.cli.processes import kctl
 from tests.support.kafka.certificates import certificate_chain, private_key, renewed_chain
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.ports import HOST
-from tests.support.kafka.requirements import have
 from tests.support.kafka.server_properties import CLUSTER_ID
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 CONFIGS = "kafka.admin.ConfigCommand"
 RATE = "leader.replication.throttled.rate=1000000,follower.replication.throttled.rate=1000000"
@@ -46,6 +45,7 @@ def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.nightly
 def test_throttle_of_kafkas_own_tool_is_left_behind_until_its_cure(kafka_newest: KafkaCluster) -> None:
     assert "throttle-left-behind" not in why(kafka_newest, "why", "cluster")[1]
     where = ("--bootstrap-server", kafka_newest.bootstrap(), "--entity-type", "brokers", "--entity-name", "1")
@@ -59,13 +59,15 @@ def test_throttle_of_kafkas_own_tool_is_left_behind_until_its_cure(kafka_newest:
 
 
 @pytest.fixture(scope="module")
-def two_disks(small_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+def two_disks(
+    small_disk: Path, tmp_path_factory: pytest.TempPathFactory, own_kafka: OwnKafka
+) -> Iterator[KafkaCluster]:
     """One broker with a second directory on a small disk.
 
     One of its listeners advertises a port that is closed, and another has a certificate for another name.
     """
     dirs = f"{tmp_path_factory.mktemp('large')},{small_disk / 'data'}"
-    cluster = have(lambda: KafkaCluster(NEWEST_KAFKA, 1, {"log.dirs": dirs}))
+    cluster = own_kafka({"log.dirs": dirs})
     ports = {**cluster.node(1).ports, UNREACHED: CLOSED_PORT}
     advertised = ",".join(f"{listener}://{HOST}:{port}" for listener, port in ports.items())
     wrong = cluster.certificates.wrong_host
@@ -94,9 +96,9 @@ def test_certificate_for_another_name_where_names_are_not_checked(two_disks: Kaf
     assert "elsewhere.invalid" in found.sentence
 
 
-def test_listener_whose_certificate_has_expired() -> None:
+def test_listener_whose_certificate_has_expired(own_kafka: OwnKafka) -> None:
     """Clients refuse it, and come in by another listener: the broker itself starts with it."""
-    cluster = have(lambda: KafkaCluster(NEWEST_KAFKA, 1))
+    cluster = own_kafka()
     over = cluster.certificates.expired
     prefix = f"listener.name.{WRONG_NAME.lower()}.ssl.keystore"
     cluster.add_properties({f"{prefix}.key": private_key(over), f"{prefix}.certificate.chain": certificate_chain(over)})

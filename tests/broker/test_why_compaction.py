@@ -11,6 +11,8 @@ from tests.broker.why_story import NOTICED_MS, KafkaStory
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 SEGMENT_BYTES = 1 << 20
 OLD_MS = 3 * 3_600_000
 DAY = "86400000"

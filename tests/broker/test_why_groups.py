@@ -29,6 +29,7 @@ def story(kafka_newest: KafkaCluster) -> Iterator[KafkaStory]:
         yield made
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_member_that_restarts_all_the_time_is_a_storm(story: KafkaStory, protocol: str) -> None:
     topic = story.kafka.create_topic(partitions=4)
@@ -48,7 +49,7 @@ def test_member_that_restarts_all_the_time_is_a_storm(story: KafkaStory, protoco
     assert storm.sentence.startswith(began)
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.nightly), "consumer"])
 def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, protocol: str) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group = f"{topic}-group"
@@ -95,6 +96,7 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
         assert story.group(group, arrive).keys() & ids == set()
 
 
+@pytest.mark.nightly
 def test_processes_that_fence_each_others_instance_id_are_found_and_a_restart_is_not(story: KafkaStory) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group = f"{topic}-group"
@@ -137,6 +139,7 @@ def _committed(story: KafkaStory, group: str, topic: str) -> int | None:
     return None if offset is None else offset.offset
 
 
+@pytest.mark.nightly
 def test_members_that_commit_nothing_are_found_until_they_do(story: KafkaStory) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group = f"{topic}-group"
@@ -158,6 +161,7 @@ def test_members_that_commit_nothing_are_found_until_they_do(story: KafkaStory) 
     assert story.group(group).keys() & {"uncommitted-partition"} == set()
 
 
+@pytest.mark.nightly
 def test_member_that_gets_no_partition_and_topic_that_is_deleted(story: KafkaStory) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group, ids = f"{topic}-group", {"members-idle", "topic-missing"}
@@ -176,6 +180,7 @@ def test_member_that_gets_no_partition_and_topic_that_is_deleted(story: KafkaSto
         story.until(lambda: story.group(group), "topic-missing", is_gone=True)
 
 
+@pytest.mark.nightly
 def test_quota_near_zero_of_a_members_client_id(story: KafkaStory) -> None:
     topic = story.kafka.create_topic()
     group, entity = f"{topic}-group", QuotaEntity.of({"client-id": topic})
@@ -194,6 +199,7 @@ def test_quota_near_zero_of_a_members_client_id(story: KafkaStory) -> None:
         story.until(lambda: story.group(group), "group-throttled", is_gone=True)
 
 
+@pytest.mark.nightly
 def test_group_that_reads_more_slowly_than_records_arrive(story: KafkaStory) -> None:
     topic = story.kafka.create_topic()
     group, tp, permits = f"{topic}-group", TopicPartition(topic, 0), threading.Semaphore(ARRIVING)

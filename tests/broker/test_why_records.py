@@ -79,7 +79,9 @@ def take(member: Consumer, records: Sequence[ConsumerRecord]) -> None:
         member.commit_sync({tp: record.offset + 1}, timeout=10)
 
 
-@pytest.mark.parametrize("poison", POISONS)
+@pytest.mark.parametrize(
+    "poison", ["checksum", *(pytest.param(each, marks=pytest.mark.nightly) for each in POISONS if each != "checksum")]
+)
 def test_record_that_stops_a_group_is_found_and_skipped_by_its_cure(story: KafkaStory, poison: str) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group = f"{topic}-group"
@@ -135,6 +137,7 @@ def test_transaction_that_stays_open_is_found_until_it_ends(story: KafkaStory) -
             story.ahead_ms = 0
 
 
+@pytest.mark.nightly
 def test_new_partitions_that_no_member_has_are_found_until_one_restarts(story: KafkaStory) -> None:
     topic = story.kafka.create_topic(partitions=2)
     group = f"{topic}-group"

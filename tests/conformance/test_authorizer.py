@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from kctl.client.acls import (
     SUPPORTED_OPERATIONS,
     AclOperation,
@@ -15,6 +17,8 @@ from kctl.client.acls import (
 )
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import compiled_class_path, java_command
+
+pytestmark = pytest.mark.nightly
 
 PROGRAM = Path(__file__).parent / "java" / "Authorize.java"
 SEED = 18_011

@@ -4,6 +4,8 @@ import pytest
 
 from tools.check_broker_errors import differences, fetch_jars, our_rows, released_rows
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.usefixtures("java_and_maven")
 def test_codes_names_and_retriability_are_those_of_the_released_client() -> None:

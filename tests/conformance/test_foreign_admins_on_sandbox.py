@@ -19,6 +19,8 @@ from tests.conformance.foreign.client import run_bounded
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import NEWEST_KAFKA, java_command, kafka_class_path
 
+pytestmark = pytest.mark.nightly
+
 WAIT_S = 30
 confluent: Any = importlib.import_module("confluent_kafka.admin")
 """Its types hide what it exports."""

@@ -27,6 +27,8 @@ from tests.support.kafka.certificates import Certificates, make_certificates
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import NEWEST_KAFKA, java_command, kafka_class_path
 
+pytestmark = pytest.mark.nightly
+
 RECORDS = [
     ForeignRecord(b"v0", b"k0", (("h", b"1"), ("h", None), ("", b"")), timestamp_ms=1_600_000_000_000),
     ForeignRecord(None, b"tombstone", timestamp_ms=1_600_000_000_001),

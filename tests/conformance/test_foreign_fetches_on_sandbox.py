@@ -12,6 +12,8 @@ from tests.conformance.foreign.group_member import CONFLUENT_MEMBER, JAVA_MEMBER
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 PATIENCE_MS = 30_000
 CLIENTS = pytest.mark.parametrize("client", [JAVA, CONFLUENT], ids=lambda client: client.name)
 MEMBERS = pytest.mark.parametrize("client", [JAVA_MEMBER, CONFLUENT_MEMBER], ids=lambda client: client.name)

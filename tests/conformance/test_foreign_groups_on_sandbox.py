@@ -16,6 +16,8 @@ from tests.conformance.foreign.group_member import CONFLUENT_MEMBER, JAVA_MEMBER
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 PATIENCE_MS = 30_000
 PROTOCOLS = ["range", "cooperative-sticky", "consumer"]
 PAIRS = {

@@ -29,6 +29,8 @@ from tests.support.kafka.toolchain import (
     java_command,
 )
 
+pytestmark = pytest.mark.nightly
+
 WAIT_S = 60
 JAVA = Path(__file__).parent / "java" / "ToolRunner.java"
 KADM = Path(__file__).parent / "go" / "kadm"

@@ -14,6 +14,8 @@ from tests.conformance.foreign.transaction_steps import CONFLUENT_STEPS, JAVA_ST
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 PATIENCE_MS = 30_000
 LEVELS = pytest.mark.parametrize("level", [1, 2])
 STEPS = pytest.mark.parametrize("client", [JAVA_STEPS, CONFLUENT_STEPS], ids=lambda client: client.name)

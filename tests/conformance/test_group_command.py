@@ -12,6 +12,8 @@ from tests.cli.groups_scene import commit, committed, fill, join
 from tests.cli.processes import kctl
 from tests.support.kafka.cluster import KafkaCluster
 
+pytestmark = pytest.mark.nightly
+
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 FIRST_MS = 1_700_000_000_000
 Offsets = dict[tuple[str, int], int]

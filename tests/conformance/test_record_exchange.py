@@ -72,7 +72,10 @@ def test_many_records_take_many_batches() -> None:
         assert sum(sizes) > 5 * BATCH_BYTES
 
 
-@pytest.fixture(scope="module", params=("none", "gzip", "snappy", "lz4", "zstd"))
+NIGHTLY_CODECS = [pytest.param(codec, marks=pytest.mark.nightly) for codec in ("none", "gzip", "lz4", "zstd")]
+
+
+@pytest.fixture(scope="module", params=("snappy", *NIGHTLY_CODECS))
 def codec(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -93,6 +96,7 @@ def test_batches_of_every_client_are_read_by_kctl(kafka_newest: KafkaCluster, co
         assert contents(KCTL.consume(kafka_newest.bootstrap(), topic, len(records))) == contents(records), writer.name
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("writer", [JAVA, CONFLUENT], ids=lambda writer: writer.name)
 def test_transactions_of_others_are_seen_as_their_isolation_says(
     kafka_newest: KafkaCluster, writer: ForeignClient

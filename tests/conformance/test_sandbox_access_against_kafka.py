@@ -35,23 +35,13 @@ from kctl.sandbox import ClusterSettings, Sandbox
 from tests.conformance.group_talk import NAMES
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
+
+pytestmark = pytest.mark.nightly
 
 TOPIC, GROUP, CLUSTER = 2, 3, 4
 LITERAL, PREFIXED = 3, 4
 READ, ALLOW = 3, 3
 Talk = Callable[[Peer], Iterator[Any]]
-
-
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    properties = {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-    }
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, broker_properties=properties)) as cluster:
-        yield cluster
 
 
 def acls(peer: Peer) -> Iterator[Any]:
@@ -168,11 +158,11 @@ def quotas(peer: Peer) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("talk", [acls, scram, quotas])
-def test_sandbox_answers_as_kafka_does(kafka: KafkaCluster, talk: Talk) -> None:
+def test_sandbox_answers_as_kafka_does(kafka_newest: KafkaCluster, talk: Talk) -> None:
     settings = ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))
     with Sandbox(nodes=1, settings=settings).serve() as served, Peer(served.listens_on(1)) as ours:
         found = list(talk(ours))
-    host, _, port = kafka.bootstrap().rpartition(":")
+    host, _, port = kafka_newest.bootstrap().rpartition(":")
     with Peer((host, int(port))) as theirs:
         expected = list(talk(theirs))
     assert found == expected

@@ -47,6 +47,8 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch, records_of
 
+pytestmark = pytest.mark.nightly
+
 NOW_MS = SystemClock().wall_ms()
 PATIENCE_MS = 30_000
 LOADING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+import pytest
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.configs import AlterableConfig as ChangedConfig
 from kctl.client.protocol.api.configs import (
@@ -45,6 +47,8 @@ from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
+
+pytestmark = pytest.mark.nightly
 
 TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 SET, APPEND, SUBTRACT = 0, 2, 3

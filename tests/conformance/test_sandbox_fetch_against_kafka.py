@@ -45,10 +45,11 @@ from kctl.client.protocol.api.topics import (
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch
+
+pytestmark = pytest.mark.nightly
 
 NOW_MS = SystemClock().wall_ms()
 PATIENCE_MS = 30_000
@@ -301,10 +302,10 @@ def _look_at_epochs(talk: _FetchTalk, epochs: range) -> Iterator[Outcome]:
         yield f"offset at {timestamp}", talk.list_offset(timestamp)
 
 
-def test_epochs_behind_elections_are_those_of_kafka() -> None:
+def test_epochs_behind_elections_are_those_of_kafka(own_kafka: OwnKafka) -> None:
     """A broker that is killed and started again leads in a new epoch; the sandbox elects until it has reached it."""
     with ExitStack() as stack:
-        kafka = have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1)))
+        kafka = stack.enter_context(own_kafka())
         host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
         written: list[int] = []
         for step in range(2):

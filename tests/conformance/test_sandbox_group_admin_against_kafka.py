@@ -39,6 +39,8 @@ from kctl.client.protocol.schema import ZERO_UUID
 from tests.conformance.group_talk import NAMES, GroupTalk, Outcome, outcomes_of_both
 from tests.support.kafka.cluster import KafkaCluster
 
+pytestmark = pytest.mark.nightly
+
 NOWHERE = b"\1" * 16
 
 

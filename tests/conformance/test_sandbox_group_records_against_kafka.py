@@ -5,7 +5,6 @@ Instants, and numbers that stand for the topics of a group, are replaced by word
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from itertools import groupby
 from typing import Any
 
@@ -18,8 +17,6 @@ from tests.conformance.group_talk import PATIENCE_MS, GroupTalk
 from tests.conformance.log_talk import OFFSETS, LogTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
 
 PARTITIONS = 10
@@ -129,26 +126,12 @@ def _classic_member_beside(talk: GroupTalk) -> Iterator[Any]:
 SCENARIOS = (_consumer_group, _static_members, _patterns, _classic_member_beside)
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    """A broker that assigns at once."""
-    properties = {
-        "group.consumer.assignment.interval.ms": "0",
-        "group.consumer.assignor.offload.enable": "false",
-        "group.consumer.session.timeout.ms": "45000",  # this and the next are Kafka's own defaults
-        "group.consumer.heartbeat.interval.ms": "5000",
-        "offsets.topic.num.partitions": str(PARTITIONS),
-    }
-    with ExitStack() as stack:
-        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_records_after_each_request_are_those_of_kafka(
-    kafka: KafkaCluster, scenario: Callable[[GroupTalk], Iterator[Any]]
+    kafka_impatient: KafkaCluster, scenario: Callable[[GroupTalk], Iterator[Any]]
 ) -> None:
-    topic = kafka.create_topic(partitions=4)
-    host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
+    topic = kafka_impatient.create_topic(partitions=4)
+    host, _, port = kafka_impatient.bootstrap().partition(",")[0].rpartition(":")
     settings = ClusterSettings(offsets_topic_num_partitions=PARTITIONS)
     sandbox = Sandbox(nodes=1, topics={topic: 4}, settings=settings)
     with sandbox.serve() as served, Peer((host, int(port))) as their_peer, Peer(served.listens_on(1)) as our_peer:

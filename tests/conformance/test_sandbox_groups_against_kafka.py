@@ -216,7 +216,7 @@ SCENARIOS = [_no_group, _one_member, _two_members, _static, _strangers, _consume
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_outcomes_are_those_of_kafka(kafka_that_assigns_at_once: KafkaCluster, scenario: Any) -> None:
-    ours, theirs = outcomes_of_both(kafka_that_assigns_at_once, scenario)
+def test_outcomes_are_those_of_kafka(kafka_impatient: KafkaCluster, scenario: Any) -> None:
+    ours, theirs = outcomes_of_both(kafka_impatient, scenario)
     for outcome, expected in zip(ours, theirs, strict=True):
         assert outcome == expected

@@ -4,7 +4,6 @@ The same raw requests go to both; batches are compared field by field and record
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from kctl.sandbox import ClusterSettings, Sandbox
 from tests.conformance.log_talk import OFFSETS, SEGMENT_S, LogTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.unit.sandbox.scenario import batch
 
 PARTITIONS = 10
@@ -190,25 +187,16 @@ SCENARIOS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    """A broker that cleans logs several times a second."""
-    properties = {"log.cleaner.backoff.ms": "50", "log.retention.check.interval.ms": "50"}
-    properties |= {"log.initial.task.delay.ms": "0", "offsets.topic.num.partitions": str(PARTITIONS)}
-    with ExitStack() as stack:
-        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_logs_are_those_of_kafka(kafka: KafkaCluster, scenario: Callable[[LogTalk], Iterator[Any]]) -> None:
-    topic = kafka.create_topic(partitions=4)
-    host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
+def test_logs_are_those_of_kafka(kafka_impatient: KafkaCluster, scenario: Callable[[LogTalk], Iterator[Any]]) -> None:
+    topic = kafka_impatient.create_topic(partitions=4)
+    host, _, port = kafka_impatient.bootstrap().partition(",")[0].rpartition(":")
     settings = ClusterSettings(
         log_cleaner_backoff_ms=50, log_retention_check_interval_ms=50, offsets_topic_num_partitions=PARTITIONS
     )
     sandbox = Sandbox(nodes=1, topics={topic: 4}, settings=settings)
     with sandbox.serve() as served, Peer((host, int(port))) as their_peer, Peer(served.listens_on(1)) as our_peer:
-        theirs = LogTalk(their_peer, topic, lambda name: _compacted_by(kafka, name))
+        theirs = LogTalk(their_peer, topic, lambda name: _compacted_by(kafka_impatient, name))
         ours = LogTalk(our_peer, topic, lambda name: sandbox.cluster.topics[name].partitions[0].log.compacted_until)
         for expected, outcome in zip(scenario(theirs), scenario(ours), strict=True):
             assert outcome == expected

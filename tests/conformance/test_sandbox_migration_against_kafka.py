@@ -114,6 +114,6 @@ def _refusals(talk: GroupTalk) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("scenario", [_up_and_down, _newcomers, _sticky, _refusals])
-def test_outcomes_are_those_of_kafka(kafka_that_assigns_at_once: KafkaCluster, scenario: Any) -> None:
-    ours, theirs = outcomes_of_both(kafka_that_assigns_at_once, scenario)
+def test_outcomes_are_those_of_kafka(kafka_impatient: KafkaCluster, scenario: Any) -> None:
+    ours, theirs = outcomes_of_both(kafka_impatient, scenario)
     assert [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]] == []

@@ -11,9 +11,9 @@ from tests.conformance import test_sandbox_transactions_against_kafka as scenari
 from tests.conformance.transaction_talk import PATIENCE_MS, TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
+
+pytestmark = pytest.mark.nightly
 
 
 def _level(peer: Peer) -> int:
@@ -28,15 +28,21 @@ def _address(cluster: KafkaCluster) -> tuple[str, int]:
     return host, int(port)
 
 
+def _set_level(kafka: KafkaCluster, change: str, level: int) -> None:
+    words = ("--bootstrap-server", kafka.bootstrap(), change, "--feature", f"transaction.version={level}")
+    kafka.run_tool("org.apache.kafka.tools.FeatureCommand", *words)
+    with Peer(_address(kafka)) as peer:
+        wait_until(lambda: _level(peer) == level, PATIENCE_MS, f"transaction.version {level}")
+
+
 @pytest.fixture(scope="module")
-def set_back() -> Iterator[KafkaCluster]:
+def set_back(kafka_newest: KafkaCluster) -> Iterator[KafkaCluster]:
     """One node of the newest Kafka with transactions as before KIP-890."""
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1)) as cluster:
-        words = ("--bootstrap-server", cluster.bootstrap(), "downgrade", "--feature", "transaction.version=1")
-        cluster.run_tool("org.apache.kafka.tools.FeatureCommand", *words)
-        with Peer(_address(cluster)) as peer:
-            wait_until(lambda: _level(peer) == 1, PATIENCE_MS, "transaction.version 1")
-        yield cluster
+    _set_level(kafka_newest, "downgrade", 1)
+    try:
+        yield kafka_newest
+    finally:
+        _set_level(kafka_newest, "upgrade", 2)
 
 
 @pytest.mark.parametrize("scenario", scenarios.BOTH)

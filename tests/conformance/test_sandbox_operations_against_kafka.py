@@ -73,7 +73,8 @@ from tests.conformance.transaction_talk import TransactionTalk
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
-from tests.support.share_members import broker_for_new_groups
+
+pytestmark = pytest.mark.nightly
 
 R = TypeVar("R", bound=Response)
 PATIENCE_MS = 30_000
@@ -331,16 +332,10 @@ def _markers(talk: _Groups) -> Iterator[Any]:
     yield talk.describe()
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    with broker_for_new_groups() as cluster:
-        yield cluster
-
-
 @pytest.mark.parametrize("scenario", [_share_groups, _streams_groups, _markers])
-def test_groups_and_markers_end_as_on_kafka(kafka: KafkaCluster, scenario: Any) -> None:
-    topic = kafka.create_topic(partitions=4)
-    host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
+def test_groups_and_markers_end_as_on_kafka(kafka_newest: KafkaCluster, scenario: Any) -> None:
+    topic = kafka_newest.create_topic(partitions=4)
+    host, _, port = kafka_newest.bootstrap().partition(",")[0].rpartition(":")
     with ExitStack() as stack:
         served = stack.enter_context(Sandbox(nodes=1, topics={topic: 4}).serve())
         ours, theirs = (stack.enter_context(Peer(address)) for address in (served.listens_on(1), (host, int(port))))

@@ -1,6 +1,6 @@
 """What a partition knows of its producers: the same sequences get the same answers from the sandbox and from Kafka.
 
-The broker here is impatient: it forgets producers and ends transactions within a second.
+The broker forgets producers after 3 s, and ends overdue transactions several times a second.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,24 +20,17 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.conformance.transaction_talk import NAMES, PATIENCE_MS, Held, Outcome, TransactionTalk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.broker_defaults import broker_default
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch
 
-IMPATIENCE = {
-    "producer.id.expiration.ms": "3000",
-    "producer.id.expiration.check.interval.ms": "100",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
-}
-
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[KafkaCluster]:
-    """One node of the newest Kafka that forgets soon."""
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, IMPATIENCE)) as cluster:
-        yield cluster
+def forgetful(kafka_impatient: KafkaCluster) -> Iterator[KafkaCluster]:
+    """One node of the newest Kafka that forgets producers soon."""
+    with broker_default(kafka_impatient, "producer.id.expiration.ms", "3000"):
+        yield kafka_impatient
 
 
 class Side(NamedTuple):
@@ -195,9 +188,9 @@ def _of_sandbox(served: ServedSandbox, peer: Peer, topic: str) -> Side:
 
 
 @pytest.mark.parametrize("scenario", [_repetitions, _epochs, _retention, _expiry_in_transactions, _timeouts])
-def test_outcomes_are_those_of_kafka(impatient: KafkaCluster, scenario: Any) -> None:
-    topic = impatient.create_topic(partitions=3)
-    host, _, port = impatient.bootstrap().partition(",")[0].rpartition(":")
+def test_outcomes_are_those_of_kafka(forgetful: KafkaCluster, scenario: Any) -> None:
+    topic = forgetful.create_topic(partitions=3)
+    host, _, port = forgetful.bootstrap().partition(",")[0].rpartition(":")
     with Peer((host, int(port))) as peer:
         kafka = list(scenario(_of_kafka(peer, topic)))
     with Sandbox(nodes=1, topics={topic: 3}).serve() as served, Peer(served.listens_on(1)) as peer:

@@ -26,6 +26,8 @@ from tests.support.kafka.requirements import have
 from tests.support.kafka.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER
 from tests.unit.sandbox.scenario import NotRandom
 
+pytestmark = pytest.mark.nightly
+
 PASSWORDS = {PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD}
 PLAIN_TOKEN = f"\0{PLAIN_USER}\0{PLAIN_PASSWORD}".encode()
 Answer = Any

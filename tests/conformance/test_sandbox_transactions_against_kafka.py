@@ -30,6 +30,8 @@ from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 # --- scenarios ------------------------------------------------------------------------------------------------------
 
 

@@ -7,32 +7,30 @@
 | SASL_PLAINTEXT | knows PLAIN alone; is advertised as this very machine, on a port where nothing listens |
 | SASL_SSL | its certificate has expired |
 
-All of them close connections that were idle for two seconds.
+All of them close connections that were idle for two seconds. No group has a coordinator: the topic of committed offsets
+is to have more replicas than there are brokers.
 """
 
 from tests.support.kafka.certificates import certificate_chain, private_key
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.ports import HOST
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 CLOSED = "127.0.0.1:9"
 IDLE_MS = 2_000
 
 
-def make_strict_kafka() -> KafkaCluster:
-    """Return the cluster, not yet started.
-
-    Raises:
-        ToolMissing: no Java, Maven or openssl.
-    """
+def make_strict_kafka(own_kafka: OwnKafka) -> KafkaCluster:
+    """Return the cluster, not yet started."""
     properties = {
+        "offsets.topic.replication.factor": "3",
         "connections.max.idle.ms": str(IDLE_MS),
         "listener.name.ssl.ssl.client.auth": "required",
         "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
         "listener.name.ssl.ssl.protocol": "TLSv1.3",
         "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN",
     }
-    cluster = KafkaCluster(NEWEST_KAFKA, broker_properties=properties)
+    cluster = own_kafka(properties)
     expired = cluster.certificates.expired
     advertised = f"PLAINTEXT://no-such.invalid:9092,SASL_PLAINTEXT://{CLOSED},SASL_SSL://{CLOSED}"
     cluster.add_properties(

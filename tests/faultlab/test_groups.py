@@ -1,17 +1,15 @@
-"""Faults of a member of a group, on real Kafka and with both protocols: no coordinator, a slow reader, a taken name."""
+"""Faults of a group member on real Kafka, with both protocols: a frozen coordinator, a slow reader, a taken name."""
 
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from tests.cli.processes import Ended, end, kctl, running
-from tests.faultlab.lab import SHORT, Run, check, check_waited, run_all
+from tests.faultlab.lab import Run, check
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
+
+pytestmark = pytest.mark.nightly
 
 BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
@@ -27,23 +25,6 @@ def _write(kafka: KafkaCluster, topic: str, lines: list[str]) -> None:
 
 def _member(kafka: KafkaCluster, topic: str, protocol: str) -> tuple[str, ...]:
     return ("consume", topic, "-b", kafka.bootstrap(), "-g", topic, "-X", f"group.protocol={protocol}")
-
-
-@pytest.fixture(scope="module")
-def lonely() -> Iterator[KafkaCluster]:
-    """A broker that cannot have the internal topic of groups: it is to have more replicas than there are brokers."""
-    with ExitStack() as stack:
-        properties = {"offsets.topic.replication.factor": "3"}
-        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
-
-
-def test_35_no_coordinator(lonely: KafkaCluster) -> None:
-    lonely.create_topic("t")
-    for protocol in ("classic", "consumer"):
-        options = ("-g", "g", "-X", f"group.protocol={protocol}")
-        run = run_all(lonely.bootstrap(), *options, commands=["consume"])["consume"]
-        check(35, run)
-        check_waited(run, SHORT)
 
 
 @BOTH_PROTOCOLS

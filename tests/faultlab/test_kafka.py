@@ -11,8 +11,8 @@ from tests.cli.processes import end, running
 from tests.faultlab.lab import LONG, Limits, Run, check, check_at_once, check_waited, run_all
 from tests.faultlab.strict_kafka import CLOSED, IDLE_MS, make_strict_kafka
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.ports import HOST
-from tests.support.kafka.requirements import have
 from tests.support.kafka.security import client_security, properties_text
 
 JAVA = Limits(4_000, 3_500, 3_500)
@@ -20,8 +20,8 @@ JAVA = Limits(4_000, 3_500, 3_500)
 
 
 @pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaCluster]:
-    with have(make_strict_kafka) as cluster:
+def kafka(own_kafka: OwnKafka) -> Iterator[KafkaCluster]:
+    with make_strict_kafka(own_kafka) as cluster:
         yield cluster
 
 
@@ -124,6 +124,17 @@ def test_31_the_port_of_a_controller(kafka: KafkaCluster) -> None:
     voters = next(line for line in text.splitlines() if line.startswith("controller.quorum.voters="))
     for run in run_all(f"{HOST}:{voters.rpartition(':')[2]}", limits=JAVA).values():
         check(31, run)
+
+
+def test_35_no_coordinator(kafka: KafkaCluster, tmp_path: Path) -> None:
+    _topic(kafka)
+    file = tmp_path / "client.properties"
+    file.write_text(properties_text(kafka.client_properties("SSL", mutual_tls=True)))
+    for protocol in ("classic", "consumer"):
+        options = ("--command-config", str(file), "-g", "g", "-X", f"group.protocol={protocol}")
+        run = run_all(kafka.bootstrap("SSL"), *options, limits=JAVA, commands=["consume"])["consume"]
+        check(35, run)
+        check_waited(run, JAVA)
 
 
 def test_45_an_idle_connection_that_the_broker_closes_is_not_told(kafka: KafkaCluster, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from tests.cli.processes import BOUND_S, environment
 from tests.faultlab.lab import LONG, SHORT, check, check_at_once, check_waited, run_all
 from tests.support.faults.namespaces import NOBODY, SERVER, UNROUTED, Cable, NoNamespaces, cable
 
+pytestmark = pytest.mark.nightly
+
 PORT = 9092
 SERVE = ("-m", "kctl", "sandbox", "up", "--nodes", "1", "--host", SERVER, "--port", str(PORT))
 

@@ -10,6 +10,8 @@ from tests.cli.processes import Ended, end, kctl, running
 from tests.faultlab.lab import Run, check
 from tests.support.kafka.cluster import KafkaCluster
 
+pytestmark = pytest.mark.nightly
+
 LIMITS = ("--connect-timeout", "1s", "--request-timeout", "1s", "--close-timeout", "1s")
 QUOTA_BYTES = 10_000
 """A second, averaged over the ten that Kafka looks back: what is more is paused for."""

@@ -1,7 +1,5 @@
 """A real Kafka with ACLs: what its user may not do is refused, by name, before and after the topic may be seen."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,30 +8,24 @@ from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import kctl
 from tests.faultlab.lab import LONG, Run, check, check_at_once, run_all
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.security import PLAIN_USER, properties_text
-from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.security import GUEST, properties_text
+
+pytestmark = pytest.mark.nightly
 
 LISTENER = "SASL_PLAINTEXT"
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[KafkaCluster]:
-    with ExitStack() as stack:
-        cluster = have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, AUTHORIZER)))
-        cluster.create_topic("t")
-        assert kctl("produce", "t", "-b", cluster.bootstrap(), "-q", stdin=b"not for all\n").code == ExitCode.OK
-        yield cluster
+def guarded(kafka_newest: KafkaCluster) -> KafkaCluster:
+    kafka_newest.create_topic("t")
+    assert kctl("produce", "t", "-b", kafka_newest.bootstrap(), "-q", stdin=b"not for all\n").code == ExitCode.OK
+    return kafka_newest
 
 
 @pytest.fixture
 def login(guarded: KafkaCluster, tmp_path: Path) -> tuple[str, str]:
     file = tmp_path / "client.properties"
-    file.write_text(properties_text(guarded.client_properties(LISTENER)))
+    file.write_text(properties_text(guarded.guest_properties()))
     return "--command-config", str(file)
 
 
@@ -43,7 +35,7 @@ def _run(guarded: KafkaCluster, login: tuple[str, str], *words: str) -> Run:
 
 
 def _allow(guarded: KafkaCluster, operation: str) -> None:
-    given = ["--add", "--allow-principal", f"User:{PLAIN_USER}", "--operation", operation, "--topic", "t"]
+    given = ["--add", "--allow-principal", f"User:{GUEST}", "--operation", operation, "--topic", "t"]
     guarded.run_tool("org.apache.kafka.tools.AclCommand", "--bootstrap-server", guarded.bootstrap(), *given)
 
 

@@ -1,15 +1,9 @@
-"""Members of share and streams groups, as raw heartbeats, and a broker that knows them.
+"""Members of share and streams groups, as raw heartbeats.
 
 Enough for a group to exist, on the sandbox and on Kafka.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from kctl.client.admin import Admin
-from tests.support.kafka.cluster import KafkaCluster
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 MEMBER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -59,16 +53,3 @@ def _epoch(admin: Admin, api: str, fields: dict[str, object]) -> int:
     epoch = response.fields["memberEpoch"]
     assert isinstance(epoch, int)
     return epoch
-
-
-@contextmanager
-def broker_for_new_groups() -> Iterator[KafkaCluster]:
-    """Run one broker of the newest Kafka that keeps share groups, and gives streams groups their tasks at once."""
-    properties = {
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-        "share.coordinator.state.topic.num.partitions": "2",
-        "group.streams.initial.rebalance.delay.ms": "0",
-    }
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, properties)) as cluster:
-        yield cluster

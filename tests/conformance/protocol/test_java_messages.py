@@ -12,6 +12,8 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import api, codec, framing, walker
 from kctl.client.protocol.primitives import uuid_text
@@ -21,6 +23,8 @@ from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 from tools.declarations import api_of, module_text, read_definitions
 from tools.kafka_jars import JACKSON, KAFKA_CLIENTS, jar
+
+pytestmark = pytest.mark.nightly
 
 PROGRAM = Path(__file__).parents[1] / "java" / "Reencode.java"
 SEED = 20261120

@@ -24,6 +24,7 @@ from tests.support.kafka.security import (
     SCRAM_USER,
     broker_security,
     client_security,
+    guest_login,
     properties_text,
     scram_config,
     scram_format_option,
@@ -219,6 +220,10 @@ class KafkaCluster:
         """Return all properties of a client of this listener, in Kafka's own names, `bootstrap.servers` included."""
         security = client_security(self.certificates, listener, mechanism, mutual_tls)
         return {"bootstrap.servers": self.bootstrap(listener), **security}
+
+    def guest_properties(self) -> dict[str, str]:
+        """Return all properties of a client that is the guest, over SASL_PLAINTEXT."""
+        return self.client_properties("SASL_PLAINTEXT") | guest_login()
 
     def create_topic(
         self,

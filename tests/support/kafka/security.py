@@ -14,6 +14,9 @@ MECHANISMS = ("PLAIN", *SCRAM_MECHANISMS, "OAUTHBEARER")
 PLAIN_USER, PLAIN_PASSWORD = "alice", "alice-secret"
 SCRAM_USER, SCRAM_PASSWORD = "bob", "bob-secret"
 OAUTH_SUBJECT = "carol"
+GUEST, GUEST_PASSWORD = "guest", "guest-secret"
+"""A user of PLAIN who may do nothing where brokers have an authorizer."""
+SUPER_USERS = tuple(f"User:{name}" for name in ("ANONYMOUS", PLAIN_USER, SCRAM_USER, OAUTH_SUBJECT, "CN=client"))
 
 _MODULES = "org.apache.kafka.common.security"
 _OAUTH_LOGIN = (
@@ -44,7 +47,8 @@ def broker_security(certificates: Certificates) -> dict[str, str]:
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
     }
     logins = {
-        "PLAIN": f'{_MODULES}.plain.PlainLoginModule required user_{PLAIN_USER}="{PLAIN_PASSWORD}";',
+        "PLAIN": f'{_MODULES}.plain.PlainLoginModule required user_{PLAIN_USER}="{PLAIN_PASSWORD}"'
+        f' user_{GUEST}="{GUEST_PASSWORD}";',
         "SCRAM-SHA-256": f"{_MODULES}.scram.ScramLoginModule required;",
         "SCRAM-SHA-512": f"{_MODULES}.scram.ScramLoginModule required;",
         "OAUTHBEARER": _OAUTH_LOGIN,
@@ -80,6 +84,12 @@ def client_security(
     elif mechanism is not None:
         raise ValueError(f"{listener} has no SASL")
     return properties
+
+
+def guest_login() -> dict[str, str]:
+    """Return the properties of a client that is the guest, on top of `client_security` of a listener with SASL."""
+    login = f'{_MODULES}.plain.PlainLoginModule required username="{GUEST}" password="{GUEST_PASSWORD}";'
+    return {"sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
 
 
 def every_way_in() -> Sequence[tuple[str, str | None]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support.kafka.ports import HOST
+from tests.support.kafka.security import SUPER_USERS
 
 CLUSTER_ID = "a2N0bC1mb3ItdGVzdHMtMQ"
 CONTROLLER = "CONTROLLER"
@@ -37,6 +38,10 @@ def common_properties(ports: Mapping[str, int], data: Path, node_count: int) -> 
         "group.consumer.session.timeout.ms": "6000",
         "group.consumer.min.heartbeat.interval.ms": "100",
         "group.consumer.heartbeat.interval.ms": "500",
+        "share.coordinator.state.topic.num.partitions": "2",
+        "share.coordinator.state.topic.replication.factor": replication,
+        "share.coordinator.state.topic.min.isr": min_isr,
+        "group.streams.initial.rebalance.delay.ms": "0",
         "log.cleaner.dedupe.buffer.size": "4194304",
         "log.retention.ms": "-1",  # records with timestamps of long ago stay
     }
@@ -62,6 +67,41 @@ def zookeeper_mode_properties(node: int, zookeeper_port: int) -> dict[str, str]:
         "zookeeper.session.timeout.ms": "6000",
         "zookeeper.connection.timeout.ms": "60000",
     }
+
+
+def guarded_properties(with_zookeeper: bool) -> dict[str, str]:
+    """Return what lets every user of the fixtures do everything, and the guest only what a rule allows.
+
+    Sessions over SASL_SSL are short: clients log in again while they work (KIP-368).
+    """
+    authorizer = (
+        "kafka.security.authorizer.AclAuthorizer"
+        if with_zookeeper
+        else "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    )
+    return {
+        "authorizer.class.name": authorizer,
+        "super.users": ";".join(SUPER_USERS),
+        "listener.name.sasl_ssl.connections.max.reauth.ms": "3000",
+    }
+
+
+IMPATIENT = {
+    "log.cleaner.backoff.ms": "50",
+    "log.retention.check.interval.ms": "50",
+    "log.initial.task.delay.ms": "0",
+    "producer.id.expiration.ms": "604800000",  # tests that have producers forgotten set less
+    "producer.id.expiration.check.interval.ms": "100",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",
+    "group.consumer.session.timeout.ms": "45000",  # this and the next are Kafka's own defaults
+    "group.consumer.heartbeat.interval.ms": "5000",
+}
+"""Short intervals of background work: a broker cleans logs, and ends overdue transactions, several times a second.
+
+Groups get their assignments with the next heartbeat: by default a broker gathers the changes of a second.
+"""
 
 
 def zookeeper_properties(port: int, data: Path) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Bounded waiting for things outside this process; the only place of the fixtures that polls.
 
-Must not be used for what a test asserts about time.
+KCTL_SLOW multiplies each limit. Must not be used for what a test asserts about time.
 """
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -11,6 +12,7 @@ from kctl.client.clock import SystemClock, Timer
 from kctl.client.cluster import TopicPartition
 
 MARKERS_BOUND_MS = 30_000
+SLOW = float(os.environ.get("KCTL_SLOW", "1"))
 
 
 class WaitTimeout(Exception):
@@ -21,14 +23,14 @@ def wait_until(is_done: Callable[[], bool], timeout_ms: int, what: str, interval
     """Return as soon as `is_done()` is true, asked every `interval_ms`.
 
     Raises:
-        WaitTimeout: still false after `timeout_ms`; the message names `what`.
+        WaitTimeout: still false after `timeout_ms`, times KCTL_SLOW; the message names `what`.
     """
-    timer = Timer(SystemClock(), timeout_ms)
+    timer = Timer(SystemClock(), round(timeout_ms * SLOW))
     pause = threading.Event()
     while not is_done():
         timer.update()
         if timer.is_expired:
-            raise WaitTimeout(f"{what}: not within {timeout_ms} ms")
+            raise WaitTimeout(f"{what}: not within {round(timeout_ms * SLOW)} ms")
         pause.wait(interval_ms / 1000)
 
 
