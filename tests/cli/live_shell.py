@@ -42,6 +42,8 @@ function kctl
     if [ "$argv[1]" = __complete ]
         echo "$argv" >>asked
         {kctl} $argv
+    else if [ "$argv[1]" = completion ]
+        {kctl} $argv
     else
         printf '<<%s>>\n' (printf '%s|' $argv | string collect)
     end

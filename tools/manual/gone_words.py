@@ -1,19 +1,19 @@
 """Where words of a changed text are left: tests and pages that quote a text of users in its former words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 WORDS = 4
 """Fewer in a row are common in texts that have nothing to do with each other."""
 _AROUND = "\"'`.,:;()|"
 
 
-def left_over(before: str, after: str, files: Mapping[str, str]) -> list[str]:
+def left_over(before: Iterable[str], after: Iterable[str], files: Mapping[str, str]) -> list[str]:
     """Return `FILE: WORDS` for each file that has words in a row which were in the texts before and are not any more.
 
-    Args: before, after: all texts, a line each, with {} where values go; files: the contents by name.
+    Args: before, after: texts, with {} where values go; files: the contents by name.
     """
-    gone = set(before.splitlines()) - set(after.splitlines())
-    runs = {run for text in gone for run in _runs(text)} - {run for text in after.splitlines() for run in _runs(text)}
+    now = set(after)
+    runs = {run for text in set(before) - now for run in _runs(text)} - {run for text in now for run in _runs(text)}
     return [f"{name}: {run}" for name, content in files.items() for run in sorted(runs & set(_runs(content)))]
 
 

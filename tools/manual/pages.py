@@ -1,9 +1,10 @@
-"""The manual pages: one a command with all below it, and three about what all commands share.
+"""The manual pages: one for each command with its subcommands, and four about what all commands share.
 
 Everything said comes from the commands, the catalogue of `kctl explain` and docs/formats.md; what stands here is their
 order, and what is true of every command.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from kctl.cli.command_tree import Argument, Command, Option, read_tree
@@ -17,7 +18,7 @@ from tools.manual.roff import Page, bold, italic
 
 DOCS = Path(__file__).parents[2] / "docs"
 _OF_COMMANDS = "the commands"
-_GENERAL = ("kctl-exit-codes(7)", "kctl-timeouts(7)", "kctl-formats(7)")
+_GENERAL = ("kctl-options(7)", "kctl-exit-codes(7)", "kctl-timeouts(7)", "kctl-formats(7)")
 
 ENVIRONMENT = (
     ("KCTL_<PROPERTY>", "Any Kafka client property: KCTL_BOOTSTRAP_SERVERS is bootstrap.servers. Options and -X win."),
@@ -34,7 +35,8 @@ FILES = (
 def all_pages() -> dict[str, str]:
     """Return the text of each page by its file's name."""
     tree = read_tree()
-    pages = [_root(tree), *(_command(each, tree) for each in tree.commands), _exit_codes(), _timeouts(), _formats()]
+    pages = [_root(tree), *(_command(each) for each in tree.commands)]
+    pages += [_common_options(tree), _exit_codes(), _timeouts(), _formats()]
     return {page.file: page.text() for page in pages}
 
 
@@ -59,7 +61,7 @@ def _root(tree: Command) -> Page:
     return page
 
 
-def _command(command: Command, tree: Command) -> Page:
+def _command(command: Command) -> Page:
     page = Page("-".join(command.path), 1, command.summary, _OF_COMMANDS)
     leaves = [each for each in command.walk() if each.runs]
     page.section("Synopsis")
@@ -87,8 +89,7 @@ def _command(command: Command, tree: Command) -> Page:
             page.paragraph(f"{example.text}:")
             page.example([example.line])
     _exit_status(page)
-    others = [f"{'-'.join(each.path)}(1)" for each in tree.commands if each is not command]
-    _see_also(page, ["kctl(1)", *others, *_GENERAL])
+    _see_also(page, ["kctl(1)", *_GENERAL])
     return page
 
 
@@ -115,8 +116,12 @@ def _arguments(page: Page, arguments: tuple[Argument, ...]) -> None:
 
 def _options(page: Page, options: "list[Option] | tuple[Option, ...]") -> None:
     for each in options:
-        names = ", ".join(bold(name) for name in (*reversed(each.names), *each.off))
-        page.item(f"{names} {italic(each.metavar)}" if each.metavar else names, " ".join(_sentences(each)))
+        page.item(_names(each), " ".join(_sentences(each)))
+
+
+def _names(option: Option) -> str:
+    names = ", ".join(bold(name) for name in (*reversed(option.names), *option.off))
+    return f"{names} {italic(option.metavar)}" if option.metavar else names
 
 
 def _sentences(option: Option) -> list[str]:
@@ -132,23 +137,43 @@ def _sentences(option: Option) -> list[str]:
 
 
 def _common(page: Page, leaves: list[Command]) -> None:
-    common: dict[tuple[str, ...], Option] = {}
-    for each in leaves:
-        for option in each.options:
-            if option.is_common:
-                known = common.get(option.names, option)
-                values = tuple(dict.fromkeys((*known.values, *option.values)))
-                common[option.names] = option._replace(values=values)
+    common = _common_of(leaves)
     if common:
         page.section("Common options")
-        _options(page, list(common.values()))
+        page.line(", ".join(_names(option) for option in common))
+        formats = [f" The formats of `--output` are {', '.join(each.values)}." for each in common if _is_output(each)]
+        page.paragraph(f"kctl-options(7) describes these options.{''.join(formats)}")
+
+
+def _is_output(option: Option) -> bool:
+    return option.names == ("--output",)
+
+
+def _common_of(leaves: Iterable[Command]) -> list[Option]:
+    """Return the common options of commands, each once, with the values of all."""
+    common: dict[tuple[str, ...], Option] = {}
+    for option in (option for each in leaves for option in each.options if option.is_common):
+        known = common.get(option.names, option)
+        common[option.names] = option._replace(values=tuple(dict.fromkeys((*known.values, *option.values))))
+    return list(common.values())
+
+
+def _common_options(tree: Command) -> Page:
+    page = Page("kctl-options", 7, "The options that commands of kctl have in common", _OF_COMMANDS)
+    page.section("Description")
+    page.paragraph(
+        "Commands that talk to a cluster have these options. An option has priority over `-X`, then come environment "
+        "variables, the file of `--command-config`, and the profile."
+    )
+    page.section("Options")
+    _options(page, [each._replace(values=()) if _is_output(each) else each for each in _common_of(tree.walk())])
+    _see_also(page, ["kctl(1)", "kctl-timeouts(7)"])
+    return page
 
 
 def _exit_status(page: Page) -> None:
     page.section("Exit status")
-    page.paragraph("One code per cause; kctl-exit-codes(7) lists what each means, and what to try.")
-    for code in ExitCode:
-        page.item(bold(str(int(code))), code.text)
+    page.paragraph("0 if everything succeeded, otherwise one code for each cause: see kctl-exit-codes(7).")
 
 
 def _see_also(page: Page, names: list[str]) -> None:

@@ -1,7 +1,17 @@
 """The completion of fish: one `complete` a command, option and argument, each with the place where it counts."""
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, NOTHING, CommandSpec, Offer, offer_of, options_with_values, short
+from kctl.cli.completion.places import (
+    LISTS,
+    NOTHING,
+    CommandSpec,
+    Offer,
+    has_shared,
+    offer_of,
+    options_with_values,
+    shared_options,
+    short,
+)
 
 _HEAD = r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
@@ -36,6 +46,11 @@ function __kctl_at --description 'Has the line come to this command?'
     test "$walked[1]" = "$argv[1]"
 end
 
+function __kctl_is_on_cluster --description 'Has the line come to a command that talks to a cluster?'
+    set -l walked (__kctl_walk)
+    contains -- "$walked[1]" $__kctl_on_cluster
+end
+
 function __kctl_argument --description 'Is the next argument of this command its number so-and-so?'
     string match -q -- '-*' (commandline -ct); and return 1
     set -l walked (__kctl_walk)
@@ -52,17 +67,24 @@ end
 def fish_script(places: list[CommandSpec]) -> str:
     """Return the script."""
     paths = " ".join(_quoted(f" {place.path}") for place in places if place.path)
+    on_cluster = " ".join(_quoted(f" {place.path}") for place in places if has_shared(place))
     lines = [f"set -g __kctl_valued {' '.join(options_with_values(places))}", f"set -g __kctl_paths {paths}"]
+    lines.append(f"set -g __kctl_on_cluster {on_cluster}")
     for name, words in LISTS.items():
         lines.append(f"set -g __kctl_list_{name} {' '.join(words)}")
     lines += _FUNCTIONS.splitlines()
     lines += ["", "complete -c kctl -e", "complete -c kctl -f"]
+    shared = shared_options(places)
+    condition = _condition("__kctl_is_on_cluster")
+    lines += sorted(_complete(condition, _option(option), short(option.help)) for option in shared)
     for place in places:
         at = f" {place.path}" if place.path else ""
         lines.append("")
         for name, text in place.commands:
             lines.append(_complete(_condition(f"__kctl_at {_inner(at)}"), f"-a {name}", text))
         for option in place.options:
+            if has_shared(place) and option in shared:
+                continue
             lines.append(_complete(_condition(f"__kctl_at {_inner(at)}"), _option(option), short(option.help)))
         for number, offer in enumerate(place.arguments):
             is_last = number == len(place.arguments) - 1

@@ -107,6 +107,17 @@ def offer_of(option: Option) -> Offer:
     return _OF_METAVAR.get(option.metavar, (NOTHING,))[0]
 
 
+def shared_options(places: list[CommandSpec]) -> frozenset[Option]:
+    """Return the options that are the same in all commands that talk to a cluster; a script has them once."""
+    taken = [set(place.options) for place in places if has_shared(place)]
+    return frozenset(option for option in set.intersection(*taken) if option.is_common)
+
+
+def has_shared(place: CommandSpec) -> bool:
+    """Return whether a command has the options of all commands that talk to a cluster."""
+    return any(option.is_common for option in place.options)
+
+
 def short(text: str) -> str:
     """Return the first thing that a help says, for a line beside a name."""
     for end in (". ", "; "):

@@ -1,7 +1,9 @@
 """The completion of zsh: a `#compdef` file on `_arguments`, which knows options, repetition and descriptions itself."""
 
+from collections.abc import Iterable
+
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, short
+from kctl.cli.completion.places import LISTS, CommandSpec, Offer, has_shared, offer_of, shared_options, short
 
 _HEAD = r"""#compdef kctl
 # kctl completion for zsh. Made by tools/write_manuals.py from the commands; do not edit.
@@ -17,6 +19,9 @@ _kctl_names() {  # KIND: names that the cluster has
 }
 """
 
+_SPECIAL = {ord(each): f"\\{each}" for each in "[]:\\"}
+_SHARED = "_kctl_on_cluster"
+
 _TAIL = r"""
 _kctl "$@"
 """
@@ -30,8 +35,12 @@ def zsh_script(places: list[CommandSpec]) -> str:
     for name, words in LISTS.items():
         suffix = "-S '' " if name == "properties" else ""
         lines += ["", f'_kctl_list_{name}() {{ compadd "$@" {suffix}-- \\', *(f"    {word} \\" for word in words), "}"]
+    shared = shared_options(places)
+    specs = _specs(option for option in next(filter(has_shared, places)).options if option in shared)
+    lines += ["", f"{_SHARED}() {{  # SPEC...: with the options of all commands that talk to a cluster"]
+    lines += [*_call('_arguments -s -S "$@"', specs), "}"]
     for place in reversed(places):
-        lines += ["", *(_group(place) if place.commands else _leaf(place))]
+        lines += ["", *(_group(place) if place.commands else _leaf(place, shared))]
     return _HEAD + "\n" + "\n".join(lines) + "\n" + _TAIL
 
 
@@ -39,21 +48,27 @@ def _function(path: str) -> str:
     return "_kctl" + "".join(f"_{word}" for word in path.split())
 
 
-def _leaf(place: CommandSpec) -> list[str]:
-    specs = [spec for option in place.options for spec in _option(option)]
+def _leaf(place: CommandSpec, shared: frozenset[Option]) -> list[str]:
+    own = [option for option in place.options if not (has_shared(place) and option in shared)]
+    specs = _specs(own)
     for number, offer in enumerate(place.arguments):
         position = "*" if number == len(place.arguments) - 1 else str(number + 1)
-        specs.append(f"{position}:{_escaped(_what(offer))}:{_action(offer)}")
-    lines = [f"{_function(place.path)}() {{", "    _arguments -s -S \\"]
-    return [*lines, *(f"        {_quoted(spec)} \\" for spec in specs), "        && return 0", "    return 1", "}"]
+        specs.append(_quoted(f"{position}:{_escaped(_what(offer))}:{_action(offer)}"))
+    call = _SHARED if has_shared(place) else "_arguments -s -S"
+    return [f"{_function(place.path)}() {{", *_call(call, specs), "}"]
+
+
+def _call(command: str, specs: list[str]) -> list[str]:
+    """Return a command with its specs, a line each; its status becomes the status of the function around it."""
+    return " \\\n        ".join([f"    {command}", *specs]).splitlines()
 
 
 def _group(place: CommandSpec) -> list[str]:
-    specs = [spec for option in place.options for spec in _option(option)]
+    specs = _specs(place.options)
     lines = [f"{_function(place.path)}() {{", "    local line state", "    local -a commands"]
     lines += [] if place.path else ['    local -a _kctl_words=("${(@)words[1,CURRENT-1]}")']
     lines += ["    _arguments -C -S \\"]
-    lines += [f"        {_quoted(spec)} \\" for spec in specs]
+    lines += [f"        {spec} \\" for spec in specs]
     lines += ["        '1:command:->command' \\", "        '*::argument:->argument' && return 0", "    case $state in"]
     lines += ["        command)", "            commands=("]
     lines += [f"                {_quoted(f'{_escaped(name)}:{text}')}" for name, text in place.commands]
@@ -64,19 +79,26 @@ def _group(place: CommandSpec) -> list[str]:
     return [*lines, "            esac ;;", "    esac", "}"]
 
 
-def _option(option: Option) -> list[str]:
+def _specs(options: Iterable[Option]) -> list[str]:
+    return [_option(option) for option in options]
+
+
+def _option(option: Option) -> str:
+    """Return the spec of an option, quoted; zsh expands {--long=,-s+} to a spec for each name."""
     names = (*option.names, *option.off)
     others = "*" if option.is_repeatable else f"({' '.join(names)})"
-    text = short(option.help).translate({ord(each): f"\\{each}" for each in "[]:\\"})
-    specs = []
-    for name in names:
-        if not option.takes_value:
-            specs.append(f"{others}{name}[{text}]")
-            continue
-        stuck = "=" if name.startswith("--") else "+"
-        values = [f":{_escaped(word)}:{_action(offer_of(option))}" for word in _metavars(option)]
-        specs.append(f"{others}{name}{stuck if option.words == 1 else ''}[{text}]{''.join(values)}")
-    return specs
+    rest = f"[{short(option.help).translate(_SPECIAL)}]"
+    if option.takes_value:
+        rest += "".join(f":{_escaped(word)}:{_action(offer_of(option))}" for word in _metavars(option))
+    taking = [f"{name}{_stuck(name) if option.words == 1 else ''}" for name in names]
+    if len(taking) == 1:
+        return _quoted(others + taking[0] + rest)
+    return f"{_quoted(others)}{{{','.join(taking)}}}{_quoted(rest)}"
+
+
+def _stuck(name: str) -> str:
+    """Return the mark of names whose value may be in the same word."""
+    return "=" if name.startswith("--") else "+"
 
 
 def _metavars(option: Option) -> list[str]:

@@ -1,16 +1,15 @@
-"""Users read plain words: none of those that a stranger to kctl has to guess, in any text or page.
-
-The texts are those of `texts.txt`, which tools/write_manuals.py writes from all modules.
-"""
+"""Users read plain words: no text or page has words that a stranger to kctl has to guess."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tools.manual.texts import all_texts
+
 ROOT = Path(__file__).parents[3]
-TEXTS = Path(__file__).with_name("texts.txt")
 INSIDE = {"architecture.md", "design.md", "specification.md", "licences.md", "performance.md"}
 """Pages for those who change kctl."""
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in INSIDE)]
@@ -52,24 +51,33 @@ INSTEAD_IN_TEXTS = {
 
 
 @cache
-def _lines(path: Path) -> tuple[str, ...]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple(re.sub(r"sandbox[ -]tell|^  tell  ", "", line.replace("\\-", "-")) for line in lines)
+def _texts() -> list[tuple[str, str]]:
+    """Return each text of users, each line of pages and helps, with its place."""
+    texts = [(place, text) for place, texts in all_texts().items() for text in texts]
+    return [(place, _checked(text)) for place, text in texts] + _lines((*MANUALS, *HELPS))
+
+
+def _lines(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    return [
+        (f"{path.relative_to(ROOT)}:{number}", _checked(line))
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    ]
+
+
+def _checked(text: str) -> str:
+    """Return a text without the name of `kctl sandbox tell`."""
+    return re.sub(r"sandbox[ -]tell|^  tell  ", "", text.replace("\\-", "-"))
 
 
 @pytest.mark.parametrize("words", [*INSTEAD, *INSTEAD_IN_TEXTS])
 def test_texts_have_no_word_that_has_to_be_guessed(words: str) -> None:
     pattern = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    pages = PAGES if words in INSTEAD else []
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in (TEXTS, *pages, *MANUALS, *HELPS)
-        for number, line in enumerate(_lines(path), start=1)
-        if pattern.search(line)
-    ]
+    pages = _lines(PAGES) if words in INSTEAD else []
+    found = [f"{place}: {text.strip()}" for place, text in (*_texts(), *pages) if pattern.search(text)]
     assert not found, "\n".join([f"instead of {words}: {(INSTEAD | INSTEAD_IN_TEXTS)[words]}", *found])
 
 
 def test_a_word_of_the_list_would_be_found() -> None:
-    assert len(TEXTS.read_text(encoding="utf-8").splitlines()) > 3000
+    assert len(_texts()) > 3000
     assert re.search(rf"\b(?:{next(iter(INSTEAD_IN_TEXTS))})\b", "the counts are told", re.IGNORECASE)

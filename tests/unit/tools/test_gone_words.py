@@ -2,8 +2,8 @@
 
 from tools.manual.gone_words import left_over
 
-BEFORE = "Name topics, or --all: one of the two.\nthe file is empty\n{}: an unchanged text of words\n"
-AFTER = "Name topics or use --all, not both.\nthe file is empty\n{}: an unchanged text of words\n"
+BEFORE = ["Name topics, or --all: one of the two.", "the file is empty", "{}: an unchanged text of words"]
+AFTER = ["Name topics or use --all, not both.", "the file is empty", "{}: an unchanged text of words"]
 
 
 def test_file_with_the_former_words_is_named() -> None:
@@ -16,5 +16,5 @@ def test_file_with_the_former_words_is_named() -> None:
 
 
 def test_words_that_another_text_still_has_are_not_gone() -> None:
-    assert left_over(BEFORE, BEFORE + "more\n", {"a": BEFORE}) == []
-    assert left_over("one two three four five\n", "zero one two three four\n", {"a": "one two three four"}) == []
+    assert left_over(BEFORE, [*BEFORE, "more"], {"a": BEFORE[0]}) == []
+    assert left_over(["one two three four five"], ["zero one two three four"], {"a": "one two three four"}) == []

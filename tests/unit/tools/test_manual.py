@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[3]
 PAGES = all_pages()
 
 
-def test_there_is_a_page_for_each_command_and_three_more() -> None:
-    general = {"kctl.1", "kctl-exit-codes.7", "kctl-timeouts.7", "kctl-formats.7"}
+def test_there_is_a_page_for_each_command_and_for_what_commands_share() -> None:
+    general = {"kctl.1", "kctl-options.7", "kctl-exit-codes.7", "kctl-timeouts.7", "kctl-formats.7"}
     assert set(PAGES) == {f"kctl-{name}.1" for name in COMMANDS} | general
     assert {path.name for path in (ROOT / "man").iterdir()} == set(PAGES)
 

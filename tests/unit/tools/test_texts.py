@@ -1,11 +1,6 @@
-"""The file of all texts has what users see, and nothing else of the code."""
+"""The texts of users: messages, options, helps and explanations, without docstrings and names of code."""
 
-from pathlib import Path
-
-from tools.manual.texts import texts_of
-
-TEXTS = Path(__file__).parents[1] / "cli" / "texts.txt"
-"""As `make generated` checks, what tools/manual/texts.py finds; here every module would be parsed again."""
+from tools.manual.texts import all_texts, texts_of
 
 
 def test_texts_of_a_module_leave_out_docstrings_and_names() -> None:
@@ -22,12 +17,26 @@ def show(count: int) -> str:
     assert texts_of(source) == ["TOPIC", "LAG", "{} records read, none matched {}", "two words"]
 
 
-def test_each_kind_of_text_is_in_the_file() -> None:
+def test_help_of_a_command_is_a_text_of_its_module() -> None:
+    source = '''
+@app.command("list")
+def list_topics() -> int:
+    """List all
+    topics.
+
+    Exits with 3 if some are missing.
+    """
+    return show("no topics found")
+'''
+    assert texts_of(source) == ["List all topics.", "Exits with 3 if some are missing.", "no topics found"]
+
+
+def test_each_kind_of_text_is_found() -> None:
     assert {
         "Print the records of topics.",  # the help of a command
         "Stop at the end offsets as of startup.",  # of an option
         "The port is closed",  # a page of kctl explain
         "check user name, password and mechanism",  # a hint of the client
         "PATTERN",  # what follows an option
-        "## kctl groups lag",
-    } <= set(TEXTS.read_text(encoding="utf-8").splitlines())
+    } <= {text for texts in all_texts().values() for text in texts}
+    assert "kctl groups lag" in all_texts()

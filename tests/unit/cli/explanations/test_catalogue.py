@@ -18,6 +18,7 @@ from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS, Limit
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS
+from tools.manual.texts import all_texts
 
 ROOT = Path(__file__).parents[4]
 
@@ -52,9 +53,8 @@ def test_faults_of_connections_have_a_hint() -> None:
 @pytest.mark.parametrize("number", [number for number, fault in FAULTS.items() if fault.hint])
 def test_hint_of_a_fault_is_one_that_kctl_prints(number: int) -> None:
     """So that a reworded hint is missed here, and not only by the slow tests of faults."""
-    sections = re.split(r"(?m)^## ", (ROOT / "tests/unit/cli/texts.txt").read_text())
-    printed = "".join(text for text in sections if not text.startswith("kctl/cli/explanations/"))
-    assert matches(FAULTS[number].hint, printed)
+    printed = [texts for name, texts in all_texts().items() if not name.startswith("kctl/cli/explanations/")]
+    assert matches(FAULTS[number].hint, "\n".join(text for texts in printed for text in texts))
 
 
 @pytest.mark.parametrize(
