@@ -36,7 +36,7 @@ def all_files() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with --check name the ones that are out of date."""
+    """Write the files, or with --check list those that are out of date."""
     wanted = all_files()
     there = [
         path

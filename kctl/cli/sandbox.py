@@ -17,6 +17,7 @@ from kctl.cli.options import Output, output_option
 from kctl.client.config import HIGHEST_PORT
 
 if TYPE_CHECKING:
+    from kctl.sandbox import ClusterSettings
     from kctl.sandbox.server import ServedSandbox
 
 app = Commands(no_args_is_help=True)
@@ -122,7 +123,6 @@ def up(
     from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
     from kctl.sandbox.cluster import TopicRefused
     from kctl.sandbox.server import run_until_signal
-    from kctl.sandbox.settings import InvalidSetting, with_properties
 
     environment: Environment = ctx.obj
 
@@ -153,12 +153,7 @@ def up(
         transaction_version=transaction_version,
     )
     if configs:
-        from kctl.cli.changes import read_pairs  # wanted only here
-
-        try:
-            settings = with_properties(settings, read_pairs(configs, "'--config'"))
-        except InvalidSetting as e:
-            raise click.BadParameter(str(e), param_hint="'--config'") from None
+        settings = _with_configs(settings, configs)
     try:
         cluster = Sandbox(
             nodes,
@@ -244,6 +239,16 @@ def _listen(served: "ServedSandbox", control: Path) -> None:
         raise CommandError(
             ExitCode.USAGE, f"cannot take commands at {control}: {e.strerror or e}", "choose a path that does not exist"
         ) from None
+
+
+def _with_configs(settings: "ClusterSettings", configs: list[str]) -> "ClusterSettings":
+    from kctl.cli.changes import read_pairs
+    from kctl.sandbox.settings import InvalidSetting, with_properties
+
+    try:
+        return with_properties(settings, read_pairs(configs, "'--config'"))
+    except InvalidSetting as e:
+        raise click.BadParameter(str(e), param_hint="'--config'") from None
 
 
 def _racks_of(nodes: int, text: str | None) -> list[str] | None:

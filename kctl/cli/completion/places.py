@@ -3,6 +3,7 @@
 Owns which metavar stands for which kind of name; knows no shell.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -32,25 +33,17 @@ NOTHING = Offer()
 TOPICS, GROUPS, PROFILES = Offer(names="topics"), Offer(names="groups"), Offer(names="profiles")
 FILES = Offer(has_files=True)
 
-_OF_METAVAR: dict[str, tuple[Offer, ...]] = {
-    "TOPIC": (TOPICS,),
-    "TOPIC...": (TOPICS,),
-    "TOPIC[:P,P-P]": (TOPICS,),
-    "TOPIC [FILE]...": (TOPICS, FILES),
-    "GROUP": (GROUPS,),
-    "GROUP...": (GROUPS,),
-    "[GROUP]...": (GROUPS,),
-    "PROFILE": (PROFILES,),
-    "PROFILE...": (PROFILES,),
-    "[PROFILE]": (PROFILES,),
-    "[PROFILE]...": (PROFILES,),
-    "FILE": (FILES,),
-    "FILE...": (FILES,),
-    "PATH": (FILES,),
-    "BEFORE AFTER": (FILES,),
-    "[CODE|TEXT]...": (Offer(list="subjects"),),
+_OF_WORD = {
+    "TOPIC": TOPICS,
+    "GROUP": GROUPS,
+    "PROFILE": PROFILES,
+    "FILE": FILES,
+    "PATH": FILES,
+    "BEFORE": FILES,
+    "AFTER": FILES,
+    "CODE": Offer(list="subjects"),
 }
-"""What stands for each metavar, one after the other; the last may be repeated."""
+"""What a word in capitals stands for in a metavar, such as `TOPIC [FILE]...` or `TOPIC[:P,P-P]`."""
 
 LISTS: dict[str, tuple[str, ...]] = {
     "properties": tuple(sorted({f"{declared.name}=" for declared in KNOWN.values() if not declared.secret})),
@@ -87,7 +80,7 @@ def read_places() -> list[CommandSpec]:
 
 
 def _place(command: Command) -> CommandSpec:
-    arguments = [offer for each in command.arguments for offer in _OF_METAVAR.get(each.metavar, (NOTHING,))]
+    arguments = [offer for each in command.arguments for offer in _offers(each.metavar)]
     return CommandSpec(
         " ".join(command.path[1:]),
         tuple((each.path[-1], short(each.summary)) for each in command.commands),
@@ -104,7 +97,13 @@ def offer_of(option: Option) -> Offer:
         return Offer(list="properties")
     if option.type == "path":
         return FILES
-    return _OF_METAVAR.get(option.metavar, (NOTHING,))[0]
+    return _offers(option.metavar)[0]
+
+
+def _offers(metavar: str) -> list[Offer]:
+    """Return what can follow, one after the other; the last may be repeated."""
+    words = [re.match(r"\[?([A-Z]+)", part) for part in metavar.split()]
+    return [_OF_WORD.get(word[1], NOTHING) for word in words if word is not None] or [NOTHING]
 
 
 def shared_options(places: list[CommandSpec]) -> frozenset[Option]:

@@ -1,4 +1,4 @@
-"""The exit codes are a promise to scripts: none may change its meaning."""
+"""The exit codes are a promise to scripts: no code changes its meaning."""
 
 from kctl.cli.exit_codes import ExitCode
 
@@ -29,8 +29,8 @@ PROMISED = {
 }
 
 
-def test_numbers_are_those_promised() -> None:
-    assert {code.name: int(code) for code in ExitCode} == PROMISED
+def test_promised_numbers_are_unchanged() -> None:
+    assert PROMISED.items() <= {code.name: int(code) for code in ExitCode}.items()
 
 
 def test_each_has_a_text_of_its_own() -> None:

@@ -21,6 +21,10 @@ def test_arguments() -> None:
     assert PLACES["consume"].arguments == (TOPICS,)
     assert PLACES["produce"].arguments == (TOPICS, FILES)
     assert PLACES["groups lag"].arguments == (GROUPS,)
+    assert PLACES["topics describe"].arguments == (TOPICS,), "[TOPIC]..."
+    assert PLACES["partitions plan"].arguments == (TOPICS,), "[TOPIC[:P,P-P]]..."
+    assert PLACES["apply"].arguments == (FILES,)
+    assert PLACES["explain"].arguments[0].list == "subjects"
     assert PLACES["topics create"].arguments == (NOTHING,), "what is made has no name yet"
     assert [name for name, _ in PLACES["bench"].commands] == ["produce", "consume", "end-to-end"]
 
