@@ -90,6 +90,15 @@ class ClusterClient:
         if spent_ms:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
 
+    def poll_arrived(self) -> None:
+        """Handle the bytes that have arrived, without a wait and without new requests: the last poll before a timeout.
+
+        A process that was not scheduled until after its deadline has not seen yet who refused it or responded.
+        """
+        if not self.network.status.attempts:
+            self.network.any_ready_node()
+        self.network.poll(self.clock.now_ms())
+
     def send_due_requests(self, now_ms: int) -> int:
         """Send the metadata and hedged requests that are due; return when the next are.
 

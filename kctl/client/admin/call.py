@@ -145,19 +145,22 @@ class Call:
     def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
         """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
 
+        Responses and errors that have arrived count, even if this process was not scheduled until after the deadline.
+
         Args: waiting_for: completes "timed out after ... while" in the error; a function says it at the deadline.
         Raises:
             ApiTimeout: with the time breakdown and what went wrong: earlier in the call, else with metadata or nodes.
             TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
         """
         client, timer = self.client, self.timer
+        is_last_poll_over = False
         with client.steps:
             while not condition():
                 fatal = client.network.status.fatal_error()
                 if fatal is not None:
                     raise fatal
                 timer.update()
-                if timer.is_expired:
+                if is_last_poll_over:
                     self._span.update()
                     text = waiting_for if isinstance(waiting_for, str) else waiting_for()
                     raise ApiTimeout(
@@ -167,7 +170,11 @@ class Call:
                         cause=self._last_error or client.last_error(),
                         account=client.account_since(self._since),
                     )
-                client.poll(timer.deadline_at_ms)
+                is_last_poll_over = timer.is_expired
+                if timer.is_expired:
+                    client.poll_arrived()
+                else:
+                    client.poll(timer.deadline_at_ms)
 
     def _pauses(self) -> str:
         """Return which brokers throttle this client, for the end of what a timeout reports; empty where none does."""
@@ -250,8 +257,8 @@ class Call:
 
         def is_found() -> bool:
             node_id = route(self.client)
-            found.extend([] if node_id is None else [node_id])
-            return node_id is not None
+            found.extend([] if node_id is None or self._is_over() else [node_id])
+            return bool(found)
 
         self.wait_until(is_found, "waiting for a usable broker")
         return found[0]
@@ -294,7 +301,7 @@ class Call:
 
         def step() -> bool:
             for node_id in list(unsent):
-                if is_node_ready(self.client, node_id):
+                if is_node_ready(self.client, node_id) and not self._is_over():
                     self.send(node_id, unsent.pop(node_id), keep, max_version=max_version)
                     continue
                 error = network.status.node_error(node_id)
@@ -313,6 +320,11 @@ class Call:
                 raise
             ended |= {node_id: timeout for node_id in builds if node_id not in ended}
         return ended
+
+    def _is_over(self) -> bool:
+        """Return whether the deadline has passed: no request is sent then."""
+        self.timer.update()
+        return self.timer.is_expired
 
     def _limit(self, *, has_results: bool) -> None:
         """Set when the wait for the rest ends."""

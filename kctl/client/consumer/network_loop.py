@@ -137,6 +137,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._has_new_wishes = True
 
     def _advance(self, now_ms: int) -> None:
+        if now_ms >= self._nearest_deadline_at_ms():
+            self._client.poll_arrived()
         self._notify()  # of the events of the last poll
         for call_id, call in list(self.open_calls.items()):
             if now_ms >= call.query.timer.deadline_at_ms:
@@ -144,10 +146,13 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         if self.close_request is not None:
             self._advance_close(self.close_request, now_ms)
 
+    def _nearest_deadline_at_ms(self) -> int:
+        """Return the nearest deadline of a call or of the close."""
+        close_at_ms = FOREVER_MS if self.close_request is None else self.close_request.deadline_at_ms
+        return min([close_at_ms, *(call.query.timer.deadline_at_ms for call in self.open_calls.values())])
+
     def _run(self, now_ms: int) -> int:
-        until_ms = min((call.query.timer.deadline_at_ms for call in self.open_calls.values()), default=FOREVER_MS)
-        if self.close_request is not None:
-            until_ms = min(until_ms, self.close_request.deadline_at_ms)
+        until_ms = self._nearest_deadline_at_ms()
         if self._group_close is not None:
             until_ms = min(until_ms, self._group_close.deadline_at_ms)
         until_ms = self._poll(self._managers, now_ms, until_ms)

@@ -135,7 +135,9 @@ class OffsetQueries:
             return CallProgress(f"{what} from {self._leaders.name_of(query.node_id)}", query.error)
         hanging = self._leaders.hanging(query.topic_partition)
         if hanging is None:
-            return CallProgress(what, query.error)
+            has_leader = self._leaders.find(query.topic_partition) is not None
+            error = None if has_leader else self._leaders.why_none(query.topic_partition)
+            return CallProgress(what, error or query.error)
         leader, error = hanging
         return CallProgress(f"{what} from {leader}, which is not connected", query.error or error)
 

@@ -189,10 +189,12 @@ class NetworkClient:
         Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_at_ms`, whichever is first.
         """
         self._dialer.advance(self.clock.now_ms())
-        until_ms = min(until_ms, self.next_deadline_at_ms())
+        due_at_ms = self.next_deadline_at_ms()
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
-        now_ms = self._poll_io(until_ms)
+        now_ms = self._poll_io(min(until_ms, due_at_ms))
+        if now_ms > due_at_ms:  # not scheduled in time: bytes that have arrived come before the deadline
+            now_ms = self._poll_io(now_ms)
         self._expire(now_ms)
         self.requests.end_written()
         self._dialer.advance(now_ms)

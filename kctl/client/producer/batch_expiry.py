@@ -5,6 +5,7 @@ Owns the messages that say what a record was waiting for. Owned by the network l
 Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -31,11 +32,14 @@ class BatchExpiry:
         self._identity = identity
         self._delivery_timeout_ms = config.delivery_timeout_ms
 
-    def run(self, now_ms: int) -> None:
-        """Fail the records whose deadline has passed."""
-        for queue in self._accumulator.active():
-            if self._accumulator.expires_at_ms(queue) <= now_ms:
-                self._accumulator.expire(queue, now_ms, partial(self._timed_out, now_ms))
+    def late(self, now_ms: int) -> list[PartitionQueue]:
+        """Return the queues that have records whose deadline has passed."""
+        return [queue for queue in self._accumulator.active() if self._accumulator.expires_at_ms(queue) <= now_ms]
+
+    def expire(self, late: Sequence[PartitionQueue], now_ms: int) -> None:
+        """Fail the records of these queues whose deadline has passed."""
+        for queue in late:
+            self._accumulator.expire(queue, now_ms, partial(self._timed_out, now_ms))
 
     def _timed_out(self, now_ms: int, queue: PartitionQueue, batch: Batch | None, first: RecordRun) -> DeliveryTimeout:
         return self.delivery_timeout(first, now_ms, *self._doing(queue, batch))

@@ -7,6 +7,7 @@ this loop alone.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
@@ -30,6 +31,7 @@ from kctl.client.producer.mailbox import (
     WatchFuture,
 )
 from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
 from kctl.client.producer.produce_responses import ProduceResponseHandler
 from kctl.client.producer.record_router import RecordRouter
@@ -107,7 +109,11 @@ class Sender(ClientLoop[Posted]):
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
         self._router.forget_idle(now_ms)
-        self._expire(now_ms)
+        late = self._expiry.late(now_ms)
+        if late or now_ms >= self._nearest_deadline_at_ms():
+            self._client.poll_arrived()
+            self._router.refresh()
+        self._expire(now_ms, late)
         self._fail_if_hopeless()
         if self.close_request is not None:
             self._advance_close(self.close_request, now_ms)
@@ -163,11 +169,20 @@ class Sender(ClientLoop[Posted]):
 
     # --- deadlines and failures ---------------------------------------------------------------------------------------
 
-    def _expire(self, now_ms: int) -> None:
+    def _nearest_deadline_at_ms(self) -> int:
+        """Return the nearest deadline of a call, the close, or a record that awaits metadata."""
+        return min(
+            self._router.next_deadline_at_ms(self._delivery_timeout_ms),
+            self._deliveries.next_flush_deadline_at_ms(),
+            FOREVER_MS if self.transactions is None else self.transactions.next_call_deadline_at_ms(),
+            FOREVER_MS if self.close_request is None else self.close_request.deadline_at_ms,
+        )
+
+    def _expire(self, now_ms: int, late: Sequence[PartitionQueue]) -> None:
         for run in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
             error = self._expiry.delivery_timeout(run, now_ms, f"topic {run.topic} was not in the metadata", None)
             self._deliveries.finish([run], Outcome(error))
-        self._expiry.run(now_ms)
+        self._expiry.expire(late, now_ms)
         self._router.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_at_ms():
             self._deliveries.expire_flushes(now_ms, self._client.last_error(), self._account_of)

@@ -145,6 +145,9 @@ class FakeClient:
     def poll(self, until_ms: int) -> None:
         self.polled_until_ms.append(until_ms)
 
+    def poll_arrived(self) -> None:
+        """Nothing arrives by itself."""
+
     def close(self) -> None:
         self.is_closed = True
 

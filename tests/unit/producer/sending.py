@@ -67,7 +67,8 @@ class Scenario:
         return self.sender.run(self.clock.now_ms())
 
     def expire(self) -> None:
-        self.expiry.run(self.clock.now_ms())
+        now_ms = self.clock.now_ms()
+        self.expiry.expire(self.expiry.late(now_ms), now_ms)
 
     def sent(self) -> SentRequest:
         self.run()

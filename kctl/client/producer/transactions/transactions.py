@@ -118,6 +118,10 @@ class Transactions:
         is_begun = contents.started_at_ms is not None or contents.unsettled is not None
         return self.status.close_outcome(is_begun=is_begun)
 
+    def next_call_deadline_at_ms(self) -> int:
+        """Return the nearest deadline of a call that waits."""
+        return self._calls.next_deadline_at_ms()
+
     def run(self, now_ms: int) -> int:
         """Send what is due; return when to run again at the latest."""
         if now_ms >= self._calls.next_deadline_at_ms():
