@@ -23,12 +23,13 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.producer import Producer, SendFuture
 from tests.cli.processes import KCTL, environment
 from tests.conformance.foreign.record import ForeignRecord
+from tests.support.bounds import bound
 
 PARTITIONS = 3
 BURST = 12
 EVERY_S = 0.04
 """A writer has so many records ready so often: 300 a second, some of them in one batch."""
-PATIENCE_S = 150
+PATIENCE_S = bound(150)
 """More than delivery.timeout.ms, after which every record's fate is known."""
 
 

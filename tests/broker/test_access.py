@@ -15,6 +15,7 @@ from kctl.why import Scope, Selection, diagnose
 from kctl.why.table import missing_right
 from tests.broker.why_story import NOTICED_MS, KafkaStory
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.security import GUEST, SCRAM_MECHANISMS
 from tests.support.kafka.toolchain import NEWEST_KAFKA
@@ -169,7 +170,7 @@ def test_commands_of_a_user_without_rights_end_with_22(kafka: KafkaCluster, tmp_
         producer.begin_transaction()
         producer.send(topic, b"x").result(30)
         config = login(kafka, tmp_path, "eve", "SCRAM-SHA-256")
-        wait_until(lambda: kctl("cluster", "describe", *config).code == 0, 10_000, "the new user on the broker")
+        wait_until(lambda: kctl("cluster", "describe", *config).code == 0, bound(10_000), "the new user on the broker")
         wanted = REFUSED if kafka.version.startswith("2.") else REFUSED + REFUSED_SINCE_3_0
         names |= {"plan": str(plan), "declaration": str(declaration), "password": password_file, "rule": RULE_OF_EVE}
         ended = {words: kctl(*words.format(**names).split(), *config) for words in wanted}

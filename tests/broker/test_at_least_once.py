@@ -22,6 +22,7 @@ import pytest
 from tests.cli.processes import ROOT
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -30,7 +31,7 @@ SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))
 PARTITIONS = 6
 MEMBERS = 2
 PROTOCOLS = ("classic", "consumer")
-PATIENCE_MS = 120_000
+PATIENCE_MS = bound(120_000)
 KINDS = ("kill member", "kill broker", "freeze member", "freeze broker")
 SETTINGS = {
     "classic": ["-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=500"],
@@ -88,7 +89,7 @@ class Reader:
         """Signal it and return its exit status."""
         self.send(number)
         assert self._process is not None
-        return self._process.wait(60)
+        return self._process.wait(bound(60))
 
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.bounds import bound
 from tests.support.kafka.class_archive import make_class_archive
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import java_command
@@ -23,7 +24,7 @@ def test_brokers_and_tools_map_their_classes(any_kafka: KafkaCluster, tmp_path: 
     )
     command = java_command(any_kafka.class_path, "kafka.admin.ConfigCommand", "--help")
     command[1:1] = [f"-Xlog:class+load:file={tmp_path / 'loaded'}"]
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=bound(60))
     loaded = [line for line in (tmp_path / "loaded").read_text().splitlines() if " kafka." in line or ".kafka." in line]
     assert sum(MAPPED in line for line in loaded) > len(loaded) / 2
 
@@ -32,6 +33,6 @@ def test_archive_of_another_class_path_is_ignored_without_a_word(any_kafka: Kafk
     command = java_command(any_kafka.class_path, "kafka.admin.ConfigCommand", "--version")
     assert any(word.startswith("-XX:SharedArchiveFile=") for word in command)
     command[command.index(any_kafka.class_path)] = f"{tmp_path}{os.pathsep}{any_kafka.class_path}"
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=bound(60))
     assert ended.returncode == 0
     assert ended.stdout.split()[0] == any_kafka.version

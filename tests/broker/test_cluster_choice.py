@@ -8,6 +8,7 @@ import pytest
 
 from tests.broker.test_plugin import environment, pytest_command
 from tests.conformance.foreign.client import PROJECT
+from tests.support.bounds import bound
 
 TIERS = ("broker", "conformance", "faultlab", "replication")
 USING = """
@@ -32,7 +33,7 @@ def test_by_name(request, name): request.getfixturevalue(name)
 def test_tests_of_other_clusters_are_nightly(tmp_path: Path) -> None:
     command = [*pytest_command(tmp_path, USING), "--collect-only", "-m", "not nightly"]
     options = ["-o", "markers=nightly"]
-    ended = subprocess.run([*command, *options], env=environment(), capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([*command, *options], env=environment(), capture_output=True, text=True, timeout=bound(60))
     collected = re.findall(r"::(\S+)", ended.stdout)
     assert collected == ["test_newest", "test_any[4.3.1]", "test_by_name[kafka_newest]"], ended
 

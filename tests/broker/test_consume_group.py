@@ -10,11 +10,12 @@ import pytest
 from tests.cli.processes import end, kctl, running
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 PARTITIONS = 4
-PATIENCE_MS = 60_000
+PATIENCE_MS = bound(60_000)
 QUICK = ("-X", "heartbeat.interval.ms=300", "-X", "session.timeout.ms=10000")
 
 

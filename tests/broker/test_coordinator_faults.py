@@ -21,6 +21,7 @@ from kctl.client.loop.close import CloseResult
 from tests.conformance.foreign.group_place import OFFSETS, coordinator, group_in
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -34,7 +35,7 @@ CLOSE_S = (3.0, 20.0, 3.0)
 """The second is enough for another coordinator to take over; the third close begins a second later."""
 LATE_MS = 1_000
 """What a busy machine may add to a deadline."""
-PATIENCE_MS = 60_000
+PATIENCE_MS = bound(60_000)
 PROTOCOLS = ("classic", "consumer")
 
 

@@ -8,6 +8,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -51,6 +52,6 @@ def test_session_close_behind_a_held_fetch_is_handled_after_the_connection_close
         if is_closed:
             peer.send(FetchRequest(session_id=session_id, session_epoch=-1, max_bytes=0), VERSION)
     if is_closed:
-        wait_until(lambda: state() == ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 10_000, "the close of the session")
+        wait_until(lambda: state() == ErrorCode.FETCH_SESSION_ID_NOT_FOUND, bound(10_000), "the close of the session")
     else:
         assert state() == ErrorCode.INVALID_FETCH_SESSION_EPOCH

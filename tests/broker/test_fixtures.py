@@ -13,6 +13,7 @@ from tests.conformance.foreign import (
     ForeignRecord,
     contents,
 )
+from tests.support.bounds import bound
 from tests.support.kafka import wire
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
@@ -22,7 +23,7 @@ from tests.support.kafka.waiting import wait_for_markers, wait_until
 
 pytestmark = pytest.mark.nightly
 
-FENCED_WITHIN_MS = 40_000
+FENCED_WITHIN_MS = bound(40_000)
 RECORDS = [
     ForeignRecord(b"v0", b"k0", (("h", b"1"), ("h", None), ("", b"")), timestamp_ms=1_600_000_000_000),
     ForeignRecord(None, b"tombstone", timestamp_ms=1_600_000_000_001),

@@ -9,6 +9,7 @@ from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer import Producer
 from tests.cli.processes import kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import java_command
 
@@ -43,7 +44,7 @@ def test_age_is_that_of_the_record_that_is_read_next(any_kafka: KafkaCluster) ->
     words = ("--bootstrap-server", any_kafka.bootstrap(), "--topic", topic, "--group", group, "--max-messages", "1")
     prints = ("--property", "print.timestamp=true")
     read = subprocess.run(
-        java_command(any_kafka.class_path, main, *words, *prints), capture_output=True, text=True, timeout=60
+        java_command(any_kafka.class_path, main, *words, *prints), capture_output=True, text=True, timeout=bound(60)
     )
     assert f"CreateTime:{now_ms - 70 * MINUTE_MS}" in read.stdout, read
     assert [row["committed"] for row in lag(any_kafka, group)] == [2]

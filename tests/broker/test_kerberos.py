@@ -15,6 +15,7 @@ from kctl.client.kerberos import KerberosLogin, fetch_ticket
 from kctl.client.producer import Producer
 from kctl.client.security.sasl.gssapi import GssapiClient
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.ports import HOST
@@ -169,7 +170,7 @@ def test_mistake_is_named(cluster: KafkaCluster, kdc: Kdc, alice: Path, tmp_path
 def test_expired_ticket_is_named(cluster: KafkaCluster, kdc: Kdc, alice: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     kdc.kinit("alice", alice, cache, "1s")
-    wait_until(lambda: not kdc.has_ticket(cache), 20_000, "the end of the ticket")
+    wait_until(lambda: not kdc.has_ticket(cache), bound(20_000), "the end of the ticket")
     ended = run(login(cluster), tmp_path, cache=cache)
     assert ended.code == ExitCode.AUTHENTICATION, ended.stderr
     assert "GSSAPI: no ticket: the ticket has expired" in ended.stderr

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
 from tests.support.kafka.ports import BLOCK_SIZE, lease_ports
 from tests.support.kafka.waiting import wait_until
 
 PROJECT = Path(__file__).parents[2]
-GONE_WITHIN_MS = 20_000
+GONE_WITHIN_MS = bound(20_000)
 
 TEST_PROCESS = """
 import sys, threading

@@ -16,6 +16,7 @@ from tests.conformance.foreign.group_member import (
 )
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
@@ -23,7 +24,7 @@ from tests.support.kafka.waiting import wait_until
 pytestmark = pytest.mark.nightly
 
 PARTITIONS = 6
-PATIENCE_MS = 60_000
+PATIENCE_MS = bound(60_000)
 
 
 class _Group:

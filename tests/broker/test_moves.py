@@ -10,12 +10,13 @@ import pytest
 
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, end, kctl, running
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 THROTTLE = "replication.throttled"
-MOVE_TIMEOUT_MS = 60_000
+MOVE_TIMEOUT_MS = bound(60_000)
 
 
 @pytest.fixture

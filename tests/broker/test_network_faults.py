@@ -9,12 +9,13 @@ from kctl.client import Consumer
 from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer, SendFuture
 from tests.broker.faulty_proxy import FaultyProxy
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = bound(60_000)
 PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from tests.broker.test_operator_configs import run
 from tests.cli.processes import end, kctl, running
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 
 
 def rows(kafka: KafkaCluster, *words: str) -> list[dict[str, Any]]:

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.foreign.client import PROJECT
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
 
-GONE_WITHIN_MS = 20_000
-RUN_TIMEOUT_S = 180
+GONE_WITHIN_MS = bound(20_000)
+RUN_TIMEOUT_S = bound(180)
 
 HANGING = """
 import os, signal, threading

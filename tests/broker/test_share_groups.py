@@ -11,6 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import Admin
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import java_command
 from tests.support.kafka.waiting import wait_until
@@ -68,7 +69,7 @@ def test_share_group_of_a_java_consumer_is_seen_and_moved(kafka: KafkaCluster, a
     words = ("--bootstrap-server", kafka.bootstrap(), "--topic", topic, "--group", group)
     limits = ("--max-messages", "10", "--timeout-ms", "20000")
     consumer = java_command(kafka.class_path, CONSUMER, *words, *limits)
-    read = subprocess.run(consumer, capture_output=True, text=True, timeout=90)
+    read = subprocess.run(consumer, capture_output=True, text=True, timeout=bound(90))
     assert len(read.stdout.splitlines()) == 10, read
 
     listed = {row["group"]: (row["type"], row["state"]) for row in rows(kafka, "list", "--type", "share")}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.foreign.client import PROJECT
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import cached
 
 ASKING_PROCESS = """
@@ -26,7 +27,7 @@ def test_of_several_processes_one_makes_the_entry_and_all_see_it_whole(tmp_path:
     environment = os.environ | {"PYTHONPATH": str(PROJECT), "KCTL_CACHE": str(tmp_path)}
     command = [sys.executable, "-c", ASKING_PROCESS]
     asking = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    answers = {process.communicate(timeout=60)[0] for process in asking}
+    answers = {process.communicate(timeout=bound(60))[0] for process in asking}
     assert len(answers) == 1
     assert answers.pop().startswith("made-by-")
 

@@ -11,6 +11,7 @@ from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.producer import Producer
 from kctl.client.records.batch import crc32c
 from tests.broker.why_story import NOTICED_MS, KafkaStory, polled
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -19,7 +20,7 @@ LENGTH_AT, BEFORE_LENGTH = 8, 12
 CRC_AT, ATTRIBUTES_AT, ZSTD = 17, 21, 4
 LARGE_BYTES = 300_000
 AVRO_7, AVRO_8 = (b"\0\0\0\0" + bytes([schema_id]) + b"payload" for schema_id in (7, 8))
-MINUTES_MS = 150_000
+MINUTES_MS = bound(150_000)
 POISONS = {
     "checksum": (AVRO_7, "The batch cannot be read: "),
     "codec": (AVRO_7, "The batch cannot be read: "),

@@ -15,11 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.support.bounds import bound
+
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).parents[2]
-BOUND_S = 30
+BOUND_S = bound(120)
 """No run of these tests takes nearly as long; a hang ends here."""
 NO_PROFILES = "/nonexistent"
 """A place without profiles: those of whoever runs the tests are not theirs."""

@@ -14,6 +14,7 @@ from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import end, kctl, running
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.bounds import bound
 
 
 def _scratch_topics(cluster: ServedSandbox) -> list[str]:
@@ -127,7 +128,7 @@ def test_progress_on_a_terminal_is_gone_at_the_end(cluster: ServedSandbox, colum
         "bench", "produce", "-b", cluster.bootstrap, "-n", "60", "--rate", "40/s", columns=columns, with_stderr=True
     ) as terminal:
         shown = terminal.read_all()
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(bound(30)) == 0
     assert b" records, " in shown
     assert (b"[##" in shown) == (columns == 80)
     lines = Screen().show(shown.decode())

@@ -10,6 +10,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import end, kctl, running
+from tests.support.bounds import bound
 
 
 def committed(cluster: ServedSandbox, group: str) -> int:
@@ -71,7 +72,7 @@ def test_a_closed_pipe_commits_nothing_that_was_not_read(cluster: ServedSandbox,
             process.stdout.readline()
         process.stdout.close()
         produce(bootstrap, topic, 5, first=5)
-        process.wait(30)
+        process.wait(bound(30))
     rest = kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e")
     assert {5, 6, 7, 8, 9} <= set(map(int, rest.stdout.split())), "what the reader did not take comes again"
 
@@ -82,7 +83,7 @@ def test_reader_that_exits_early_is_noted_where_offsets_are_committed(bootstrap:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(30) == 0
+        assert process.wait(bound(30)) == 0
         assert process.stderr is not None
         assert b"note: the reader of stdout exited; it may not have read the last records" in process.stderr.read()
 

@@ -9,6 +9,7 @@ from kctl.sandbox import Sandbox
 from tests.cli.records import send
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.bounds import bound
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -22,7 +23,7 @@ def test_data_and_status_on_one_terminal(columns: int) -> None:
             send(served.bootstrap, "t", 0, values)
             shown += terminal.read_until(values[-1].encode())
         shown += terminal.read_all()
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(bound(30)) == 0
     assert [line for line in Screen().show(shown.decode()) if line] == ["one", "two", "three", "four"]
     assert b"0 records, 0/s" in shown
 
@@ -36,7 +37,7 @@ def test_ctrl_c_leaves_the_data_whole() -> None:
         shown = terminal.read_until(b"1 record,")
         terminal.process.send_signal(signal.SIGINT)
         shown += terminal.read_all()
-        assert terminal.process.wait(30) == ExitCode.SIGINT
+        assert terminal.process.wait(bound(30)) == ExitCode.SIGINT
     lines = [line for line in Screen().show(shown.decode()) if line]
     closing = [line for line in lines if line.startswith("kctl consume: closing")]  # said where it takes a moment
     assert [line for line in lines if line not in closing] == ["one", "kctl consume: interrupted (Ctrl-C)"]

@@ -17,6 +17,7 @@ from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import BOUND_S, Ended, kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.bounds import bound
 
 HOUR_MS = 3_600_000
 
@@ -187,7 +188,7 @@ def test_watch_repaints_the_table_on_a_terminal(own: ServedSandbox, columns: int
     words = ("groups", "lag", "g", "--count", "3", "--interval", "50ms", "-b", own.bootstrap)
     with Terminal(*words, columns=columns, rows=20) as terminal:
         shown = terminal.read_all()
-        assert terminal.process.wait(10) == 0
+        assert terminal.process.wait(bound(10)) == 0
     lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
     assert max(map(len, lines)) <= columns
     assert len(lines) == 3, lines

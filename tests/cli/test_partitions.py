@@ -13,6 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import Ended, end, kctl, running
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 LEADERS = "leader.replication.throttled.replicas"
@@ -50,7 +51,7 @@ def replicas(cluster: ServedSandbox, topic: str = "orders") -> list[list[int]]:
 
 
 def wait_for_move(cluster: ServedSandbox) -> None:
-    wait_until(lambda: bool(cluster.sandbox.cluster.reassignments.moves), 20_000, "the move to begin")
+    wait_until(lambda: bool(cluster.sandbox.cluster.reassignments.moves), bound(20_000), "the move to begin")
 
 
 # --- plan -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.grammar.durations import parse_duration_ms
 from kctl.sandbox import Fault, Sandbox
 from tests.cli.processes import end, kctl, running
+from tests.support.bounds import bound
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def test_signal_during_close_still_ends_by_the_close_timeout() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == ExitCode.SIGINT
+        assert process.wait(bound(30)) == ExitCode.SIGINT
 
 
 def test_every_line_of_a_block_that_memory_accepts_in_part_is_kept(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_every_line_of_a_block_that_memory_accepts_in_part_is_kept(tmp_path: Pat
         assert process.stdin is not None
         process.stdin.write(b"\n".join(lines) + b"\n")
         process.stdin.flush()
-        assert process.wait(30) == ExitCode.UNDELIVERED
+        assert process.wait(bound(30)) == ExitCode.UNDELIVERED
         assert process.stderr is not None
         told = process.stderr.read().decode()
     assert "was NOT sent, and nothing after it was sent" in told

@@ -9,6 +9,7 @@ from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.bounds import bound
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_a_file(lines: str, columns: int) -> None:
         assert b"% " in shown
         assert b"100% " not in shown, "no more is counted than --rate has let through, although the whole file is read"
         shown += terminal.read_all()
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(bound(30)) == 0
     frames = shown.decode().partition("kctl produce: ")[0].split("\r")
     assert (
         max(len(frame.split("\x1b[2K")[-1].replace("\x1b[2m", "").replace("\x1b[0m", "")) for frame in frames) < columns

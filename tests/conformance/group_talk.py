@@ -57,11 +57,12 @@ from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTo
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox import ClusterSettings, Sandbox
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 R = TypeVar("R", bound=Response)
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 SESSION_MS = 30_000
 LOADING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 NAMES = {int(code): code.name for code in ErrorCode}

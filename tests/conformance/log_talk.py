@@ -55,12 +55,13 @@ from kctl.sandbox.batches import StoredBatch, header_of
 from kctl.sandbox.record_walk import records_of
 from tests.conformance.transaction_talk import TransactionTalk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch
 
 OFFSETS = "__consumer_offsets"
 SESSION_MS = 30_000
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 NOW_MS = SystemClock().wall_ms()
 LONG_AGO_MS = NOW_MS - 86_400_000
 TRANSACTIONAL = 0x10

@@ -14,6 +14,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import Assignment, MemberSubscription, assignor_by_name
 from kctl.client.consumer.assignors.protocol import encode_assignment, encode_subscription
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import compiled_class_path, java_command
 from tests.unit.consumer.assignors.groups import CONTESTED, Group, changed, imbalance, kept, random_group
@@ -29,7 +30,9 @@ STICKY = ("sticky", "cooperative-sticky")
 def java(lines: list[str]) -> list[str]:
     """One answer of the Java program for each line."""
     command = have(lambda: java_command(compiled_class_path(PROGRAM), "ShareOut"))
-    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=bound(120)
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     answers = done.stdout.splitlines()
     assert len(answers) == len(lines)

@@ -15,6 +15,7 @@ from kctl.client.acls import (
     PatternType,
     decide,
 )
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import compiled_class_path, java_command
 
@@ -75,7 +76,9 @@ def java(sets: list[Set]) -> list[bool]:
             for one in requests
         ]
     command = have(lambda: java_command(compiled_class_path(PROGRAM), "Authorize"))
-    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=bound(120)
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return [line == "1" for line in done.stdout.split()]
 

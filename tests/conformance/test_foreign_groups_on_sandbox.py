@@ -13,12 +13,13 @@ from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.conformance.foreign import CONFLUENT, ForeignRecord
 from tests.conformance.foreign.group_member import CONFLUENT_MEMBER, JAVA_MEMBER, GroupMember, MemberClient
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 PROTOCOLS = ["range", "cooperative-sticky", "consumer"]
 PAIRS = {
     "java": (JAVA_MEMBER, JAVA_MEMBER),

@@ -11,12 +11,13 @@ from kctl.sandbox.quotas import Quota
 from kctl.sandbox.server import ServedSandbox
 from tests.conformance.foreign import CONFLUENT, JAVA, ForeignClient, ForeignRecord
 from tests.conformance.foreign.transaction_steps import CONFLUENT_STEPS, JAVA_STEPS, StepsClient, TransactionSteps
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 LEVELS = pytest.mark.parametrize("level", [1, 2])
 STEPS = pytest.mark.parametrize("client", [JAVA_STEPS, CONFLUENT_STEPS], ids=lambda client: client.name)
 READERS = (JAVA, CONFLUENT)

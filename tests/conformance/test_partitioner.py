@@ -8,6 +8,7 @@ from kctl.client.clock import ManualClock
 from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicInfo
 from kctl.client.producer.partitioner import Load, Partitioner, QueueState
 from kctl.client.records._hot.murmur2 import murmur2, partition_of_key
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import compiled_class_path, java_command
 from tests.unit.producer.records import Maker, config
@@ -36,7 +37,9 @@ class Given(Random):
 def java(lines: list[str]) -> list[str]:
     """One answer of the Java program for each line."""
     command = have(lambda: java_command(compiled_class_path(PROGRAM), MAIN))
-    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        command, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=bound(120)
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     answers = done.stdout.splitlines()
     assert len(answers) == len(lines)

@@ -43,6 +43,7 @@ from kctl.client.protocol.api.topics import (
 )
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch, records_of
@@ -50,7 +51,7 @@ from tests.unit.sandbox.scenario import batch, records_of
 pytestmark = pytest.mark.nightly
 
 NOW_MS = SystemClock().wall_ms()
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 LOADING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 NAMES = {int(code): code.name for code in ErrorCode}
 Outcome = tuple[str, Any]

@@ -45,6 +45,7 @@ from kctl.client.protocol.api.topics import (
 )
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -53,7 +54,7 @@ pytestmark = pytest.mark.nightly
 TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 SET, APPEND, SUBTRACT = 0, 2, 3
 NAMES = {int(code): code.name for code in ErrorCode}
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 Outcome = tuple[str, str | None]
 
 

@@ -44,6 +44,7 @@ from kctl.client.protocol.api.topics import (
 )
 from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
 from tests.support.kafka.waiting import wait_until
@@ -52,7 +53,7 @@ from tests.unit.sandbox.scenario import batch
 pytestmark = pytest.mark.nightly
 
 NOW_MS = SystemClock().wall_ms()
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 NAMES = {int(code): code.name for code in ErrorCode}
 Outcome = tuple[str, Any]
 NOWHERE = b"\1" * 16

@@ -71,13 +71,14 @@ from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox import Sandbox
 from tests.conformance.transaction_talk import TransactionTalk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
 
 R = TypeVar("R", bound=Response)
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 NAMES = {int(code): code.name for code in ErrorCode}
 MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
 PREFERRED, UNCLEAN = 0, 1

@@ -57,12 +57,13 @@ from kctl.client.protocol.api.transactions import (
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.records import BatchReader
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.scenario import batch
 
 R = TypeVar("R", bound=Response)
 NOW_MS = SystemClock().wall_ms()
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 RETRIED = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -13,10 +13,12 @@ import tempfile
 from types import TracebackType
 from typing import Any, Self
 
+from tests.support.bounds import bound
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATH = next((found for found in map(shutil.which, NAMES) if found is not None), None)
 WHY_NOT = f"no browser: none of {', '.join(NAMES)} is installed"
-BOUND_S = 60
+BOUND_S = bound(60)
 """For one answer, on a machine that does other things."""
 READ_BYTES = 1 << 16
 OPTIONS = (

@@ -15,9 +15,10 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.docs.pages import ROOT, kctl_in
+from tests.support.bounds import bound
 
 PAGE = ROOT / "docs" / "cookbook.md"
-BOUND_S = 60
+BOUND_S = bound(60)
 NODES = (1, 2, 3)
 
 

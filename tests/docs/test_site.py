@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from tests.docs.pages import ROOT
+from tests.support.bounds import bound
 
-BOUND_S = 120
+BOUND_S = bound(120)
 
 
 def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Address
 from tests.faultlab.lab import check, check_waited, run_all
+from tests.support.bounds import bound
 
 
 def test_1_a_name_that_does_not_exist() -> None:
@@ -29,7 +30,7 @@ def silent_resolver() -> Iterator[ThreadResolver]:
     is_over = threading.Event()
 
     def wait(_host: str, _port: int) -> list[Address]:
-        is_over.wait(30)
+        is_over.wait(bound(30))
         return []
 
     yield ThreadResolver(wait)

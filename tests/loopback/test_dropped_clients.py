@@ -13,8 +13,9 @@ from kctl.client.errors import ConfigError
 from kctl.client.producer import SendFuture
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
-PATIENCE_S = 60
+PATIENCE_S = bound(60)
 """A thread that does not end fails the test after this time."""
 NAMES = ("producer", "kctl-consumer-network")
 

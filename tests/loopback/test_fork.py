@@ -26,10 +26,11 @@ from kctl.client.events import Event, Started
 from kctl.client.security.tls import server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 from tests.support.kafka.certificates import make_certificates
 from tests.support.kafka.requirements import have
 
-PATIENCE_S = 60
+PATIENCE_S = bound(60)
 """A hang fails the test after this time."""
 ROOT = Path(__file__).parents[2]
 T0 = TopicPartition("t", 0)

@@ -24,6 +24,7 @@ from kctl.client.errors import (
 )
 from kctl.client.http import HttpClient, HttpLimits
 from kctl.client.network.resolver import ThreadResolver
+from tests.support.bounds import bound
 
 CLOCK = SystemClock()
 UNREACHABLE_HINT = "check a.url, and whether its server runs"
@@ -63,7 +64,7 @@ def server(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[tuple[
         left.clear()
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(10)
+        thread.join(bound(10))
 
 
 OPEN: list[HttpClient] = []

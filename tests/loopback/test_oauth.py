@@ -17,6 +17,7 @@ from kctl.client.http import HttpClient, HttpLimits
 from kctl.client.network.fetched_tokens import fetched_tokens
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.oauth import AccessToken, ClientCredentials, fetch_token
+from tests.support.bounds import bound
 from tests.support.faults import peers
 
 CLOCK = SystemClock()
@@ -44,7 +45,7 @@ def endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[str, by
     try:
         yield f"http://127.0.0.1:{server.server_port}/token", seen
     finally:
-        thread.join(10)
+        thread.join(bound(10))
         server.server_close()
 
 

@@ -9,6 +9,7 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_for_markers, wait_until
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 START_MS = 1_700_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-CLEANED_WITHIN_MS = 60_000
+CLEANED_WITHIN_MS = bound(60_000)
 
 
 def read(

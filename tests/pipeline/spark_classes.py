@@ -13,12 +13,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import SILENT_ARCHIVE, cached, find_tool
 
 BUILD: Final = Path(__file__).parents[2] / "build"
 SHORT_LIVED: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """By which a JVM that lives for seconds takes less work to start."""
-MAKE_TIMEOUT_S: Final = 240
+MAKE_TIMEOUT_S: Final = bound(240)
 _JOB: Final = """
 import sys
 from pyspark import SparkConf, SparkContext

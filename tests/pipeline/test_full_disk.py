@@ -11,10 +11,11 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import fill
 from tests.cli.processes import KCTL, environment
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 
-JOB_BOUND_S = 120
+JOB_BOUND_S = bound(300)
 OWN_MOUNTS = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 
 

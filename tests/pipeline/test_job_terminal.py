@@ -7,11 +7,12 @@ from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import fill
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 
 BAR = re.compile(r"\[(#*)(-+)\] *(\d+)% (.*?)\r")
-JOB_BOUND_S = 120
+JOB_BOUND_S = bound(300)
 
 
 def test_the_bar_comes_moves_and_goes(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
 from tests.pipeline.processes import JobProcess
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_for_markers, wait_until
 
@@ -156,7 +157,7 @@ def test_a_driver_that_is_killed_is_gone_on_with(kafka_newest: KafkaCluster, ses
 
 def when_frozen(task: Any, attempt: Attempt, *, folder: Path, work: Callable[[Any, Attempt], Any]) -> Any:
     """As a task does its work, once a broker stands still."""
-    wait_until((folder / "frozen").exists, 60_000, "a broker to be frozen")
+    wait_until((folder / "frozen").exists, bound(60_000), "a broker to be frozen")
     return work(task, attempt)
 
 

@@ -19,6 +19,7 @@ from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, produce
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import NEWEST_KAFKA, find_tool
@@ -27,7 +28,7 @@ from tests.support.kafka.waiting import wait_until
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 FORGETFUL = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "2000"}
-EXPIRY_BOUND_MS = 150_000
+EXPIRY_BOUND_MS = bound(150_000)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def mirroring(kafka: KafkaCluster, topic: str, **more: Any) -> MirrorRequest:
 def recreate(kafka: KafkaCluster, topic: str, count: int, partitions: int = 1) -> None:
     with Admin(properties(kafka)) as admin:
         admin.delete_topics([topic]).raise_first()
-        wait_until(lambda: topic not in admin.list_topics(), 30_000, f"{topic} to be gone")
+        wait_until(lambda: topic not in admin.list_topics(), bound(30_000), f"{topic} to be gone")
     kafka.create_topic(topic, partitions=partitions)
     produce(kafka.bootstrap(), topic, count, partitions=partitions)
 

@@ -14,6 +14,7 @@ from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.running import Attempt, RoundResult, TaskCounts, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions, session_over
 from tests.pipeline.processes import is_alive
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 # PySpark leaves sockets to the garbage collector.
@@ -41,7 +42,7 @@ def held(item: int, _attempt: Attempt, *, folder: Path) -> int:
     """Item 0 fails when another one runs; the others go on until somebody ends them."""
     (folder / f"{item}.{os.getpid()}").touch()
     if item == 0:
-        wait_until(lambda: len(list(folder.iterdir())) > 1, 30_000, "another task")
+        wait_until(lambda: len(list(folder.iterdir())) > 1, bound(30_000), "another task")
         cause = broker_error(ErrorCode.NOT_ENOUGH_REPLICAS, "Produce")
         raise ApiTimeout("for the test", timeout_ms=5, elapsed_ms=6, cause=cause)
     threading.Event().wait(60)
@@ -72,7 +73,7 @@ def test_an_interrupted_wait_ends_the_tasks(session: Session, tmp_path: Path) ->
     with pytest.raises(Interrupted):
         run_tasks(session, "interrupted", [1, 2], partial(held, folder=tmp_path), on_tick=interrupt)
     workers = {int(path.name.split(".")[1]) for path in tmp_path.iterdir()}
-    wait_until(lambda: not any(map(is_alive, workers)), 30_000, "the end of the workers")
+    wait_until(lambda: not any(map(is_alive, workers)), bound(30_000), "the end of the workers")
 
 
 def broken(item: int, _attempt: Attempt) -> int:

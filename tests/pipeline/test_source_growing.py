@@ -12,6 +12,7 @@ import pytest
 from kctl.client.errors import KafkaError
 from kctl.client.producer import Producer
 from tests.pipeline.source_topics import START_MS, read, rows, settled
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 PARTITIONS = 3
 BATCHES = 3
-WITHIN_MS = 120_000
+WITHIN_MS = bound(120_000)
 
 
 @contextmanager

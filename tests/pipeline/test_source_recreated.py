@@ -10,6 +10,7 @@ from kctl.client.admin import Admin
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
 from tests.pipeline.copies import delete_records
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -56,7 +57,7 @@ def test_stream_of_recreated_topic_stops_with_an_error(kafka: KafkaCluster, run:
     assert run(topic) == list(range(20))
     with Admin({"bootstrap.servers": kafka.bootstrap()}) as admin:
         admin.delete_topics([topic]).raise_first()
-        wait_until(lambda: topic not in admin.list_topics(), 30_000, f"{topic} to be gone")
+        wait_until(lambda: topic not in admin.list_topics(), bound(30_000), f"{topic} to be gone")
     kafka.create_topic(topic, partitions=1)
     write(kafka, topic, 100, 100 + count)
     with pytest.raises(Exception, match="KCTL: InvalidOffsetError") as stopped:
@@ -121,7 +122,7 @@ def test_batch_that_was_planned_before_its_topic_was_lost_is_skipped_where_loss_
         run_with(refuse)
     with Admin({"bootstrap.servers": kafka.bootstrap()}) as admin:
         admin.delete_topics([topic]).raise_first()
-        wait_until(lambda: topic not in admin.list_topics(), 30_000, f"{topic} to be gone")
+        wait_until(lambda: topic not in admin.list_topics(), bound(30_000), f"{topic} to be gone")
     if is_recreated:
         kafka.create_topic(topic, partitions=1)
         write(kafka, topic, 100, 150)

@@ -9,6 +9,7 @@ import pytest
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
 from tests.pipeline.source_topics import read, rows
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-WITHIN_S = 120
+WITHIN_S = bound(120)
 
 
 def produce(kafka: KafkaCluster, topic: str, start: int, count: int, partitions: int) -> None:
@@ -94,7 +95,7 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
                     found.setdefault(tp.topic, {})[str(tp.partition)] = each.offset
                 return found
 
-            wait_until(lambda: committed() == ends, 30_000, "the progress of the last batch in the group")
+            wait_until(lambda: committed() == ends, bound(30_000), "the progress of the last batch in the group")
     finally:
         query.stop()
 

@@ -10,9 +10,10 @@ from random import Random
 from threading import Event, Thread
 
 from tests.pipeline.processes import JobProcess, children_of
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import WaitTimeout, wait_until
 
-PATIENCE_MS = 180_000
+PATIENCE_MS = bound(180_000)
 LAST_MS = 600_000
 """For what is left after the last blow."""
 MOST_STARTS = 12

@@ -14,11 +14,12 @@ import pytest
 from tests.soak_lakes.blows import BLOWS, SEED, make_plan
 from tests.soak_lakes.scene import CASES, IDS, Scene
 from tests.soak_lakes.supervised import Supervised, feeding
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 LOSSES = int(os.environ.get("KCTL_SOAK_LOSSES", "4"))
 RECORDS = 500
-WITHIN_MS = 600_000
+WITHIN_MS = bound(600_000)
 LOST = "another export has"
 ONE_CORE = ("--master", "local[1]")
 SMALL = (*ONE_CORE, "--range-size", "20000B")

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from pyarrow.fs import AzureFileSystem
 
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import ToolMissing, cached
 from tests.support.kafka.waiting import wait_until
 
@@ -15,8 +16,8 @@ ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Those of every emulator; Microsoft's documentation has them."""
 CONTAINER = "kafka"
-STARTED_WITHIN_MS = 60_000
-INSTALLED_WITHIN_S = 600
+STARTED_WITHIN_MS = bound(60_000)
+INSTALLED_WITHIN_S = bound(600)
 
 
 class AzureServer:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
 from tests.support.kafka.ports import HOST, lease_ports
 from tests.support.kafka.waiting import wait_until
@@ -84,7 +85,12 @@ class Kdc:
 
     def _call(self, *command: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, env=self._environ(cache), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
+            command,
+            env=self._environ(cache),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=bound(30),
         )
 
     def _run(self, *command: str, cache: Path | None = None) -> None:

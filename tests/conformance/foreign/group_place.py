@@ -3,6 +3,7 @@
 from itertools import count
 
 from tests.conformance.foreign.group_view import GroupView
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.waiting import wait_until
 
@@ -35,5 +36,5 @@ def coordinator(kafka: KafkaCluster, partition: int) -> KafkaNode:
         except (KeyError, IndexError):
             return False
 
-    wait_until(is_led, 30_000, f"a leader of {OFFSETS}-{partition}")
+    wait_until(is_led, bound(30_000), f"a leader of {OFFSETS}-{partition}")
     return kafka.leader(OFFSETS, partition)

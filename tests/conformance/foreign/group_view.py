@@ -10,11 +10,12 @@ from typing import Self, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 T = TypeVar("T")
 TIMEOUT_S = 10.0
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 PASSING = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,

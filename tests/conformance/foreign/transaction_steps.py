@@ -15,10 +15,11 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from tests.conformance.foreign.client import PROJECT, ForeignClientError
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "TransactionSteps.java"
-PATIENCE_S = 60.0
+PATIENCE_S = bound(60.0)
 
 
 class StepsClient(NamedTuple):

@@ -19,6 +19,7 @@ from kctl.client.protocol import api, codec, framing, walker
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.protocol.schema import Field, Message, Request, Struct
 from tests.fuzz.protocol.messages import every_version, messages_of, mutate, random_message, versions_of
+from tests.support.bounds import bound
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import find_tool
 from tools.declarations import api_of, module_text, read_definitions
@@ -36,7 +37,7 @@ def java(lines: list[str]) -> list[str]:
     have(lambda: [find_tool("java", "openjdk-17-jdk-headless"), find_tool("mvn", "maven")])
     path = ":".join(str(jar(coordinates)) for coordinates in (KAFKA_CLIENTS, *JACKSON))
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path, str(PROGRAM)]
-    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=bound(300))
     assert done.returncode == 0, done.stderr[-2000:]
     answers = done.stdout.splitlines()
     assert len(answers) == len(lines)

@@ -12,8 +12,9 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ConcurrentModificationError, WakeupError
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
-PATIENCE_S = 30
+PATIENCE_S = bound(60)
 T0 = TopicPartition("t", 0)
 
 

@@ -14,8 +14,9 @@ import pytest
 from kctl.client.clock import SystemClock
 from kctl.client.network.selector import Selector
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
+from tests.support.bounds import bound
 
-PATIENCE_MS = 10_000
+PATIENCE_MS = bound(60_000)
 
 
 @pytest.fixture

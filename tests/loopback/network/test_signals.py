@@ -8,8 +8,9 @@ from typing import Any
 
 from kctl.client.clock import SystemClock
 from kctl.client.network.system import ThreadDriver, ThreadWaiter
+from tests.support.bounds import bound
 
-PATIENCE_S = 60
+PATIENCE_S = bound(60)
 STRESS = """
 import signal, sys
 from kctl.client import Consumer

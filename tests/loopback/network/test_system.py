@@ -9,8 +9,9 @@ from kctl.client.clock import FOREVER_MS, SystemClock
 from kctl.client.network.resolver import ThreadResolver, numeric_address
 from kctl.client.network.system import ThreadDriver, system_runtime
 from kctl.client.runtime import Address, Lookup
+from tests.support.bounds import bound
 
-PATIENCE_S = 10
+PATIENCE_S = bound(60)
 
 
 def resolve(resolver: ThreadResolver, host: str) -> Lookup:

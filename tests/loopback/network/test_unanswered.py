@@ -9,8 +9,9 @@ from kctl.client.network.system import system_runtime
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
+from tests.support.bounds import bound
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = bound(30_000)
 
 
 def test_a_request_without_an_answer_is_done_only_when_its_bytes_have_left() -> None:

@@ -10,8 +10,9 @@ from kctl.client.producer import CloseResult, Producer, SendFuture
 from kctl.client.records import BatchReader, Lines
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
-PATIENCE_S = 30
+PATIENCE_S = bound(60)
 
 
 @pytest.fixture

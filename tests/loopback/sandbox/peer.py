@@ -5,10 +5,11 @@ import struct
 from typing import Self, TypeVar
 
 from kctl.client.protocol.schema import Request, Response
+from tests.support.bounds import bound
 from tests.support.frames import decode_response, encode_request
 
 R = TypeVar("R", bound=Response)
-PATIENCE_S = 10.0
+PATIENCE_S = bound(60.0)
 """A test that waits this long has failed."""
 GLANCE_S = 0.25
 """How long is looked for what must not come."""

@@ -11,8 +11,9 @@ import pytest
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.control_socket import MAX_LINE_BYTES, tell
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
-PATIENCE_S = 10.0
+PATIENCE_S = bound(60.0)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from kctl.sandbox.cluster import TopicRefused
 from kctl.sandbox.server import SandboxFailure, ServedSandbox
 from kctl.sandbox.socket_loop import SocketLoopError
 from tests.loopback.sandbox.peer import Peer
+from tests.support.bounds import bound
 from tests.unit.sandbox.scenario import batch
 
 
@@ -129,7 +130,7 @@ def test_stopping_leaves_no_thread_socket_or_connection() -> None:
     assert threading.active_count() == before
     for address in addresses:
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(address, timeout=5)
+            socket.create_connection(address, timeout=bound(5))
     with pytest.raises(SocketLoopError, match="has been stopped"):
         served.sandbox.create_topic("late")
 

@@ -8,8 +8,9 @@ import pytest
 
 from kctl.client.clock import SystemClock
 from kctl.sandbox.socket_loop import SocketLoop, SocketLoopError
+from tests.support.bounds import bound
 
-PATIENCE_S = 10
+PATIENCE_S = bound(60)
 
 
 def test_functions_are_carried_out_in_the_thread_and_errors_come_back() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.bounds import bound
+
 CLIENT, SERVER, NOBODY = "10.203.0.1", "10.203.0.2", "10.203.0.9"
 SERVER_6 = "fd00:203::2"
 UNROUTED = "10.203.9.9"
@@ -123,7 +125,7 @@ def _files_of(space: str) -> Path:
 
 
 def _ip(*words: str) -> str:
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False, timeout=10)
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False, timeout=bound(10))
     if done.returncode != 0:
         raise NoNamespaces(f"ip {' '.join(words)}: {done.stderr.strip()}")
     return done.stdout

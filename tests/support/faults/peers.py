@@ -14,6 +14,7 @@ from kctl.client.protocol.api.metadata import MetadataRequest
 from kctl.client.protocol.api.sasl import SaslHandshakeRequest
 from kctl.client.protocol.framing import FrameReader, decode_request, encode_response
 from kctl.client.protocol.schema import Request
+from tests.support.bounds import bound
 
 Peer = Callable[[], contextlib.AbstractContextManager[str]]
 
@@ -96,7 +97,7 @@ def talking(talk: Callable[[socket.socket], None]) -> Iterator[str]:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
             for thread in threads:
-                thread.join(5)
+                thread.join(bound(5))
 
 
 def closes_at_once() -> contextlib.AbstractContextManager[str]:

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import find_tool
 
 _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
@@ -106,6 +107,6 @@ def _signed(openssl: str, folder: Path, name: str, days: int, to: Path) -> Path:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=bound(30))
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")

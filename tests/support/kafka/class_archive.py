@@ -9,11 +9,12 @@ import os
 import signal
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.toolchain import CLASS_ARCHIVE, cached, class_archive_folder, kafka_jars
 from tests.support.kafka.waiting import wait_until
 
-WRITE_TIMEOUT_MS = 240_000
+WRITE_TIMEOUT_MS = bound(240_000)
 
 
 def make_class_archive(version: str) -> Path:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka import wire
 from tests.support.kafka.certificates import Certificates, make_certificates
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
@@ -40,8 +41,8 @@ from tests.support.kafka.server_properties import (
 from tests.support.kafka.toolchain import java_command, kafka_class_path
 from tests.support.kafka.waiting import WaitTimeout, wait_until
 
-START_TIMEOUT_MS = 120_000
-TOPIC_TIMEOUT_MS = 30_000
+START_TIMEOUT_MS = bound(120_000)
+TOPIC_TIMEOUT_MS = bound(30_000)
 
 _topic_numbers = itertools.count(1)
 
@@ -99,7 +100,7 @@ class KafkaNode:
             raise ClusterError(f"{self.process.name} ended with status {status} before it was ready")
         try:
             for port in self.ports.values():
-                socket.create_connection((HOST, port), timeout=1).close()
+                socket.create_connection((HOST, port), timeout=bound(1)).close()
             wire.check_api_versions(self.ports["PLAINTEXT"])
             view = wire.fetch_view(self.ports["PLAINTEXT"])
         except (OSError, wire.WireError):

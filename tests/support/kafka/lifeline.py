@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from tests.support.bounds import bound
+
 WATCHER = Path(__file__).with_name("watcher.py")
-STOP_TIMEOUT_S = 20
+STOP_TIMEOUT_S = bound(20)
 
 
 class Watcher:

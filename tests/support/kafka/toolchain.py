@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 NEWEST_KAFKA = "4.3.1"
 SCALA = "2.13"
-FETCH_TIMEOUT_S = 300
-COMPILE_TIMEOUT_S = 120
+FETCH_TIMEOUT_S = bound(300)
+COMPILE_TIMEOUT_S = bound(120)
 
 # The memory settings of tests: small heap, no parallel collector, no optimising compiler for short lives.
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")

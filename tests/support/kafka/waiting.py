@@ -10,8 +10,9 @@ from collections.abc import Callable
 from kctl.client.admin import LATEST, Admin
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.cluster import TopicPartition
+from tests.support.bounds import bound
 
-MARKERS_BOUND_MS = 30_000
+MARKERS_BOUND_MS = bound(30_000)
 SLOW = float(os.environ.get("KCTL_SLOW", "1"))
 
 

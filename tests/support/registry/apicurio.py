@@ -11,6 +11,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from kctl.client.clock import SystemClock
+from tests.support.bounds import bound
 from tests.support.kafka.ports import lease_ports
 from tests.support.kafka.toolchain import FETCH_TIMEOUT_S, cached, find_tool
 
@@ -62,7 +63,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     pause = threading.Event()
     while clock.now_ms() < until_ms and process.poll() is None:
         try:
-            with urlopen(url, timeout=5):
+            with urlopen(url, timeout=bound(5)):
                 return
         except (URLError, OSError):
             pause.wait(0.2)

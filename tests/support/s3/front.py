@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from tests.cli.processes import ROOT
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
-STARTED_WITHIN_MS = 60_000
+STARTED_WITHIN_MS = bound(60_000)
 
 
 class StoreFront:

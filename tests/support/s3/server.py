@@ -15,10 +15,11 @@ from typing import Any, Self
 
 from pyarrow.fs import S3FileSystem
 
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 ACCESS_KEY, SECRET_KEY = "kctl-tests", "canary-of-the-secret-key"
-STARTED_WITHIN_MS = 30_000
+STARTED_WITHIN_MS = bound(30_000)
 
 
 class S3Server:

@@ -11,11 +11,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.toolchain import ToolMissing, cached
 from tests.support.s3.server import ACCESS_KEY, SECRET_KEY, S3Server
 
 MODULE, VERSION = "github.com/versity/versitygw/cmd/versitygw", "v1.8.0"
-BUILT_WITHIN_S = 1800
+BUILT_WITHIN_S = bound(1800)
 
 
 class VersityServer(S3Server):

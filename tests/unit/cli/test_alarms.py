@@ -6,9 +6,10 @@ import signal
 import pytest
 
 from kctl.cli.alarms import Alarm, cancel_all
+from tests.support.bounds import bound
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
-BOUND_S = 30
+BOUND_S = bound(30)
 LONG_MS = 3_600_000
 
 

@@ -16,9 +16,10 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.interrupts import Interrupted, Interrupts
 from kctl.cli.overtime import interrupted_after
 from kctl.client.clock import ManualClock
+from tests.support.bounds import bound
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
-BOUND_S = 30
+BOUND_S = bound(30)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 

@@ -10,6 +10,7 @@ from kctl.client.errors import AuthenticationError, ConnectionLost, LoginServerU
 from kctl.client.kerberos import KerberosLogin, Ticket
 from kctl.client.network.kerberos_tickets import KerberosTickets
 from kctl.client.network.renewed import Renewed
+from tests.support.bounds import bound
 from tests.unit.network.test_fetched_tokens import Threads
 
 LOGIN = KerberosLogin("kafka")
@@ -100,7 +101,7 @@ def test_threads_do_not_queue_up_for_a_server_that_does_not_respond() -> None:
 
     def silent() -> Ticket:
         asked.append(1)
-        assert end.wait(timeout=20)
+        assert end.wait(timeout=bound(20))
         raise ConnectionLost("no response")
 
     class Watched(Renewed[Ticket]):
@@ -113,10 +114,10 @@ def test_threads_do_not_queue_up_for_a_server_that_does_not_respond() -> None:
     threads = [threading.Thread(target=ticket.get, name=name, daemon=True) for name in came]
     for thread in threads:
         thread.start()
-    assert all(event.wait(timeout=20) for event in came.values())
+    assert all(event.wait(timeout=bound(20)) for event in came.values())
     end.set()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=bound(20))
     assert asked == [1]
     ticket.get()  # the next connection asks again
     assert asked == [1, 1]

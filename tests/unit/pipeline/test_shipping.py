@@ -10,6 +10,7 @@ import pytest
 
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.shipping import check_alike, describe_python, write_archive
+from tests.support.bounds import bound
 
 PROGRAM = """
 import sys
@@ -31,7 +32,7 @@ def test_the_archive_alone_runs_the_client(tmp_path: Path) -> None:
     assert not list(folder.rglob("__pycache__"))
     site = [path for path in sys.path if path.endswith("site-packages")]
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {site}\n{PROGRAM}", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=bound(60))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(describe_python())
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tests.support.bounds import bound
+
 LIBRARIES = Path(pyspark.__file__).parent / "python" / "lib"
 PRELUDE = """
 import importlib, sys, zipimport
@@ -66,7 +68,7 @@ def worker_says(tmp_path: Path, code: str, *args: str) -> list[str]:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=bound(60),
     )
     assert not done.returncode, done.stderr
     return done.stdout.splitlines()

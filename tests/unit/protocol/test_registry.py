@@ -8,6 +8,7 @@ import pytest
 from kctl.client.errors import UnsupportedVersionError
 from kctl.client.protocol.api import api_name, declared_keys, request_class, response_class
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
+from tests.support.bounds import bound
 
 FOUNDATIONS = [0, 1, 2, 3, 8, 9, 10, 17, 18, 19, 20, 22, 36, 60]
 
@@ -43,5 +44,5 @@ def test_framing_imports_no_api_and_compiles_nothing() -> None:
         "assert not codec._encoders\n"
         "assert not {'socket', 'selectors', 'asyncio', 'dataclasses', 'inspect'} & set(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=bound(60))
     assert done.returncode == 0, done.stderr

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from kctl.sandbox.regular_expressions import RegexRefused, full_matcher
+from tests.support.bounds import bound
 
-BOUND_S = 20
+BOUND_S = bound(20)
 LONGEST_NAME = "a" * 248 + "-"
 
 

@@ -15,8 +15,9 @@ from kctl.pipeline.jobs import export_task
 from kctl.pipeline.jobs.export_task import FINISHED_AT_ONCE, ExportTask, export_ranges
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.running import Attempt
+from tests.support.bounds import bound
 
-PATIENCE_S = 30
+PATIENCE_S = bound(30)
 RANGES = tuple(OffsetRange("t", partition, 0, 10, "an-id", 10) for partition in range(3 * FINISHED_AT_ONCE))
 
 

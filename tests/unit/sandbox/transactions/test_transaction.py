@@ -7,9 +7,10 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.transactions.transaction import ProducerIdentity, State, TopicPartition, Transaction
+from tests.support.bounds import bound
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-PATIENCE_MS = 60_000
+PATIENCE_MS = bound(60_000)
 
 
 class _Side:
