@@ -4,9 +4,9 @@ The server is moto's S3 behind a front that speaks Google's XML API, with its co
 foreign reader is pyarrow on the S3 side, so it sees what the store has and nothing of the front.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_server_without_tls_is_used_only_where_that_is_allowed(
 
 
 def test_upload_in_parts_appears_whole_and_is_copied_and_deleted(google: GoogleFront, tmp_path: Path) -> None:
-    store, content = ObjectStore(StoreUrl("gs://kafka/parts")), os.urandom(2 * PART_BYTES + 1000)
+    store, content = ObjectStore(StoreUrl("gs://kafka/parts")), Random(1).randbytes(2 * PART_BYTES + 1000)
     (tmp_path / "file").write_bytes(content)
     store.upload("folder/.hidden", tmp_path / "file")
     store.copy("folder/.hidden", "folder/shown")

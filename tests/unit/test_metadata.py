@@ -15,7 +15,7 @@ OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16
 
 def new_metadata(*topics: str, auto_create: bool = False) -> Metadata:
     """100 ms back-off, doubling to 1 s, without jitter."""
-    backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+    backoff = ExponentialBackoff(100, 1000, Random(1), jitter=0.0)
     metadata = Metadata(max_age_ms=MAX_AGE_MS, backoff=backoff, auto_create_topics=auto_create)
     metadata.want_topics(topics)
     return metadata

@@ -23,7 +23,7 @@ class Scenario:
         config = ClientConfig.parse({"bootstrap.servers": "a:1,b:2", **names})
         self.clock = ManualClock()
         self.network = FakeNetwork(self.clock)
-        backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+        backoff = ExponentialBackoff(100, 1000, Random(1), jitter=0.0)
         self.metadata = Metadata(max_age_ms=config.metadata_max_age_ms, backoff=backoff)
         self.updater = MetadataUpdater(
             config, self.network, HedgedRequests(self.network, self.clock), self.metadata, self.clock

@@ -1,6 +1,7 @@
 """Random messages of every declared class and version, for the fuzz and conformance tests."""
 
 import pkgutil
+import struct
 from importlib import import_module
 from random import Random
 from types import ModuleType
@@ -50,6 +51,32 @@ def mutate(rng: Random, data: bytes) -> bytes:
                 (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x00\x05", b"\xff\xff")
             )
     return bytes(result)
+
+
+def same(one: object, other: object) -> bool:
+    """Return whether two decoded values are equal, with floats compared by their bytes: a NaN equals itself."""
+    return one == other or _with_float_bytes(one) == _with_float_bytes(other)
+
+
+def _with_float_bytes(value: object) -> object:
+    if isinstance(value, Struct):
+        fields = {entry.name: _with_float_bytes(getattr(value, entry.name)) for entry in value.FIELDS}
+        return type(value), fields, value.unknown_tagged_fields
+    if isinstance(value, list | tuple):
+        return [_with_float_bytes(item) for item in value]
+    return struct.pack(">d", value) if isinstance(value, float) else value
+
+
+def with_floats(value: Any, number: float) -> Any:
+    """Return the message with each float set to `number`."""
+    if isinstance(value, Struct):
+        for entry in value.FIELDS:
+            is_float = entry.kind == "float64" and not entry.is_array
+            setattr(value, entry.name, number if is_float else with_floats(getattr(value, entry.name), number))
+    elif isinstance(value, list):
+        for item in value:
+            with_floats(item, number)
+    return value
 
 
 def random_message(rng: Random, cls: type[Message], version: int) -> Any:

@@ -1,5 +1,6 @@
 """Every declared message and version: the compiled codec and the walker agree on all bytes, good and bad."""
 
+import struct
 from random import Random
 from typing import Any
 
@@ -12,7 +13,7 @@ from kctl.client.protocol import codec, walker
 from kctl.client.protocol.api.fetch import FetchResponse
 from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.schema import Message, Struct
-from tests.fuzz.protocol.messages import every_version, mutate, random_message
+from tests.fuzz.protocol.messages import every_version, mutate, random_message, same, with_floats
 
 EVERY = pytest.mark.parametrize(
     ("cls", "version"),
@@ -46,15 +47,15 @@ def walked(cls: type[Message], version: int, data: bytes) -> Any:
 def agree(cls: type[Message], version: int, data: bytes) -> Any:
     """Assert that all decoders say the same; the message, when `data` is one from its start to its end."""
     expected = walked(cls, version, data)
-    assert compiled(cls, version, data) == expected
-    assert compiled(cls, version, memoryview(data)) == expected
+    assert same(compiled(cls, version, data), expected)
+    assert same(compiled(cls, version, memoryview(data)), expected)
     if cls is FetchResponse:
-        assert compiled(cls, version, data, in_place=True) == expected
+        assert same(compiled(cls, version, data, in_place=True), expected)
     if expected is REFUSED or expected[1] != len(data):
         with pytest.raises(RemoteProtocolError):
             codec.decode(cls, data, version)
         return REFUSED
-    assert codec.decode(cls, data, version) == expected[0]
+    assert same(codec.decode(cls, data, version), expected[0])
     return expected[0]
 
 
@@ -83,7 +84,7 @@ def test_encoded_message_is_decoded_to_the_same(cls: type[Message], version: int
     codec.encoder(cls, version)(message, parts)
     data = b"".join(parts)
     assert walker.encode(message, version) == data
-    assert agree(cls, version, data) == message
+    assert same(agree(cls, version, data), message)
     in_pieces: list[bytes] = []
     codec.encoder(cls, version)(with_records_in_pieces(Random(seed), message), in_pieces)
     assert b"".join(in_pieces) == walker.encode(message, version) == data
@@ -110,7 +111,7 @@ def test_mutated_bytes_get_one_verdict(cls: type[Message], version: int, seed: i
         verdict = agree(cls, version, mutate(rng, data))
         if verdict is not REFUSED:
             again = walker.encode(verdict, version)
-            assert agree(cls, version, again) == verdict
+            assert same(agree(cls, version, again), verdict)
 
 
 @EVERY
@@ -118,3 +119,23 @@ def test_mutated_bytes_get_one_verdict(cls: type[Message], version: int, seed: i
 @given(data=st.binary(max_size=60))
 def test_garbage_is_a_remote_protocol_error_or_a_message(cls: type[Message], version: int, data: bytes) -> None:
     agree(cls, version, data)
+
+
+FLOATS = [
+    struct.unpack(">d", bytes.fromhex(bits))[0] for bits in ("7ff8000000000000", "fff0000000000000", "8000000000000000")
+]
+"""A NaN, minus infinity and minus zero."""
+
+
+def has_floats(cls: type[Struct]) -> bool:
+    kinds = [entry.kind for entry in cls.FIELDS]
+    return "float64" in kinds or any(has_floats(kind) for kind in kinds if isinstance(kind, type))
+
+
+@pytest.mark.parametrize(("cls", "version"), [each for each in every_version() if has_floats(each[0])])
+@pytest.mark.parametrize("number", FLOATS, ids=str)
+def test_special_floats_are_decoded_to_the_same(cls: type[Message], version: int, number: float) -> None:
+    message = with_floats(random_message(Random(1), cls, version), number)
+    data = walker.encode(message, version)
+    assert same(agree(cls, version, data), message)
+    assert not same(message, with_floats(random_message(Random(1), cls, version), 1.0))

@@ -46,13 +46,13 @@ class AnsweringNetwork(FakeNetwork):
 
 def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 - 1) -> Call:
     clock = ManualClock()
-    metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(), jitter=0.0))
+    metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(1), jitter=0.0))
     client = FakeClient(AdminConfig.parse({"bootstrap.servers": "a:1"}), clock, metadata)
     network = AnsweringNetwork(clock, answerer)
     network.set_nodes(client.fake.nodes)
     network.up = [-1, 1, 2]
     client.use(network)
-    backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+    backoff = ExponentialBackoff(100, 1000, Random(1), jitter=0.0)
     span = Span(Timer(clock, timeout_ms), client.time_mark())
     return Call(client, backoff, span, request_timeout_ms=400, retries=retries, what="creating")
 

@@ -36,7 +36,7 @@ class Scenario:
     def __init__(self, **properties: object) -> None:
         self.clock = ManualClock()
         settings = config(**{"enable_idempotence": False, "linger_ms": 0, "batch_size": 0, **properties})
-        backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+        backoff = ExponentialBackoff(100, 1000, Random(1), jitter=0.0)
         metadata = Metadata(max_age_ms=300_000, backoff=backoff)
         metadata.want_topics(["t"])
         metadata.begin(0)

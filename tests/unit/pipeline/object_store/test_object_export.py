@@ -4,6 +4,7 @@ import os
 import pickle
 import resource
 from pathlib import Path
+from random import Random
 
 import obstore
 import pyarrow as pa
@@ -253,7 +254,7 @@ def test_disk_of_the_spill_that_is_full_is_named_and_leaves_nothing(
     monkeypatch.setattr(range_files, "ROW_GROUP_BYTES", group_bytes)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
     place = claimed().begin(1, KIND)
-    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 0, "value": os.urandom(200_000)}
+    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 0, "value": Random(1).randbytes(200_000)}
 
     def write() -> None:
         with place.open(RangeName("t", 0, 0, 1), 0) as files:
