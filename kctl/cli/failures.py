@@ -118,6 +118,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.SparkSetUpError: ExitCode.USAGE,
     job_errors.StreamSourceError: ExitCode.UNEXPECTED,
     job_errors.SparkFailedError: ExitCode.UNEXPECTED,
+    job_errors.WorkerStartError: ExitCode.API_TIMEOUT,
     job_errors.FolderError: ExitCode.USAGE,
     job_errors.DiskError: ExitCode.DISK,
     job_errors.ExportDataError: ExitCode.DATA,

@@ -48,6 +48,26 @@ class SparkFailedError(JobError):
     """Spark gave a job up for a reason that is neither Kafka's nor the job's own."""
 
 
+class WorkerStartError(SparkFailedError):
+    """A Python worker did not connect to Spark in time: the machine is overloaded."""
+
+
+_LATE_WORKER = (
+    "Python worker failed to connect back",
+    "Timed out while waiting for the Python worker to connect back",
+    "CANNOT_OPEN_SOCKET",
+)
+"""Spark's words if a worker connects too late, or finds that Spark does not listen any more."""
+
+
+def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
+    """Return the error of a worker that started too late, if Spark's error says so. Args: log: where its log is."""
+    if not any(words in spark_text for words in _LATE_WORKER):
+        return None
+    hint = "; ".join(filter(None, ("run again to continue", log)))
+    return WorkerStartError("a Python worker did not connect to Spark in time: the machine is overloaded", hint)
+
+
 class FolderError(JobError):
     """A folder of an export cannot be read or written, or belongs to another export."""
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
+from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError, worker_start_error
 from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, check_reachable, last_log_line
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
@@ -475,14 +475,15 @@ def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
     where = f"its log: {log_path}" if log_path is not None else ""
     if "Cannot run program" in text:
         return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
+    if (late := worker_start_error(text, where)) is not None:
+        return late
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
         return SparkFailedError(f"workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
     python = [line for line in lines if _is_python_error(line)]
     if python:
         return SparkFailedError(f"a task failed, which is a bug: {python[0][:500]}", where)
-    return SparkFailedError(
-        f"Spark failed the job: {last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]}", where
-    )
+    reason = last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]
+    return SparkFailedError(f"Spark failed the job: {reason}", where)
 
 
 def _told(lines: Sequence[str], word: str) -> str:

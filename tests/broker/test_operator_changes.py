@@ -115,7 +115,14 @@ def test_applied_changes_are_no_difference_on_any_of_three_brokers(kafka_three: 
             topic.update(partitions=3, configs={"retention.ms": 86400000 + number})
         topics.append({"name": f"{prefix}-{number}", "partitions": 2, "configs": {"cleanup.policy": "compact"}})
         made, differs = apply(kafka_three, {"topics": topics}), apply(kafka_three, {"topics": topics}, "--diff")
-        assert (made.code, "note: " in made.stderr, differs.code) == (0, False, 0), (number, made, differs)
+        assert made.code == 0, (number, made)
+        if "note: " not in made.stderr:  # of a broker that is too slow to wait for
+            assert differs.code == 0, (number, made, differs)
+        wait_until(
+            lambda: apply(kafka_three, {"topics": topics}, "--diff").code == 0,
+            PATIENCE_MS,
+            "no difference on any broker",
+        )
     assert run(kafka_three, "topics", "delete", *(topic["name"] for topic in topics), "--yes").code == 0
 
 

@@ -1,6 +1,7 @@
 """A streaming read of `format("kctl")`: exact over restarts, limits and growing topics; equal to Spark's connector."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
+from kctl.pipeline.job_errors import worker_start_error
+from kctl.pipeline.jobs.sync import MOST_LATE_STARTS
 from tests.pipeline.source_topics import read, rows
 from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
@@ -40,6 +43,24 @@ def to_files(
     return (writer.trigger(availableNow=True) if now else writer).start()
 
 
+def run(start: "Callable[[], StreamingQuery]", wait: "Callable[[StreamingQuery], object]") -> "StreamingQuery":
+    """Start a query and wait; start it again if Spark's 10 s for the start of its worker were too short."""
+    for _ in range(MOST_LATE_STARTS):
+        query = start()
+        try:
+            wait(query)
+        except Exception as error:
+            if worker_start_error(str(error), "") is None:
+                raise
+        else:
+            return query
+    pytest.fail("the worker of the query connects too late each time")
+
+
+def to_the_end(query: "StreamingQuery") -> None:
+    assert query.awaitTermination(WITHIN_S)
+
+
 def written(spark: "SparkSession", folder: Path) -> list[tuple[Any, ...]]:
     table = spark.read.schema("value string, topic string, partition int, offset long").json(str(folder / "out"))
     return rows(table)
@@ -55,8 +76,7 @@ def test_a_restart_goes_on_exactly(spark: "SparkSession", kafka: KafkaCluster, t
     topic = kafka.create_topic(partitions=2)
     for turn in range(3):
         produce(kafka, topic, turn * 200, 200, 2)
-        query = to_files(spark, kafka, tmp_path, subscribe=topic, minPartitions="3")
-        assert query.awaitTermination(WITHIN_S)
+        run(lambda: to_files(spark, kafka, tmp_path, subscribe=topic, minPartitions="3"), to_the_end)
         assert written(spark, tmp_path) == whole(spark, kafka, topic)
     assert len(written(spark, tmp_path)) == 600
 
@@ -66,9 +86,8 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
     first, later = kafka.create_topic(partitions=1), None
     produce(kafka, first, 0, 100, 1)
     options = {"subscribePattern": f"{first}.*", "maxOffsetsPerTrigger": "60", "commitToGroup": f"{first}-progress"}
-    query = to_files(spark, kafka, tmp_path, now=False, **options)
+    query = run(lambda: to_files(spark, kafka, tmp_path, now=False, **options), lambda it: it.processAllAvailable())
     try:
-        query.processAllAvailable()
         assert query.exception() is None
         assert written(spark, tmp_path) == whole(spark, kafka, first)
         later = f"{first}-later"
@@ -101,6 +120,5 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
 
 
 def test_options_of_a_batch_are_refused(spark: "SparkSession", kafka: KafkaCluster, tmp_path: Path) -> None:
-    query = to_files(spark, kafka, tmp_path, subscribe="t", endingOffsets="latest")
     with pytest.raises(Exception, match="option endingOffsets is for a batch read only"):
-        query.awaitTermination(WITHIN_S)
+        run(lambda: to_files(spark, kafka, tmp_path, subscribe="t", endingOffsets="latest"), to_the_end)

@@ -18,7 +18,7 @@ from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
 from kctl.pipeline import isolation
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
-from kctl.pipeline.job_errors import ExportDataError, SparkFailedError
+from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, WorkerStartError
 from kctl.pipeline.jobs.export import (
     Batch,
     ExportRequest,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 TRIGGER_MS = 10_000
 MAX_BATCH_RECORDS = 10_000_000
+MOST_LATE_STARTS = 5
+"""Starts of a query without a batch because its worker connected too late: Spark waits 10s, which is not an option."""
 STOP_S = 10.0
 """How long a query has to stop after its batch has ended; the end of the session stops what is left."""
 
@@ -382,9 +384,18 @@ class _Queries:
 
     def run(self, goal: Offsets) -> None:
         """Run until it is interrupted; without a trigger, up to the goal."""
+        late_starts = 0
         while True:
             before = self._batches.result.batches
-            self._run_query()
+            try:
+                self._run_query()
+            except WorkerStartError:
+                late_starts = late_starts + 1 if self._batches.result.batches == before else 1
+                if late_starts == MOST_LATE_STARTS:
+                    raise
+                self._batches.failure = None
+                continue
+            late_starts = 0
             if self._request.trigger_ms is None and self._batches.reaches(goal):
                 return
             if self._batches.result.batches == before:
