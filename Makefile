@@ -22,7 +22,7 @@ MARKS = $(MARKS_$(SCOPE)) --hypothesis-profile=$(SCOPE)
 # Longest first, so that the lanes end together. `make check` runs sim in two halves for this reason.
 STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls $(STATIC)
-TESTED := broker cli unit sim sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab pipeline-source $(STATIC)
+TESTED := broker cli unit sim sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
 NIGHTLY_QUICK := sim unit $(STATIC)
 NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants

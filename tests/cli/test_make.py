@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEED_PYTEST = ["unit", "sim", "fuzz", "broker", "cli", "conformance", "pipeline-jobs", "faultlab"]
-NEED_PYTEST += ["pipeline-source", "docs", "loopback"]
+NEED_PYTEST += ["docs", "loopback"]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 

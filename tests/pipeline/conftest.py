@@ -25,6 +25,13 @@ from tests.support.s3.server import S3Server
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make nightly` what is not marked smoke: `make test` has one Spark session."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("smoke") is None:
+            item.add_marker(pytest.mark.nightly)
+
+
 BROKER = {
     "log.cleaner.backoff.ms": "100",
     "log.cleaner.min.compaction.lag.ms": "0",

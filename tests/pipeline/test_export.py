@@ -94,6 +94,7 @@ def test_a_continuous_export_takes_what_comes(
     assert (in_export(tmp_path / "x"), len(expected)) == (expected, 500)
 
 
+@pytest.mark.smoke
 def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
     kafka_newest: KafkaCluster, session: Session, tmp_path: Path
 ) -> None:

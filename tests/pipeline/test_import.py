@@ -45,6 +45,7 @@ def exported(
     return folder
 
 
+@pytest.mark.smoke
 def test_partitions_and_timestamps_are_kept_where_that_is_wanted(
     kafka_newest: KafkaCluster, session: Session, topic: str, exported: Path, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def counts(one: PartitionComparison) -> dict[str, int]:
 # --- mirror ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_everything_arrives_once_and_the_next_run_goes_on(kafka_newest: KafkaCluster, session: Session) -> None:
     topic = kafka_newest.create_topic(partitions=3)
     produce(kafka_newest.bootstrap(), topic, 3_000, partitions=3)

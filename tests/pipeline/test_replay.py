@@ -52,6 +52,7 @@ def dead_letters(kafka: KafkaCluster, *topics: str | None) -> str:
     return topic
 
 
+@pytest.mark.smoke
 def test_records_go_to_the_topics_that_they_name_once(kafka_newest: KafkaCluster, session: Session) -> None:
     one, two = kafka_newest.create_topic(partitions=2), kafka_newest.create_topic(partitions=3)
     dead = dead_letters(kafka_newest, one, two, None, f"{two}/no topic")

@@ -95,6 +95,7 @@ def test_sync_copies_each_record_once_over_runs_batches_checkpoints_and_new_part
         sync(request_of(kafka_newest, topic, tmp_path / "elsewhere", checkpoint=tmp_path / "one"), session=session)
 
 
+@pytest.mark.smoke
 def test_start_latest_holds_over_a_run_that_ended_before_its_first_batch(
     kafka_newest: KafkaCluster, session: Session, tmp_path: Path
 ) -> None:
