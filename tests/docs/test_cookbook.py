@@ -198,6 +198,7 @@ def test_each_script_has_its_test_and_there_are_fifteen() -> None:
     assert len(RECIPES) >= 15
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("title", RECIPES)
 def test_on_a_healthy_cluster(title: str, scene: Scene) -> None:
     recipe = RECIPES[title]

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from kctl.sandbox import Sandbox
 from tests.docs.pages import PAGES, ROOT, Block, Shell, Step, blocks, mistakes, pattern_of, replaced, steps
@@ -15,12 +16,18 @@ PLAIN = {"", "text", "json", "jsonl", "toml", "properties", "ini", "yaml", "html
 """Blocks that show something and type nothing."""
 
 
-def _with(kind: str) -> list[Path]:
-    return [page for page in PAGES if page not in OWN_TEST and any(block.kind == kind for block in blocks(page))]
-
-
 def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
+
+
+FIRST_READ = {"README.md", "tutorial.md", "consume.md", "produce.md"}
+"""Pages whose commands are typed in `make test`, too."""
+
+
+def _with(kind: str) -> list[ParameterSet]:
+    found = [page for page in PAGES if page not in OWN_TEST and any(block.kind == kind for block in blocks(page))]
+    is_late = {page: kind == "console" and page.name not in FIRST_READ for page in found}
+    return [pytest.param(page, marks=[pytest.mark.nightly] * is_late[page], id=_name(page)) for page in found]
 
 
 def _free_ports(count: int) -> int:
@@ -47,7 +54,7 @@ def _starts_a_sandbox(page: Path) -> bool:
     return any("kctl sandbox up" in block.text for block in blocks(page) if block.kind == "console")
 
 
-@pytest.mark.parametrize("page", _with("console"), ids=_name)
+@pytest.mark.parametrize("page", _with("console"))
 def test_typed_block_prints_what_the_page_shows(page: Path, ports: dict[str, str], tmp_path: Path) -> None:
     servers = ",".join(f"127.0.0.1:{port}" for port in ports.values())
     with contextlib.ExitStack() as stack:
@@ -58,7 +65,7 @@ def test_typed_block_prints_what_the_page_shows(page: Path, ports: dict[str, str
         assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("page", _with("python"), ids=_name)
+@pytest.mark.parametrize("page", _with("python"))
 def test_programs_run(page: Path, ports: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import ROOT
 from tests.support.bounds import bound
 
@@ -24,6 +26,7 @@ def test_the_site_is_built_and_no_link_leads_nowhere(tmp_path: Path) -> None:
         assert (tmp_path / "site" / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
 
 
+@pytest.mark.nightly
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
@@ -49,6 +52,7 @@ def test_every_page_can_be_found() -> None:
     assert [page.name for page in decisions.glob("0*.md") if f"({page.name})" not in listed] == []
 
 
+@pytest.mark.nightly
 def test_site_has_search_colours_and_the_style_of_its_tables(tmp_path: Path) -> None:
     site = tmp_path / "site"
     done = build(ROOT, site)

@@ -20,7 +20,7 @@ from tests.docs.pages import ROOT
 from tests.docs.test_pictures import PICTURES
 from tests.docs.test_site import build
 
-pytestmark = pytest.mark.skipif(PATH is None, reason=WHY_NOT)
+pytestmark = [pytest.mark.skipif(PATH is None, reason=WHY_NOT), pytest.mark.nightly]
 
 LARGEST_BYTES = 150_000
 MOST_DIFFERENT = 12

@@ -23,6 +23,7 @@ def return_samples(_: int) -> list[KafkaError]:
     return every_error()
 
 
+@pytest.mark.nightly
 def test_multiprocessing_pool_reports_each_error() -> None:
     errors = every_error()
     with SPAWN.Pool(2) as pool:

@@ -15,7 +15,13 @@ from tests.support.scenarios.command_line import groups, produce_consume_probe
 from tests.support.scenarios.library import EVERY_SCENARIO
 
 USERS = SaslUsers({PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD})
-WAYS_IN = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "PLAIN"), ("SASL_SSL", "SCRAM-SHA-512"))
+WAYS_IN = (
+    pytest.param(("PLAINTEXT", None), id="PLAINTEXT", marks=pytest.mark.nightly),
+    pytest.param(("SSL", None), id="SSL", marks=pytest.mark.nightly),
+    pytest.param(("SASL_SSL", "PLAIN"), id="SASL_SSL-PLAIN", marks=pytest.mark.nightly),
+    pytest.param(("SASL_SSL", "SCRAM-SHA-512"), id="SASL_SSL-SCRAM-SHA-512"),
+)
+"""The last has all that the others have; each mechanism and TLS by itself are in tests of their own, too."""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
-@pytest.fixture(scope="module", params=WAYS_IN, ids=lambda way: "-".join(filter(None, way)))
+@pytest.fixture(scope="module", params=WAYS_IN)
 def properties(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[Mapping[str, str]]:
     listener, mechanism = request.param
     tls = server_context(certificates.broker.read_text()) if listener.endswith("SSL") else None

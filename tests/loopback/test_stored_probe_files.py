@@ -44,8 +44,8 @@ def report(s3: S3Server) -> Iterator[Report]:
     ("url", "files"),
     [
         ("kafka/fleet", {"berlin": 2, "sydney": 2}),
-        ("kafka", {"berlin": 2, "sydney": 2}),
-        ("kafka/fleet/sydney/", {"sydney": 2}),
+        pytest.param("kafka", {"berlin": 2, "sydney": 2}, marks=pytest.mark.nightly),
+        pytest.param("kafka/fleet/sydney/", {"sydney": 2}, marks=pytest.mark.nightly),
         ("kafka/fleet/berlin/b.jsonl.gz", {"berlin": 1}),
     ],
 )

@@ -25,6 +25,7 @@ from tests.support.s3.server import S3Server
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to `make nightly` what is not marked smoke: `make test` has one Spark session."""
     for item in items:

@@ -1,4 +1,4 @@
-"""`format("kctl")` in a session of kctl's own, in which the jobs run: records that it writes are records that it reads."""
+"""`format("kctl")` in the session of the jobs: it reads the records that it wrote."""
 
 import pytest
 
