@@ -1,8 +1,10 @@
-"""Runs commands against a fault, side by side as they mostly wait, and holds what they say against the catalogue."""
+"""Runs commands against a fault, and compares their exit codes and messages with the catalogue.
+
+Processes run side by side, as they mostly wait; inside the test's process one command runs after the other.
+"""
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -11,7 +13,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.fault import matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.client.clock import SystemClock
-from tests.cli.processes import environment
+from tests.cli.processes import KCTL, Ended, environment, kctl
+from tests.support.kafka.waiting import SLOW
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "consume": ("consume", "t", "-e"),
@@ -20,9 +23,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "probe": ("probe",),
 }
 CALLS = ("consume", "produce", "topics list")
-START_MS = 20_000
+START_MS = round(20_000 * SLOW)
 """More than any process takes to start and to end on a busy machine."""
 
+is_in_process = False
+"""Whether commands run one after the other inside the test's process; set by conftest.py."""
 
 _PHASE = re.compile(r" \[phase [^]]*\]$")
 """A probe tells the phase beside the reason."""
@@ -43,7 +48,7 @@ class Limits(NamedTuple):
 
 SHORT = Limits(1_500, 500, 500)
 """For faults that are waited for until the deadline."""
-LONG = Limits(60_000, 20_000, 20_000)
+LONG = Limits(3 * START_MS, START_MS, START_MS)
 """For faults that end a call at once: whoever waits for a limit is found out."""
 
 
@@ -70,23 +75,31 @@ def run_all(
     prefix: tuple[str, ...] = (),
     environ: Mapping[str, str] | None = None,
 ) -> dict[str, Run]:
-    """Run the commands side by side, each to its end, and return how they ended."""
+    """Run the commands, each to its end, and return how they ended; with `prefix`, as processes of that command."""
     clock = SystemClock()
 
     def run(command: str) -> Run:
-        line = [*prefix, sys.executable, "-m", "kctl", *COMMANDS[command], "-b", servers]
-        line += [*limits.options(command), *options]
+        words = [*COMMANDS[command], "-b", servers, *limits.options(command), *options]
         started_at_ms = clock.now_ms()
-        bound_s = (limits.api_ms + START_MS) / 1000
-        done = subprocess.run(
-            line, input=b"a record\n", capture_output=True, timeout=bound_s, env=environment(environ), check=False
-        )
+        if prefix or not is_in_process:
+            ended = _process([*prefix, *KCTL, *words], (limits.api_ms + START_MS) / 1000, environ)
+        else:
+            ended = kctl(*words, stdin=b"a record\n", environ=environ)
         elapsed_ms = clock.now_ms() - started_at_ms
-        return Run(command, done.returncode, done.stdout.decode(), done.stderr.decode(), elapsed_ms)
+        return Run(command, ended.code, ended.stdout.decode(), ended.stderr, elapsed_ms)
 
     wanted = list(commands)
+    if not prefix and is_in_process:
+        return {command: run(command) for command in wanted}
     with ThreadPoolExecutor(len(wanted)) as pool:
         return dict(zip(wanted, pool.map(run, wanted), strict=True))
+
+
+def _process(line: list[str], bound_s: float, environ: Mapping[str, str] | None) -> Ended:
+    done = subprocess.run(
+        line, input=b"a record\n", capture_output=True, timeout=bound_s, env=environment(environ), check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr.decode())
 
 
 def check(fault: int, run: Run, *, code: ExitCode | None = None) -> None:
