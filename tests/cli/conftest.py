@@ -1,7 +1,7 @@
 """A sandbox cluster on loopback for the commands to talk to, and addresses at which things go wrong."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from threading import Thread
 
@@ -11,6 +11,16 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli import processes
 from tests.cli.processes import BOUND_S
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Commands run inside the test's process, fixtures included, unless the test is marked or a package is tested."""
+    processes.is_in_process = not processes.INSTALLED and item.get_closest_marker("process") is None
+    try:
+        return (yield)
+    finally:
+        processes.is_in_process = False
 
 
 @pytest.fixture(autouse=True)

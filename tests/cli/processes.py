@@ -1,6 +1,7 @@
-"""kctl as whole processes: started, fed, signalled, and ended within a wide bound.
+"""kctl as a user runs it: fed, signalled, and ended within a wide bound.
 
-What is run is the source of this tree, or, with KCTL_TEST_COMMAND=PATH, the `kctl` that a package installed there.
+`kctl()` runs a process, or the same command line inside the test's process: tests/cli/conftest.py chooses.
+Processes run the source of this tree, or, with KCTL_TEST_COMMAND=PATH, the `kctl` that a package installed there.
 """
 
 import json
@@ -13,9 +14,12 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tests.cli.isolation import isolated
 from tests.support.bounds import bound
+from tests.support.in_process import Ended as Ended
+from tests.support.in_process import run_in_process
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -32,16 +36,13 @@ PYTHON = str(Path(INSTALLED).parent / "python") if INSTALLED else sys.executable
 HAS_SPARK = not INSTALLED and find_spec("pyspark") is not None
 """Whether the kctl that is run has Spark beside it; a package is installed without."""
 
+CHECKED_LINES = 1000
+"""How many lines of a listing as JSON lines are held to the schema: one takes a millisecond."""
+
 is_checked = False
 """Whether each listing that is printed as JSON is held to its schema; set for all of tests/cli."""
-
-
-class Ended(NamedTuple):
-    """How a process ended."""
-
-    code: int
-    stdout: bytes
-    stderr: str
+is_in_process = False
+"""Whether `kctl()` starts no process; set for each test of tests/cli that is not marked `process`."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -54,23 +55,29 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ended:
     """Run kctl to its end."""
-    ended = subprocess.run(
-        [*KCTL, *arguments],
-        input=stdin,
-        capture_output=True,
-        env=environment(environ),
-        timeout=BOUND_S,
-        check=False,
-    )
+    run = _run_inside if is_in_process else _run_process
+    ended = run(arguments, stdin, environment(environ))
     if is_checked:
         _check_shape(ended.stdout)
+    return ended
+
+
+def _run_process(arguments: Sequence[str], stdin: bytes, environ: Mapping[str, str]) -> Ended:
+    ended = subprocess.run(
+        [*KCTL, *arguments], input=stdin, capture_output=True, env=environ, timeout=BOUND_S, check=False
+    )
     return Ended(ended.returncode, ended.stdout, ended.stderr.decode())
+
+
+def _run_inside(arguments: Sequence[str], stdin: bytes, environ: Mapping[str, str]) -> Ended:
+    with isolated(BOUND_S):
+        return run_in_process(*arguments, stdin=stdin, environ=environ, columns=int(environ["COLUMNS"]))
 
 
 def _check_shape(stdout: bytes) -> None:
     """Hold a listing that a command printed as JSON to the schema of the docs, whatever the test is about."""
     if stdout.startswith((b'{\n  "v": 1,\n  "kind": ', b'{"v": 1, "kind": ')) and b'"kind": "why"' not in stdout[:99]:
-        for listing in [stdout] if stdout.startswith(b"{\n") else stdout.splitlines():
+        for listing in [stdout] if stdout.startswith(b"{\n") else stdout.splitlines()[:CHECKED_LINES]:
             listing_validator().validate(json.loads(listing))
 
 

@@ -1,4 +1,4 @@
-"""`kctl acls` as whole processes: rules created, listed, checked and deleted, refusals, exit codes."""
+"""`kctl acls` as whole command lines: rules created, listed, checked and deleted, refusals, exit codes."""
 
 import json
 from typing import Any

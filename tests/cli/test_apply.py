@@ -1,4 +1,4 @@
-"""`kctl apply` as a whole process: shown, made, repeated, pruned, exported, interrupted; exit codes."""
+"""`kctl apply` as a whole command line: shown, made, repeated, pruned, exported, interrupted; exit codes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`kctl bench` as whole processes on a sandbox: what it counts, when it ends, and what it leaves behind."""
+"""`kctl bench` on a sandbox: counts, ends, and that nothing is left."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`kctl cluster`, `kctl brokers` and `kctl wait` as whole processes."""
+"""`kctl cluster`, `kctl brokers` and `kctl wait` as whole command lines."""
 
 import json
 

@@ -10,6 +10,8 @@ from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import commit
 from tests.cli.processes import Ended, kctl
 
+pytestmark = pytest.mark.process
+
 PATIENT = {"KCTL_COMPLETION_TIMEOUT_MS": "20000"}
 SILENCE = Ended(0, b"", "")
 

@@ -1,4 +1,4 @@
-"""`kctl configs` and `kctl topics alter` as whole processes: what is set is shown, refusals, exit codes."""
+"""`kctl configs` and `kctl topics alter`: values set and shown, refusals, exit codes."""
 
 import json
 from typing import Any

@@ -5,8 +5,8 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.producer import Producer
 from kctl.sandbox.server import ServedSandbox
+from tests.cli.processes import Ended, kctl
 from tests.cli.records import send, send_marker
-from tests.unit.cli.run_in_process import Ended, run_in_process
 
 DAY_MS = 86_400_000
 FIRST_MS = 1_714_521_600_000
@@ -22,7 +22,7 @@ def days(bootstrap: str, topic: str) -> str:
 
 
 def consume(*arguments: str) -> Ended:
-    return run_in_process("consume", *arguments, "--api-timeout", "20s")
+    return kctl("consume", *arguments, "--api-timeout", "20s")
 
 
 def a(*numbers: int) -> list[str]:

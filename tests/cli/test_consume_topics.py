@@ -7,9 +7,8 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.cli.processes import running
+from tests.cli.processes import kctl, running
 from tests.cli.records import send
-from tests.unit.cli.run_in_process import run_in_process
 
 
 @pytest.fixture
@@ -22,14 +21,14 @@ def shop() -> Iterator[ServedSandbox]:
 
 @pytest.mark.parametrize("group", [(), ("-g", "g"), ("-g", "g", "-X", "group.protocol=consumer")], ids=" ".join)
 def test_a_pattern_reads_what_matches(shop: ServedSandbox, group: tuple[str, ...]) -> None:
-    ended = run_in_process("consume", "/orders-.*/", "-b", shop.bootstrap, "-n", "2", *group)
+    ended = kctl("consume", "/orders-.*/", "-b", shop.bootstrap, "-n", "2", *group)
     assert (ended.code, sorted(ended.stdout.split())) == (0, [b"orders-1", b"orders-2"])
-    mixed = run_in_process("consume", "/orders-2/", "bills", "-b", shop.bootstrap, "-e")
+    mixed = kctl("consume", "/orders-2/", "bills", "-b", shop.bootstrap, "-e")
     assert sorted(mixed.stdout.split()) == [b"bills", b"orders-2"]
 
 
 def test_a_pattern_that_matches_nothing(shop: ServedSandbox) -> None:
-    ended = run_in_process("consume", "/nope-.*/", "-b", shop.bootstrap, "-e")
+    ended = kctl("consume", "/nope-.*/", "-b", shop.bootstrap, "-e")
     assert ended.code == ExitCode.UNKNOWN_RESOURCE
     assert "no topic matches /nope-.*/" in ended.stderr
 

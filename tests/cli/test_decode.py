@@ -1,4 +1,4 @@
-"""`consume --decode` and `produce --encode` as whole processes, on a sandbox and a registry of the test."""
+"""`consume --decode` and `produce --encode` as whole command lines, on a sandbox and a registry of the test."""
 
 import json
 import select

@@ -1,4 +1,4 @@
-"""`kctl groups` about share and streams groups, as whole processes: listed, described, lag, reset, offsets deleted."""
+"""`kctl groups` about share and streams groups: listed, described, lag, reset, offsets deleted."""
 
 import json
 from collections.abc import Iterator

@@ -19,8 +19,8 @@ def served() -> Iterator[ServedSandbox]:
     with Sandbox(nodes=2, topics={"orders": 2}).serve() as cluster:
         words = ("groups", "reset-offsets", "billing", "--create", "--topic", "orders", "--to-earliest", "--execute")
         assert kctl(*words, "-b", cluster.bootstrap).code == 0
-        user = ("users", "create", "alice", "--password-file", "-", "-b", cluster.bootstrap)
-        assert kctl(*user, stdin=b"secret").code == 0
+        user = ("users", "create", "alice", "--password-from", "env:PW", "-b", cluster.bootstrap)
+        assert kctl(*user, environ={"PW": "secret"}).code == 0
         yield cluster
 
 

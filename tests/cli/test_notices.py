@@ -48,6 +48,7 @@ def test_fail_fast_names_the_commands_that_keep_trying() -> None:
     assert [command for command, *_ in [*ENDLESS, ("pipeline",)] if command not in text] == []
 
 
+@pytest.mark.process  # the store's library reads the variables of its process
 @pytest.mark.skipif(not HAS_SPARK, reason="obstore is not beside the kctl that is run")
 @pytest.mark.parametrize("location", ["s3://bucket/x", "delta:s3://bucket/x"])
 def test_object_store_that_refuses_connections_is_reported_and_ends_the_job(location: str, refused: str) -> None:

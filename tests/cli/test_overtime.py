@@ -11,6 +11,8 @@ from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest
 from tests.cli.processes import kctl
 
+pytestmark = pytest.mark.process
+
 TOPICS = 150_000
 """Several seconds of work."""
 

@@ -1,4 +1,4 @@
-"""`kctl partitions` as whole processes: plans, moves interrupted, resumed and cancelled, elections, mistakes."""
+"""`kctl partitions` as whole command lines: plans, moves interrupted, resumed and cancelled, elections, mistakes."""
 
 import json
 import os
@@ -186,6 +186,7 @@ def test_move_that_is_only_started(cluster: ServedSandbox, plan: Path) -> None:
     assert f"kctl partitions move {plan} --resume waits for its end" in ended.stderr
 
 
+@pytest.mark.process  # /dev/stdin
 def test_plan_in_a_pipe_is_read_or_ends_in_time(cluster: ServedSandbox, plan: Path, tmp_path: Path) -> None:
     ended = run(cluster, "move", "/dev/stdin", "--dry-run", stdin=plan.read_bytes())
     assert ended.code == 0, ended

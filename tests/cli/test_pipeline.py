@@ -191,6 +191,7 @@ def test_mirror_plan_fails_fast_while_the_target_refuses(bootstrap: str, topic: 
     assert f"no bootstrap server accepted a connection for 5s: {refused}: connection refused" in ended.stderr
 
 
+@pytest.mark.process  # Java is looked for in the $PATH of the process
 def test_missing_package_is_reported_with_how_to_install_it(refused: str, tmp_path: Path) -> None:
     ended = kctl(
         *("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", refused),

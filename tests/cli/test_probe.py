@@ -13,13 +13,13 @@ from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
 from tests.cli.processes import ROOT, end, kctl, running
 
-SCHEMA = json.loads((ROOT / "docs" / "schemas" / "probe.v1.json").read_text())
+OBJECTS = jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "schemas" / "probe.v1.json").read_text()))
 
 
 def _objects(stdout: bytes) -> list[dict[str, Any]]:
     objects = [json.loads(line) for line in stdout.splitlines()]
     for one in objects:
-        jsonschema.validate(one, SCHEMA)
+        OBJECTS.validate(one)
     return objects
 
 

@@ -1,4 +1,4 @@
-"""`kctl probe report` as a whole process: files that kctl wrote, bad input, exit codes, terminals."""
+"""`kctl probe report` as a whole command line: files that kctl wrote, bad input, exit codes, terminals."""
 
 import gzip
 import json

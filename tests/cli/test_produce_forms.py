@@ -11,9 +11,9 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client import Producer
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import BOUND_S, KCTL, environment, kctl
+from tests.support.in_process import run_in_process
 from tests.unit.cli.formats.running import Content
 from tests.unit.cli.input.test_jsonl import contents
-from tests.unit.cli.run_in_process import run_in_process
 
 
 def _send(bootstrap: str, topic: str, *options: str, stdin: bytes = b"") -> str:

@@ -67,7 +67,10 @@ if INSTALLED:
     del SOURCES["keyring:kafka/alice"]  # a package is installed without its extras, and without the tests
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    "source",  # keyring reads the variables of its process
+    [pytest.param(each, marks=[pytest.mark.process] if "RING" in SOURCES[each] else ()) for each in SOURCES],
+)
 def test_a_login_works_and_its_password_is_nowhere(source: str, user: User, locked: ServedSandbox) -> None:
     created = user.kctl(
         "profile", "create", "p", "-b", locked.bootstrap, "--security-protocol", "SASL_PLAINTEXT",

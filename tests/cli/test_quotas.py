@@ -1,4 +1,4 @@
-"""`kctl quotas` as whole processes: set, listed, removed, which applies, refusals and exit codes."""
+"""`kctl quotas` as whole command lines: set, listed, removed, which applies, refusals and exit codes."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`kctl schemas` as whole processes, on a registry of the test."""
+"""`kctl schemas` as whole command lines, on a registry of the test."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`kctl topics offsets` and `kctl topics trim` as whole processes: what is shown, what is deleted, what is refused."""
+"""`kctl topics offsets` and `kctl topics trim`: offsets shown, records deleted, refusals."""
 
 import json
 from typing import Any

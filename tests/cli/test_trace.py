@@ -1,4 +1,4 @@
-"""--trace as whole processes: frames and attempts on stderr, a waterfall at the end, no secret, data untouched."""
+"""--trace as whole command lines: frames and attempts on stderr, a waterfall at the end, no secret, data untouched."""
 
 import json
 import re

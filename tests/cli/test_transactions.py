@@ -1,4 +1,4 @@
-"""`kctl transactions` as whole processes: what is listed, what hangs, what is aborted, what is refused."""
+"""`kctl transactions` as whole command lines: what is listed, what hangs, what is aborted, what is refused."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`kctl users` as whole processes: created, changed and deleted, with the password from everywhere and in no output."""
+"""`kctl users`: created, changed and deleted, with the password from everywhere and in no output."""
 
 import json
 import os
@@ -52,6 +52,7 @@ def test_user_is_created_changed_and_deleted(access: str, password_file: str, tm
     assert listed(access) == []
 
 
+@pytest.mark.process  # a password is read from a descriptor
 def test_password_comes_from_a_variable_stdin_or_a_pipe(access: str, tmp_path: Path) -> None:
     ended = kctl("users", "create", "a", "--password-from", "env:PW", "-b", access, environ={"PW": CANARY})
     assert (ended.code, is_silent_about_it(ended)) == (0, True)

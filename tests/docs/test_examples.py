@@ -17,7 +17,7 @@ from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, fill, join
 from tests.cli.processes import BOUND_S, KCTL, environment
 from tests.docs.test_migration import parse
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 ALL = [example for examples in EXAMPLES.values() for example in examples]
 FILES = {

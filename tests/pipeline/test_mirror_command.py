@@ -8,8 +8,8 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from tests.pipeline.copies import run_job
 from tests.pipeline.exports import produce
+from tests.support.in_process import run_in_process
 from tests.support.kafka.cluster import KafkaCluster
-from tests.unit.cli.run_in_process import run_in_process
 
 WRONG = [
     (("mirror", "t"), "Choose a target: --to-bootstrap, --to-config or --to-topic"),

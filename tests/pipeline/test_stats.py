@@ -6,8 +6,8 @@ from pathlib import Path
 from kctl.client.producer import Producer
 from tests.pipeline.copies import run_job
 from tests.pipeline.exports import on_topic, produce
+from tests.support.in_process import run_in_process
 from tests.support.kafka.cluster import KafkaCluster
-from tests.unit.cli.run_in_process import run_in_process
 
 RECORDS = 900
 

@@ -15,7 +15,7 @@ from kctl.sandbox import ClusterSettings
 from tests.sim.interrupts import Interrupted, some_boundaries
 from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 ROOT, CLI = str(Path(kctl.__file__).parent), str(Path(kctl.cli.__file__).parent)
 """All code of kctl, and that of the commands alone, which has far fewer boundaries."""

@@ -48,6 +48,7 @@ class NetworkClient:
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
+        factory = ConnectionFactory(config, runtime.entropy, events)  # may raise: before anything is open
         self.clock = runtime.clock
         self.selector = runtime.make_selector(socket_options(config))
         self._events = events
@@ -71,7 +72,7 @@ class NetworkClient:
             resolver=runtime.resolver,
             states=self.states,
             channels=self._channels,
-            factory=ConnectionFactory(config, runtime.entropy, events),
+            factory=factory,
             idle_expiry=self._idle_expiry,
             advertised=self._advertised,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,

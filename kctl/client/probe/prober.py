@@ -98,10 +98,10 @@ class Prober:
         self._runtime = runtime
         self._events = events
         self._limit_ms = config.socket_connection_setup_timeout_ms
-        self._selector = runtime.make_selector(socket_options(config))
-        self._factory = ConnectionFactory(
+        self._factory = ConnectionFactory(  # may raise: before anything is open
             config, runtime.entropy, events, sni=self._options.sni, watches_certificate_requests=True
         )
+        self._selector = runtime.make_selector(socket_options(config))
         self._idle_expiry = IdleExpiryManager(_NEVER_IDLE)
         self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
         backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.rng)

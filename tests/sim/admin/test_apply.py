@@ -13,7 +13,7 @@ from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster, run_with_admin
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 FILE = "topics: [{name: new}, {name: t, configs: {retention.ms: 5}, partitions: 9}]"
 Apply = Callable[..., Ended]

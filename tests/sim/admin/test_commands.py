@@ -11,7 +11,7 @@ from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster, run_with_admin
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 COMMANDS = (
     "topics list",

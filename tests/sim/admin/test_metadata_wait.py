@@ -8,7 +8,7 @@ from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.wording import brokers_text
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run_with_admin
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 Topics = Callable[..., Ended]
 TOPIC, DEFAULTS = ConfigResource(ResourceType.TOPIC, "t"), ConfigResource(ResourceType.BROKER, "")

@@ -15,7 +15,7 @@ from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster
 from tests.sim.kit import run as run_world
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

@@ -9,7 +9,7 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run_with_admin
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 TIMEOUT_MS = 20_000
 INTERVAL_MS = 500

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 COMMAND_LINES = [
     ("consume", "t"),

@@ -6,16 +6,17 @@ import pytest
 
 from kctl.cli.command_tree import PROPERTY_OF_OPTION, Command, read_tree
 from kctl.cli.settings import KNOWN
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 TREE = read_tree()
 OPTION_LINE = re.compile(r"^  (-[^\s,]+(?:(?:, | / )-[^\s,]+)*)", re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", list(TREE.walk()), ids=lambda command: command.name)
-def test_options_and_arguments_are_those_of_the_help(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_in_process(*command.path[1:], "--help").code == 0
-    text = capsys.readouterr().out
+def test_options_and_arguments_are_those_of_the_help(command: Command) -> None:
+    ended = run_in_process(*command.path[1:], "--help")
+    assert ended.code == 0
+    text = ended.stdout.decode()
     below_arguments = text.partition("\nOptions:\n")[2]
     shown = {name for line in OPTION_LINE.findall(below_arguments) for name in re.split(", | / ", line)}
     assert shown == {name for option in command.options for name in (*option.names, *option.off)}

@@ -11,7 +11,7 @@ from kctl.cli.explanations.lookup import ERROR_CLASSES, all_pages, find_pages
 from kctl.cli.settings import KNOWN
 from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config.foreign import IGNORED, REFUSED
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 
 def _first_line(text: str) -> str:

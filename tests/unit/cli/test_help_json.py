@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 
 from kctl.cli.exit_codes import ExitCode
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schemas" / "help.v1.json").read_text())
 

@@ -12,7 +12,7 @@ from kctl.cli.app import root
 from kctl.cli.spellings import rewrite
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
 from tests.docs.test_migration import PAGE
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 NO_SERVERS = "bootstrap.servers is not set"
 """The first thing that is wrong with a command line which is right but for the cluster."""
@@ -136,9 +136,10 @@ def test_line_of_another_tool_names_the_right_one(line: str, named: str) -> None
 
 
 @pytest.mark.parametrize("line", ["help consume", "help topics create", "help topic ls", "help", "version"])
-def test_help_and_version_are_commands(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_in_process(*shlex.split(line)).code == 0
-    told = capsys.readouterr().out
+def test_help_and_version_are_commands(line: str) -> None:
+    ended = run_in_process(*shlex.split(line))
+    assert ended.code == 0
+    told = ended.stdout.decode()
     words = rewrite(shlex.split(line))
     assert told.startswith(" ".join(["Usage: kctl", *words[:-1]]) if "help" in line else "kctl ")
 

@@ -11,7 +11,7 @@ import pytest
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.spellings import GROUPS, rewrite
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 ROOT = Path(__file__).parents[3]
 ALL = tuple(shape.value for shape in SHAPES)

@@ -12,7 +12,7 @@ import pytest
 
 from kctl.cli.app import COMMANDS, program_of
 from kctl.cli.command_tree import Command, Option, read_tree
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 ROOT = Path(__file__).parents[3]
 TREE = read_tree()
@@ -145,9 +145,9 @@ def test_errors_begin_with_who_speaks_and_end_without_a_traceback(arguments: tup
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("command", list(TREE.walk()), ids=lambda command: command.name)
-def test_help_fits_terminals(command: Command, columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    run_in_process(*command.path[1:], "--help", columns=columns)
-    wrapped, _, _ = capsys.readouterr().out.partition("\nExamples:\n")  # these are to be copied
+def test_help_fits_terminals(command: Command, columns: int) -> None:
+    ended = run_in_process(*command.path[1:], "--help", columns=columns)
+    wrapped, _, _ = ended.stdout.decode().partition("\nExamples:\n")  # these are to be copied
     for line in wrapped.splitlines():
         is_one_word = " " not in line.strip()
         assert len(line) <= columns or is_one_word or _is_of_names(line), line

@@ -10,7 +10,7 @@ from kctl.cli.bench.command import Kind
 from kctl.cli.bench.latencies import LatencyHistogram
 from kctl.cli.bench.report import Figures, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 
 @given(

@@ -8,7 +8,7 @@ from kctl.cli.completion.install import write_script
 from kctl.cli.completion.scripts import script
 from kctl.cli.completion.shells import Shell, place_of, shell_of
 from kctl.cli.exit_codes import ExitCode
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 
 @pytest.mark.parametrize("shell", Shell)

@@ -24,8 +24,8 @@ from kctl.cli.options import Common, Output
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.consumer.chunk import FetchedChunk
+from tests.support.in_process import run_in_process
 from tests.unit.cli.formats.running import Content, chunk_of
-from tests.unit.cli.run_in_process import run_in_process
 
 TEXT = (Path(__file__).parents[4] / "docs" / "formats.md").read_text()
 PROMPT = "$ kctl consume orders "

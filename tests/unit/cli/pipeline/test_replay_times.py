@@ -4,7 +4,7 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.clock import ManualClock
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 AT_MS = 1_764_110_000_123
 

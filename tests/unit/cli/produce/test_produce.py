@@ -11,7 +11,7 @@ from kctl.cli.formats.escapes import parse_delimiter
 from kctl.cli.produce.command import parse_header
 from kctl.cli.produce.pace import MOST_BEHIND_MS, Pace
 from kctl.grammar.sizes import parse_rate
-from tests.unit.cli.run_in_process import run_in_process
+from tests.support.in_process import run_in_process
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kctl.client.errors import MaxBlockTimeout
 from kctl.client.loop.close import PartitionResult
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, ProducerMetrics
-from tests.unit.cli.run_in_process import Ended, run_in_process
+from tests.support.in_process import Ended, run_in_process
 
 
 class SlowProducer:

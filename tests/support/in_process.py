@@ -1,0 +1,59 @@
+"""Runs kctl inside the test's process, with streams in memory; for tests that need no signal, terminal or pipe."""
+
+import io
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import NamedTuple
+
+from kctl.cli.app import run
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
+from kctl.client.clock import Clock, SystemClock
+
+
+class Ended(NamedTuple):
+    """How a run ended."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+def run_in_process(
+    *arguments: str,
+    stdin: bytes = b"",
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    stdout_is_tty: bool = False,
+    columns: int = 80,
+) -> Ended:
+    """Return how one command line ended."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    errors = io.TextIOWrapper(stderr, "utf-8", "backslashreplace", write_through=True)
+    environment = Environment(
+        stdin=io.BytesIO(stdin),
+        stdout=stdout,
+        stderr=errors,
+        environ={} if environ is None else environ,
+        clock=clock or SystemClock(),
+        stdout_is_tty=stdout_is_tty,
+        columns=columns,
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+    )
+    printed = io.TextIOWrapper(stdout, "utf-8", write_through=True)
+    with redirect_stdout(printed), redirect_stderr(errors), _warnings_logged():
+        code = run(list(arguments), environment)
+    return Ended(code, stdout.getvalue(), stderr.getvalue().decode())
+
+
+@contextmanager
+def _warnings_logged() -> Iterator[None]:
+    """Write what is logged to stderr, as Python does in a process that has not set up logging."""
+    handler = logging.lastResort
+    assert handler is not None
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
