@@ -133,7 +133,17 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch that is not in flight; a new one when all are."""
+        """Return the oldest batch that is not in flight; a new one when all are.
+
+        One that was cut under a larger limit than the present one is cut again.
+        """
+        batch = queue.next_frozen()
+        if batch is None:
+            return self.freeze(queue)
+        is_too_large = batch.record_count > 1 and batch.size_bytes > queue.limit.bytes
+        if not is_too_large or batch.may_be_written or not queue.is_open_behind(batch):
+            return batch
+        self._cut_again(queue, batch)
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
@@ -152,16 +162,15 @@ class Accumulator:
         return batch
 
     def split(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that the broker found too large; from now on batches of the partition are at most half of it.
+        """Cut a batch that the broker found too large, and learn from it how large the next may be.
 
         The pieces keep the sequence numbers of their records, so batches behind them need no others.
         """
-        limit_bytes = max(min(queue.batch_size_bytes, batch.plain_bytes) // 2, 1)
-        queue.batch_size_bytes = limit_bytes
+        queue.limit.refused(batch.size_bytes)
         queue.ratio = 1.0
         self.ratios.reset(queue.topic_partition.topic)
         self._counters.batches_split += 1
-        queue.replace(batch, self._pieces(queue, batch.runs, limit_bytes, batch.base_sequence))
+        queue.replace(batch, self._pieces(queue, batch.runs, queue.limit.bytes, batch.base_sequence))
 
     def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
         """Cut a batch, which is certainly in no log, without its expired records."""
@@ -175,6 +184,7 @@ class Accumulator:
     def acknowledge(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> None:
         """Complete a batch that the log holds."""
         queue.acknowledged(batch)
+        queue.limit.accepted(batch.limit_bytes, batch.size_bytes)
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail(self, queue: PartitionQueue, batch: Batch, error: KafkaError) -> None:
@@ -284,7 +294,8 @@ class Accumulator:
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
-        return Batch(runs, Pieces(*builder.build_pieces()), base_sequence, builder.plain_bytes), builder.ratio
+        data = Pieces(*builder.build_pieces())
+        return Batch(runs, data, base_sequence, builder.plain_bytes, limit_bytes), builder.ratio
 
     def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
         """Return the batch that the caller has made of a run, unless the broker has found batches too large."""

@@ -30,6 +30,7 @@ class Batch:
         record_count: of all of them.
         data: the encoded batch.
         plain_bytes: its size before compression.
+        limit_bytes: the limit of batches that it was made under.
         base_sequence: of its first record; NO_SEQUENCE without idempotence.
         attempts: how often it was sent.
         failures: how often an attempt ended without success, except where it only had to wait for one before it.
@@ -48,6 +49,7 @@ class Batch:
         "failures",
         "is_in_flight",
         "last_error",
+        "limit_bytes",
         "may_be_written",
         "node_id",
         "plain_bytes",
@@ -56,8 +58,11 @@ class Batch:
         "runs",
     )
 
-    def __init__(self, runs: list[RecordRun], data: Pieces, base_sequence: int, plain_bytes: int) -> None:
+    def __init__(
+        self, runs: list[RecordRun], data: Pieces, base_sequence: int, plain_bytes: int, limit_bytes: int = 0
+    ) -> None:
         self.plain_bytes = plain_bytes
+        self.limit_bytes = limit_bytes
         self.runs = runs
         self.record_count = count_of(runs)
         self.data = data
@@ -73,6 +78,11 @@ class Batch:
         """Index of the first run that is not done."""
         while self._next_expiry < len(runs) and runs[self._next_expiry].outcome is not None:
             self._next_expiry += 1
+
+    @property
+    def size_bytes(self) -> int:
+        """About its size for the broker's limit; without compression if that has made it larger."""
+        return min(self.plain_bytes, len(self.data))
 
     def sent(self, node_id: int) -> None:
         self.attempts += 1

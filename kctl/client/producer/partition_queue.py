@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
+from kctl.client.producer.batch_limit import BatchLimit
 from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
@@ -85,11 +86,11 @@ class PartitionQueue:
 
     __slots__ = (
         "_window",
-        "batch_size_bytes",
         "batches",
         "counters",
         "has_gap",
         "is_idempotent",
+        "limit",
         "needs_numbers",
         "needs_restart",
         "queued_bytes",
@@ -110,8 +111,7 @@ class PartitionQueue:
         counters: TopicCounters,
     ) -> None:
         self.topic_partition = topic_partition
-        self.batch_size_bytes = batch_size_bytes
-        """batch.size, or less once the broker has found a batch too large."""
+        self.limit = BatchLimit(batch_size_bytes)
         self.ratio = 1.0
         """Compressed size over plain size that is expected of the next batch."""
         self.counters = counters
@@ -143,9 +143,14 @@ class PartitionQueue:
         return self.queued_bytes - UNENCODED_BYTES * self.queued_count
 
     @property
+    def batch_size_bytes(self) -> int:
+        """batch.size, or less while the broker finds that too large."""
+        return self.limit.bytes
+
+    @property
     def plain_batch_bytes(self) -> int:
         """About how many plain bytes fill a batch."""
-        return int(self.batch_size_bytes / self.ratio)
+        return int(self.limit.bytes / self.ratio)
 
     @property
     def waiting_batches(self) -> int:
@@ -211,6 +216,8 @@ class PartitionQueue:
         return self.runs[0].created_at_ms + linger_ms
 
     def _present_window(self) -> int:
+        if not self.limit.is_proven:
+            return 1
         if self.is_idempotent and (not self.sequence.is_proven or self.batches[0].attempts > 1):
             return 1
         return self._window
