@@ -16,6 +16,8 @@ _CODEC_NAMES: Final = tuple(CODEC_IDS)
 DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 """Default limit of the decompressed size of one batch."""
 
+_GZIP_MAGIC: Final = b"\x1f\x8b\x08"
+_GZIP_HEADER_BYTES: Final = 10
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
@@ -94,13 +96,13 @@ def _too_large(codec: str, max_bytes: int) -> DecompressionError:
 
 
 def _gunzip(data: memoryview, max_bytes: int) -> bytes:
-    """The plain bytes of one gzip member after the other."""
+    """The plain bytes of one gzip member after the other; what follows and is none is passed over, as by Java."""
     import zlib
 
     parts: list[bytes] = []
     left = max_bytes
     pos = 0
-    while pos < len(data):
+    while pos < len(data) and (pos == 0 or _is_gzip(data[pos:])):
         member = zlib.decompressobj(wbits=31)
         size = _FIRST_PIECE_BYTES
         while not member.eof:
@@ -118,6 +120,10 @@ def _gunzip(data: memoryview, max_bytes: int) -> bytes:
             pos += len(piece) - len(member.unused_data)
             size *= 8
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _is_gzip(data: memoryview) -> bool:
+    return len(data) >= _GZIP_HEADER_BYTES and bytes(data[:3]) == _GZIP_MAGIC
 
 
 def _unsnappy(data: bytes, max_bytes: int) -> bytes:
@@ -142,7 +148,12 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
     pos = len(_XERIAL_HEADER)
     if pos > len(data):
         raise DecompressionError("snappy: the compressed bytes end early")
-    while pos < len(data):
+    while pos + 4 <= len(data):  # as snappy-java, which passes over fewer bytes
+        if data.startswith(_XERIAL_MAGIC[:4], pos):  # another stream begins
+            if not data.startswith(_XERIAL_MAGIC, pos) or pos + len(_XERIAL_HEADER) > len(data):
+                return
+            pos += len(_XERIAL_HEADER)
+            continue
         size = int.from_bytes(data[pos : pos + 4], "big", signed=True)
         pos += 4
         if not 0 < size <= len(data) - pos:
