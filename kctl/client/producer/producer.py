@@ -36,6 +36,7 @@ from kctl.client.producer.record import (
     check_partition,
     check_topic,
     checked_record,
+    now_timestamp_ms,
 )
 from kctl.client.producer.record_router import is_usable
 from kctl.client.producer.record_run import RecordRun
@@ -139,7 +140,7 @@ class Producer(TransactionMethods):
             TransportError: no wait can help, for example refused credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
             TransactionError: the open transaction can only be aborted, or the producer only be closed.
-            TypeError, ValueError: an argument that no record can have.
+            TypeError, ValueError: an argument that no record can have, or a clock that shows a time before 1970.
         """
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
@@ -158,7 +159,7 @@ class Producer(TransactionMethods):
         if wall_ms is None:
             started_ms, wall_ms = self._wall_at
             if start_ms != started_ms:
-                wall_ms = clock.wall_ms()
+                wall_ms = now_timestamp_ms(clock)
                 self._wall_at = start_ms, wall_ms
         future = SendFuture(
             self._mailbox,
@@ -178,7 +179,7 @@ class Producer(TransactionMethods):
                 check_topic(topic)
                 self._wait_to_accept(partition, future, Timer(clock, self.config.max_block_ms))
                 if timestamp_ms is None:
-                    future.timestamp_ms = clock.wall_ms()
+                    future.timestamp_ms = now_timestamp_ms(clock)
                 future.created_at_ms = clock.start_ms()
             self._mailbox.post_record(future)
         except BaseException as error:  # Ctrl-C too, at any point
@@ -221,7 +222,9 @@ class Producer(TransactionMethods):
         if partition is not None:
             check_partition(partition)
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
-        limits, wall_ms = self._encoder.limits(topic, partition), self._clock.wall_ms()
+        has_now = timestamps_ms is None or (isinstance(timestamps_ms, Sequence) and None in timestamps_ms)
+        wall_ms = now_timestamp_ms(self._clock) if has_now else 0
+        limits = self._encoder.limits(topic, partition)
         given = given_rows(values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
             row = given.first_larger_than(self._max_record_bytes)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kctl.client.arguments import INT32, LONGEST_STRING_BYTES, check, instant_ms, shown, wrong_type
+from kctl.client.clock import Clock
 from kctl.client.records import TIMESTAMP_END_MS, Header
 from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from kctl.client.records import RecordMetadata as RecordMetadata
@@ -118,6 +119,14 @@ def checked_timestamp_ms(given: int | datetime) -> int:
     timestamp_ms = instant_ms("timestamp_ms", given)
     if not 0 <= timestamp_ms < TIMESTAMP_END_MS:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
+    return timestamp_ms
+
+
+def now_timestamp_ms(clock: Clock) -> int:
+    """Return the time of a record that has none of its own. Raises: ValueError: the clock shows a time before 1970."""
+    timestamp_ms = clock.wall_ms()
+    if not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+        raise ValueError(f"the clock of this machine shows {timestamp_ms} ms since 1970, which no record can have")
     return timestamp_ms
 
 

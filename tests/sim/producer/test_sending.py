@@ -117,6 +117,28 @@ def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None
     assert run(app).values(0) == [b"before", b"after"]
 
 
+def test_clock_before_1970_refuses_records_without_a_timestamp_and_the_producer_goes_on() -> None:
+    def app(cluster: SimCluster) -> None:
+        producer = cluster.producer()
+        producer.partitions_for("t")
+        away_ms = cluster.clock.wall_ms() + 1
+        cluster.hub.jump_wall(-away_ms)
+        with pytest.raises(ValueError, match="the clock of this machine"):
+            producer.send("t", b"refused", partition=0)
+        with pytest.raises(ValueError, match="the clock of this machine"):
+            producer.send_columns("t", [b"refused"], partition=0)
+        with pytest.raises(ValueError, match="the clock of this machine"):
+            producer.send_columns("t", [b"refused", b"too"], partition=0, timestamps_ms=[5, None])
+        producer.send("t", b"one", partition=0, timestamp_ms=5).result()
+        producer.send_columns("t", [b"two"], partition=0, timestamps_ms=[5]).result()
+        cluster.hub.jump_wall(away_ms)
+        producer.send("t", b"three", partition=0).result()
+        result = producer.close()
+        assert (result.delivered, result.undelivered) == (3, 0)
+
+    assert run(app).values(0) == [b"one", b"two", b"three"]
+
+
 def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -> None:
     def app(cluster: SimCluster) -> None:
         producer, _ = watched(cluster, {"linger.ms": 5})
