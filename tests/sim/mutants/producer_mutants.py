@@ -54,8 +54,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a waiting record gets in front when its partition is served",
         f"{_PRODUCER}/accumulator.py",
-        "queue.next_frozen() or self.freeze(queue)",
-        "self.freeze(queue) if queue.runs else queue.next_frozen()",
+        "        if batch is None:\n            return self.freeze(queue)",
+        "        if batch is None or queue.runs:\n            return self.freeze(queue)",
     ),
     Mutant(
         "expired records are sent all the same",

@@ -206,6 +206,29 @@ def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
     assert [value[:3] for value in values if value is not None] == [b"%03d" % n for n in range(100)] + [b"las"]
 
 
+def test_limit_of_a_topic_that_is_raised_again_is_used_again() -> None:
+    """Requests a record: few more than the limit needs, and as few as before once the operator has raised it."""
+
+    def app(cluster: SimCluster) -> None:
+        cluster.sandbox.create_topic("small", 1, properties={"max.message.bytes": "2000"})
+        producer = cluster.producer({"batch.size": "16384", "linger.ms": "5"})
+
+        def requests(count: int) -> int:
+            before = producer.metrics().batches_sent
+            for _ in range(count):
+                producer.send("small", bytes(100))
+            producer.flush()
+            return producer.metrics().batches_sent - before
+
+        assert requests(1500) < 1.5 * 1500 / 16
+        cluster.sandbox.cluster.configure_topic("small", {"max.message.bytes": "1000000"})
+        requests(4000)
+        assert requests(1500) <= 1.2 * 1500 / 140
+        producer.close()
+
+    run(app)
+
+
 def test_records_expire_each_at_its_own_deadline() -> None:
     """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
 
