@@ -25,7 +25,7 @@ CALL_FAULTS = (
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
         "deadline; kctl probe --group shows which partition it is.",
-        _GROUPS,
+        "tests/faultlab/test_kafka.py",
     ),
     Fault(
         36,
