@@ -55,6 +55,17 @@ def forked_error(client: str) -> IllegalStateError:
     )
 
 
+def is_normal_end(error: BaseException | None) -> bool:
+    """Return whether a block that ends with this exception has done its work.
+
+    That is sys.exit(0), the end of a generator, and `Exit(0)` of click or typer, which is known by its name.
+    """
+    if isinstance(error, SystemExit):
+        return error.code is None or error.code == 0
+    is_exit = any(each.__name__ == "Exit" for each in type(error).__mro__)
+    return error is None or isinstance(error, GeneratorExit) or (is_exit and getattr(error, "exit_code", None) == 0)
+
+
 def when_dropped(client: C, end: Callable[[], object], part: object, *, has_threads: bool) -> "finalize[..., C]":
     """Call `end` and warn if this process drops the client without close(), which detaches what is returned here.
 

@@ -7,13 +7,14 @@ events of the network thread. Its callers have checked the arguments and made th
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose, close, leaves_group
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose, close
 from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -36,7 +37,8 @@ from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
-from kctl.client.loop.close import CloseRequest, CloseResult
+from kctl.client.loop.at_exit import OpenLoop
+from kctl.client.loop.close import CloseResult
 from kctl.client.runtime import Runtime
 
 T = TypeVar("T")
@@ -65,7 +67,8 @@ class ApplicationSide:
         self._config = config
         self._clock = runtime.clock
         client = ClusterClient(config, runtime, events=events, auto_create_topics=config.allow_auto_create_topics)
-        self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, client.last_error, self._on_event)
+        on_event = WeakMethod(self._on_event)
+        self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, client.last_error, on_event)
         loop = NetworkLoop(config, client, self.mailbox, runtime.rng, runtime.entropy, prefetch_bytes=prefetch_bytes)
         self.lookups = Lookups(self.mailbox)
         group_id = config.group_id
@@ -92,11 +95,14 @@ class ApplicationSide:
         self.closing: Timer | None = None
         self._is_in_close = False
         self.close_result: CloseResult | None = None
+        self.open_loop = OpenLoop(self.mailbox, DEFAULT_CLOSE_TIMEOUT_MS)
+        """Positions are not committed by it: the records of the last poll may not have been processed."""
         self._spawn = partial(runtime.driver.spawn, loop.run, "kctl-consumer-network")
 
     def start(self) -> None:
-        """Start the network thread; from then on `abandon` or `close` has to end it."""
+        """Start the network thread; from then on `open_loop` or `close` ends it."""
         self._task = self.mailbox.task = self._spawn()
+        self.open_loop.follow()
 
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
@@ -253,15 +259,6 @@ class ApplicationSide:
             state.waiting = reason.after(state.waiting) if event.reason else None
 
     # --- the end ----------------------------------------------------------------------------------------------------
-
-    def abandon(self) -> None:
-        """Make the network thread of a dropped consumer leave the group and exit; any thread, without waiting.
-
-        Positions are not committed: the records of the last poll may not have been processed.
-        """
-        is_leaving = self.group is not None and leaves_group(self.group, None)
-        timer = Timer(self._clock, DEFAULT_CLOSE_TIMEOUT_MS)
-        self.mailbox.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
         """Close once, also when a listener or callback raises; further calls return the same result.

@@ -94,7 +94,8 @@ class Consumer:
             prefetch_bytes=prefetch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
         )
-        self._on_drop = when_dropped(self, self._side.abandon, self._side, has_threads=has_threads(runtime.driver))
+        loop = self._side.open_loop
+        self._on_drop = when_dropped(self, loop.drop, self._side.mailbox, has_threads=has_threads(runtime.driver))
         self._side.start()
 
     @for_one_user

@@ -31,7 +31,8 @@ class CloseReport(NamedTuple):
 class ConsumerMailbox(Mailbox[ToNetwork]):
     """What the application thread and the network thread of a consumer share.
 
-    Args: on_report: gets what the network thread reports, in order, on the application thread.
+    Args: on_report: a weak reference to what gets the reports of the network thread, in order, on the application
+        thread. The network thread has this mailbox, too: it must not keep alive a listener that refers to its consumer.
     Attributes:
         waiter: wakes the application.
         reports: from the network thread, which appends to it.
@@ -47,7 +48,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         driver: Driver,
         wakeup: Callable[[], None],
         last_error: Callable[[], KafkaError | None],
-        on_report: Callable[[ToApplication], None],
+        on_report: Callable[[], Callable[[ToApplication], None] | None],
     ) -> None:
         super().__init__(clock, driver, wakeup, last_error)
         self.waiter = driver.waiter()
@@ -135,7 +136,9 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         if isinstance(report, NetworkFailed):
             self._fatal_error = report.error
         else:
-            self._on_report(report)
+            on_report = self._on_report()
+            assert on_report is not None  # it is what calls this
+            on_report(report)
 
     def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
         """Wait for reports until the timer's end, or an earlier instant; return False when the timer's end has come."""

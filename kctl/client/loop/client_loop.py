@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from kctl.client.cluster_client import ClusterClient
+from kctl.client.loop import at_exit
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.requests.request import RequestManager
@@ -51,6 +52,7 @@ class ClientLoop(ABC, Generic[E]):
             self.ended_at_ms = self._clock.now_ms()
             self._mailbox.is_finished = True
             self._end(self._mailbox.pop_some(sys.maxsize))
+            at_exit.forget(self._mailbox)
 
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""

@@ -76,6 +76,7 @@ class Mailbox(Generic[E]):
         failure: the bug that ended the loop.
         is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
         is_forked: set in the child of a fork(), where there is no loop.
+        leaves_when_dropped: whether the loop of a client that is dropped leaves a group.
     """
 
     CLIENT: ClassVar[str]
@@ -95,6 +96,7 @@ class Mailbox(Generic[E]):
         self.is_finished = False
         self.failure: BaseException | None = None
         self.is_forked = False
+        self.leaves_when_dropped = False
         self._events: deque[E | Call | CallInterrupted] = deque()
         self._close_requests: deque[CloseRequest] = deque()
         self._wakeup = wakeup

@@ -2,7 +2,7 @@
 
 getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect timeout is left to end by itself and its
 answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric addresses
-are answered at once.
+are answered at once. If no thread can be started, the caller is the helper.
 """
 
 import logging
@@ -65,7 +65,10 @@ class ThreadResolver:
             start = self._thread_count < self._max_threads
             self._thread_count += start
         if start:
-            threading.Thread(target=self._run, name="kctl-resolver", daemon=True).start()
+            try:
+                threading.Thread(target=self._run, name="kctl-resolver", daemon=True).start()
+            except RuntimeError:  # the system has no thread left, or the program ends and Python starts none
+                self._run()
         return lookup
 
     def _run(self) -> None:

@@ -213,6 +213,15 @@ class DeliveryTracker:
             flush._replace(groups=[(group, group.reported) for group, _ in flush.groups]) for flush in self._flushes
         )
 
+    def unreported(self) -> tuple[int, KafkaError | None]:
+        """Return how many records are outstanding or failed, those a flush has reported left out, and the first error.
+
+        Any thread.
+        """
+        groups = self._groups.copy()
+        error = next((group.first_error for group in groups if group.failed > group.reported), None)
+        return sum(group.outstanding + group.failed - group.reported for group in groups), error
+
     def _is_spent(self, group: FlushGroup) -> bool:
         is_reported = group.failed == group.reported
         return not group.outstanding and is_reported and all(flush.last is not group for flush in self._flushes)

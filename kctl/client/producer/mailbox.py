@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, ResultTimeout
-from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
@@ -124,9 +123,13 @@ class ProducerMailbox(Mailbox[Posted]):
             return not self.is_finished
         return super().nudge()
 
-    def post_drop(self, timeout_ms: int) -> None:
-        """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
-        self.post_close(CloseRequest.within(Timer(self.clock, timeout_ms)))
+    def posted_records(self) -> int:
+        """Return how many records the loop has not taken; any thread."""
+        return sum(
+            1 if type(event) is SendFuture else event.count
+            for event in self._events.copy()
+            if isinstance(event, SendFuture | RecordRun)
+        )
 
     def post_record(self, record: SendFuture | RecordRun) -> None:
         """Hand a record to the loop, and with it the memory that it holds; any thread."""

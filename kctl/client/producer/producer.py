@@ -7,7 +7,6 @@ Owns what happens on the application's threads: checks, memory, hand-over and wa
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +17,8 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.lifetime import follow_forks, when_dropped
+from kctl.client.lifetime import follow_forks, is_normal_end, when_dropped
+from kctl.client.loop.at_exit import OpenLoop
 from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
@@ -100,10 +100,11 @@ class Producer(TransactionMethods):
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
-        end = partial(self._mailbox.post_drop, limit_ms)
-        self._on_drop = when_dropped(self, end, self._mailbox, has_threads=has_threads(runtime.driver))
+        loop = self._open_loop = OpenLoop(self._mailbox, limit_ms, self._sender.unfinished)
+        self._on_drop = when_dropped(self, loop.drop, self._mailbox, has_threads=has_threads(runtime.driver))
         follow_forks(self)
         self._task = self._mailbox.task = runtime.driver.spawn(self._sender.run, "producer")
+        loop.follow()
 
     def _after_fork(self) -> None:
         """Refuse every call from now on; called in the child of a fork()."""
@@ -441,9 +442,10 @@ class Producer(TransactionMethods):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Flush and close; after an exception in the block close(0), which drops what is not acknowledged yet.
+        """Flush and close; after an exception in the block close(0), which drops and logs what is not acknowledged yet.
 
-        With a transactional.id, a transaction that is still open is aborted, within max.block.ms.
+        sys.exit(0), `Exit(0)` of click and typer, and the end of a generator are no such exceptions. With a
+        transactional.id, an open transaction is aborted, within max.block.ms.
         Raises: UndeliveredError: the block ended well, but not every record was delivered.
         """
         if self._mailbox.is_forked:
@@ -452,7 +454,9 @@ class Producer(TransactionMethods):
             self.close(self.config.max_block_ms / 1000)
             return
         try:
-            if kind is None and not self._is_closing:
+            if not self._is_closing and is_normal_end(error):
                 self.flush()
+            elif not self._is_closing:
+                self._open_loop.log_dropped(error)
         finally:
             self.close(0)

@@ -11,6 +11,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
+from kctl.client.loop.at_exit import Unfinished
 from kctl.client.loop.client_loop import ClientLoop
 from kctl.client.loop.close import DELIVERING, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import CallInterrupted
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
 
 
+UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed or aborted: no response"}
+"""The end of a transaction that was open when its producer ended, in words."""
+
+
 class Sender(ClientLoop[Posted]):
     """The loop of one producer."""
 
@@ -63,6 +68,7 @@ class Sender(ClientLoop[Posted]):
         self._records_mailbox = mailbox
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
+        self._transactional_id = config.transactional_id
         backoff = retry_backoff(config, runtime.rng)
         self._counters = counters
         progress = NodeProgress()
@@ -288,6 +294,15 @@ class Sender(ClientLoop[Posted]):
     def outstanding(self) -> int:
         """How many records are accepted and not done; any thread may look."""
         return self._deliveries.outstanding
+
+    def unfinished(self) -> Unfinished:
+        """Return the records and the transaction that are lost if the loop stops; any thread."""
+        records, error = self._deliveries.unreported()
+        outcome = None if self.transactions is None else self.transactions.close_outcome()
+        fate = None if outcome is None else UNCOMMITTED.get(outcome)
+        transaction = None if fate is None else f"transaction {self._transactional_id} {fate}"
+        records += self._records_mailbox.posted_records()
+        return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
         """Fail the outstanding records now; later responses are ignored. Runs on the loop."""

@@ -24,6 +24,7 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
+from kctl.client.loop import at_exit
 from kctl.client.loop.close import CloseRequest, CloseResult
 from tests.sim.chaos.chaos_cluster import Phase
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
@@ -479,6 +480,12 @@ class Life:
             return self.consumer.close()
 
         self.call("close", leave, CLOSE_MS, outcome=lambda result: result._asdict())
+        self.world.gone(self.proc)
+
+    def exit(self) -> None:
+        """End as a program does that does not close: its network thread is waited for."""
+        loop = self.consumer._side.open_loop
+        self.call("exit", lambda: at_exit.finish([loop]), at_exit.LIMIT_MS, outcome=len)
         self.world.gone(self.proc)
 
     def crash(self) -> None:

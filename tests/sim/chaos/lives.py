@@ -9,6 +9,8 @@ from tests.sim.chaos.plan import ClientPlan
 
 FAILING = 0.2
 """The part of ends that are those of `with` by an exception."""
+EXITING = 0.2
+"""The part of ends, of those that are left, that are the end of a program without close()."""
 
 
 class Actor:
@@ -54,6 +56,8 @@ class Actor:
             life.crash()
         elif life.manners.random() < FAILING:
             life.fail()
+        elif life.manners.random() < EXITING:
+            life.exit()
         else:
             life.close(self.rng.choice([0, 1, 500, 5000, CLOSE_MS]))
         self.life = None

@@ -24,6 +24,7 @@ from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import Lines
 from tests.sim.chaos.actors import is_acceptance
+from tests.sim.chaos_producer.exits import exit_without_close, is_exit
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
 from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
@@ -479,6 +480,10 @@ class Actor:
         life.over()
 
     def _end(self, life: Life) -> None:
+        if is_exit(life):
+            exit_without_close(life)
+            self.life = None
+            return
         if life.threads and self.rng.random() < 0.5:
             life.closes_others_ms = self.rng.choice(CLOSES_MS)
         life.close("main", self.rng.choice(CLOSES_MS) if self.world.phase is Phase.CHAOS else CLOSE_MS)

@@ -180,6 +180,8 @@ class Facts:
             ("event", "told"): self._told,
             ("invoke", "close"): self._closing,
             ("ok", "close"): self._closed,
+            ("invoke", "exit"): self._closing,
+            ("ok", "exit"): self._closed,
             ("invoke", "init"): self._initialising,
             ("ok", "init"): self._initialised,
             ("invoke", "begin"): self._begun,

@@ -104,6 +104,11 @@ class ProducerClient(NamedTuple):
         return str(self.properties.get("acks", "all"))
 
     @property
+    def exit_limit_ms(self) -> int:
+        """How long its producers have when the program ends."""
+        return int(self.properties["max.block.ms" if self.transactional_id else "delivery.timeout.ms"])
+
+    @property
     def is_idempotent(self) -> bool:
         return self.properties.get("enable.idempotence", "true") == "true"
 

@@ -12,6 +12,7 @@
   one that begins at the instant at which a flush of another thread ends may be behind it |
 | F2 flush-count | the count in its error is that of the records that are not delivered |
 | F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
+| F5 lost-in-silence | when the program ends without close(), it says what is lost, and has used the time there was |
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, and all of them have ended |
 | H1 heal | after the faults are over everything goes well again within a bound |
 | H2 starved | a producer that fills every in-flight slot learns of new topics and new leaders within a bound |
@@ -101,6 +102,8 @@ class CallRules:
                 )
         if entry.what == "close" and entry.kind == "ok":
             self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
+        if entry.what == "exit":
+            yield from self._exited(began, entry, producer)
         if facts.phase in ("stable", "over") and began.at_ms >= facts.stable_ms:
             yield from self._calm(entry, elapsed_ms, producer, facts)
 
@@ -152,6 +155,19 @@ class CallRules:
                     "F2 flush-count", entry, f"{count}, and {len(open_now)} are outstanding, {undelivered} have failed"
                 )
         yield from self._unreported(entry)
+
+    def _exited(self, began: Entry, entry: Entry, producer: Producing) -> Iterator[Violation]:
+        reported, said = entry.value["records"], entry.value["said"]
+        lost = [record for record in producer.records if record.word != "ok" and record.name not in self._reported_ms]
+        is_silent = reported < len(lost) and not producer.transactional_id  # ends of transactions report failures
+        if is_silent or reported > sum(record.word != "ok" for record in producer.records):
+            yield broken("F5 lost-in-silence", entry, f"{reported} are reported, and {len(lost)} are not delivered")
+        if bool(said) != bool(reported or entry.value["transaction"] not in (None, "committed")):
+            yield broken("F5 lost-in-silence", entry, f"it says {said!r}: {entry.value}")
+        for record in lost:
+            if record.error == "CloseTimeout" and record.reported_ms + 1 < began.at_ms + (entry.timeout_ms or 0):
+                used_ms = record.reported_ms - began.at_ms
+                yield broken("F5 lost-in-silence", entry, f"{record.name}: {used_ms} ms of {entry.timeout_ms} ms")
 
     def _unreported(self, entry: Entry) -> Iterator[Violation]:
         """A failed record that a flush left out is told of by one of another thread, whose end it did not see yet."""

@@ -70,6 +70,18 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms + 5",
     ),
     Mutant(
+        "records that failed before the program ends are lost in silence",
+        f"{_PRODUCER}/delivery_tracker.py",
+        "sum(group.outstanding + group.failed - group.reported for group in groups)",
+        "sum(group.outstanding for group in groups)",
+    ),
+    Mutant(
+        "the end of the program delivers nothing",
+        "kctl/client/loop/at_exit.py",
+        "min(self._limit_ms, most_ms)",
+        "min(self._limit_ms, 0)",
+    ),
+    Mutant(
         "flush waits for the newest records alone",
         f"{_PRODUCER}/delivery_tracker.py",
         "any(group.outstanding for group, _ in self._flushes[0].groups)",

@@ -84,7 +84,7 @@ class Scenario:
         self.driver = ScriptedDriver(self.clock)
         self.seen: list[ToApplication] = []
         self.wakeups = 0
-        self.mailbox = ConsumerMailbox(self.clock, self.driver, self._woken, lambda: None, self.seen.append)
+        self.mailbox = ConsumerMailbox(self.clock, self.driver, self._woken, lambda: None, lambda: self.seen.append)
 
     def _woken(self) -> None:
         self.wakeups += 1

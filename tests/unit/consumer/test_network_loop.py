@@ -41,7 +41,7 @@ class Scenario:
         self.client = FakeClient(topic("t", [1]))
         self.flag = Flag()
         self.mailbox = ConsumerMailbox(
-            self.client.clock, NoDriver(self.client.clock), lambda: None, lambda: None, lambda _: None
+            self.client.clock, NoDriver(self.client.clock), lambda: None, lambda: None, lambda: lambda _: None
         )
         self.mailbox.waiter = self.flag
         self.loop = NetworkLoop(

@@ -134,6 +134,7 @@ class GroupSide:
         wanted = wanted._replace(term=self._term)
         self._mailbox.post(wanted)
         self.subscribed = wanted
+        self._mailbox.leaves_when_dropped = self._config.group_instance_id is None
 
     def unsubscribe(self) -> None:
         """Give everything up and leave the group, without waiting for it."""
@@ -142,6 +143,7 @@ class GroupSide:
         error = self.release_all()
         self._mailbox.post(Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms))
         self.subscribed = None
+        self._mailbox.leaves_when_dropped = False
         self._failure = None
         if error is not None:
             raise error

@@ -1,0 +1,176 @@
+"""The network threads that run when their program ends: what each of them still has to do, and one bound for all.
+
+A program may end without close(), and drop a client long before it ends. The threads are daemons, so Python ends them
+wherever they are. Owns which of them run, and the wait for them.
+"""
+
+import atexit
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from kctl.client.clock import Timer, duration_text
+from kctl.client.errors import KafkaError
+from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.mailbox import LOOP_GRACE_MS, Mailbox
+from kctl.client.network.system import has_threads
+from kctl.client.wording import counted
+
+logger = logging.getLogger("kctl.client")
+
+LIMIT_MS = 30_000
+"""For the network threads of all clients together, from the end of the program."""
+QUIET_MS = 1000
+"""A wait that lasts longer than this is logged."""
+WORKER_PRIORITY = -100
+"""Of the finalizer in a worker of multiprocessing: after the finalizers of its pools and queues."""
+
+
+class Unfinished(NamedTuple):
+    """Work of a client that would be lost without a word.
+
+    Attributes:
+        records: accepted, not delivered, and reported by no flush.
+        error: of the first record that has failed.
+        transaction: the transaction that was open and has not committed, with what became of it.
+    """
+
+    records: int = 0
+    error: KafkaError | None = None
+    transaction: str | None = None
+
+
+class OpenLoop:
+    """The network thread of one client, which may outlive the client and must not refer to it.
+
+    Args:
+        limit_ms: how long the client's own rules let the thread finish.
+        unfinished: returns what is left to do; any thread.
+    """
+
+    def __init__(self, mailbox: Mailbox[Any], limit_ms: int, unfinished: Callable[[], Unfinished] = Unfinished) -> None:
+        self._mailbox = mailbox
+        self._limit_ms = limit_ms
+        self._is_dropped = False
+        self.unfinished = unfinished
+
+    def drop(self, most_ms: int = LIMIT_MS) -> Timer:
+        """Let the thread deliver accepted records and exit; any thread, without waiting. Return its time."""
+        self._is_dropped = True
+        timer = Timer(self._mailbox.clock, min(self._limit_ms, most_ms))
+        self._mailbox.post_close(CloseRequest.within(timer, is_leaving=self._mailbox.leaves_when_dropped))
+        return timer
+
+    def join(self, deadline_at_ms: int) -> bool:
+        """Wait for the thread's exit until the deadline; return whether it has exited."""
+        task = self._mailbox.task
+        return task is None or self._mailbox.driver.join(task, deadline_at_ms)
+
+    def follow(self) -> None:
+        """Wait for this thread when the program ends, unless it has exited by then."""
+        if not has_threads(self._mailbox.driver):
+            return
+        _open[id(self._mailbox)] = self
+        _watch_worker()
+        if self._mailbox.is_finished:
+            forget(self._mailbox)
+
+    def log_dropped(self, error: BaseException | None) -> None:
+        """Log how many records are dropped because a with block has raised an error."""
+        records = self.unfinished().records
+        if records:
+            logger.warning("%s dropped: the with block ended with %r", counted(records, "record"), error)
+
+    def ended(self) -> None:
+        """Log what the thread of a dropped client could not finish."""
+        line = report([self.unfinished()]) if self._is_dropped else ""
+        if line:
+            logger.warning("a client was dropped without close(): %s", line)
+
+
+_open: dict[int, OpenLoop] = {}
+"""By the identity of the mailbox, which the loop has alive."""
+_watched: set[int] = set()
+"""Workers of multiprocessing, by process id, that wait at their end."""
+
+
+def forget(mailbox: Mailbox[Any]) -> None:
+    """Note that a loop has ended."""
+    loop = _open.pop(id(mailbox), None)
+    if loop is not None:
+        loop.ended()
+
+
+def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinished]:
+    """Let loops finish, in parallel and within one limit; return what each of them could not finish.
+
+    Ctrl-C ends the wait.
+    """
+    try:
+        timers = [loop.drop(limit_ms) for loop in loops]
+        slow = [
+            loop
+            for loop, timer in zip(loops, timers, strict=True)
+            if not loop.join(min(timer.deadline_at_ms, timer.start_at_ms + QUIET_MS))
+        ]
+        left_ms = max((timer.timeout_ms for timer in timers), default=0)
+        if slow and left_ms > QUIET_MS:
+            logger.warning(
+                "the program ends: waiting for up to %s until clients have finished (%s left); Ctrl-C ends the wait",
+                duration_text(left_ms),
+                counted(_records(each.unfinished() for each in slow), "record"),
+            )
+        for loop, timer in zip(loops, timers, strict=True):
+            loop.join(timer.deadline_at_ms + LOOP_GRACE_MS)
+    except KeyboardInterrupt:  # no caller is left to handle it
+        pass
+    return [each.unfinished() for each in loops]
+
+
+def report(left: Iterable[Unfinished]) -> str:
+    """Return the number of lost records and the lost transactions in words; empty if nothing is lost."""
+    left = list(left)
+    parts = []
+    records = _records(left)
+    if records:
+        error = next((each.error for each in left if each.error is not None), None)
+        parts.append(f"{counted(records, 'record')} not delivered" + (f" ({error})" if error is not None else ""))
+    parts += [each.transaction for each in left if each.transaction is not None]
+    return ", ".join(parts)
+
+
+def _records(left: Iterable[Unfinished]) -> int:
+    return sum(each.records for each in left)
+
+
+def _finish_all() -> None:
+    loops = list(_open.values())
+    _open.clear()
+    if not loops:
+        return
+    line = report(finish(loops))
+    if line and sys.stderr is not None:
+        with suppress(OSError, ValueError):  # closed
+            sys.stderr.write(f"kctl.client: the program ended without close(): {line}\n")
+            sys.stderr.flush()
+
+
+def _watch_worker() -> None:
+    """Let a worker of multiprocessing wait: it ends by os._exit(), which does not call the handlers of `atexit`."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is None or process.parent_process() is None or os.getpid() in _watched:
+        return
+    _watched.add(os.getpid())
+    from multiprocessing.util import Finalize
+
+    Finalize(None, _finish_all, exitpriority=WORKER_PRIORITY)
+
+
+# Not threading._register_atexit, which runs before the threads of the program are joined: they may still send.
+# Registered by the import, so that handlers that a program registers later, which may send or close, run first.
+atexit.register(_finish_all)
+if hasattr(os, "register_at_fork"):  # Windows has no fork()
+    os.register_at_fork(after_in_child=_open.clear)
