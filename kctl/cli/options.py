@@ -20,7 +20,7 @@ from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, known_variables, merge_settings, unknown_variables
 from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import DEFAULT_PORT, ClientConfig, has_no_port
-from kctl.client.events import Event, EventSink, ignore_events
+from kctl.client.events import Event, EventSink, ignore_events, keep_off_stderr
 from kctl.grammar.durations import parse_duration_ms
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kctl.cli.trace.trace_file import TraceFile
     from kctl.cli.trace.tracer import Tracer
 
+keep_off_stderr()  # commands report waits and failures themselves
 DEFAULT_CLOSE_MS = 30_000
 FAIL_FAST = "bootstrap.refused.timeout.ms"
 FAIL_FAST_MS = 5000

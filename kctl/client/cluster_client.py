@@ -11,7 +11,7 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, KafkaError
-from kctl.client.events import Event, EventSink, GuardedSink, ignore_events
+from kctl.client.events import Event, EventLog, EventSink, GuardedSink, ignore_events
 from kctl.client.hedged_requests import HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
@@ -64,7 +64,7 @@ class ClusterClient:
     ) -> None:
         self.clock = runtime.clock
         self.entropy = runtime.entropy
-        events = events if events is ignore_events else GuardedSink(events)
+        events = EventLog(config.client_id or "", events if events is ignore_events else GuardedSink(events))
         self.network = NetworkClient(config, runtime, events=events)
         self.metadata = Metadata(
             max_age_ms=config.metadata_max_age_ms,
@@ -132,11 +132,14 @@ class ClusterClient:
 
         Any thread: the caller of a loop that does not respond asks for it.
         """
-        error = self.metadata.last_error
-        if error is not None:
-            return error
+        return self.failure() or self.network.status.unfinished()
+
+    def failure(self) -> KafkaError | None:
+        """Return the last error of the metadata, or of a node; None while no attempt has failed. Any thread."""
+        if self.metadata.last_error is not None:
+            return self.metadata.last_error
         errors = self.network.status.errors()
-        return errors[0] if errors else self.network.status.unfinished()
+        return errors[0] if errors else None
 
     def metadata_sources(self) -> str:
         """Return ` from` and the brokers that have not answered a request for metadata; empty where none was asked."""

@@ -8,10 +8,20 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
+from weakref import ref
 
 from kctl.client.errors import KafkaError
+from kctl.client.wording import listed
 
 logger = logging.getLogger("kctl.client.events")
+connection_logger = logging.getLogger("kctl.client.connections")
+group_logger = logging.getLogger("kctl.client.groups")
+request_logger = logging.getLogger("kctl.client.requests")
+
+QUIET_MS = 60_000
+"""How long the same failure of the same broker is not logged again."""
+MOST_FAILURES = 1000
+"""Failures that are remembered for that, by broker and kind of error."""
 
 
 class Phase(Enum):
@@ -207,7 +217,7 @@ class AutoCommitFailed(NamedTuple):
     error: KafkaError
 
     def __str__(self) -> str:
-        what = ", ".join(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.offsets)
+        what = listed(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.offsets)
         return f"group {self.group_id}: automatic commit of {what} failed: {self.error}"
 
 
@@ -227,7 +237,7 @@ class MembershipLost(NamedTuple):
     error: KafkaError | None
 
     def __str__(self) -> str:
-        what = ", ".join(f"{topic}-{partition}" for topic, partition in self.partitions)
+        what = listed(f"{topic}-{partition}" for topic, partition in self.partitions)
         return f"group {self.group_id}: member {self.member_id} has lost {what}: {self.reason}"
 
 
@@ -265,6 +275,78 @@ class GuardedSink:
             if not self._has_failed:
                 self._has_failed = True
                 logger.exception("the events callback failed on %s; further failures are not logged", event)
+
+
+class OwnedSink:
+    """The application's sink as its client has it; `events` is lent to the network thread."""
+
+    __slots__ = ("__weakref__", "sink")
+
+    def __init__(self, sink: EventSink) -> None:
+        self.sink = sink
+
+    def lend(self) -> EventSink:
+        """Return a sink that ends with this one: the network thread must not keep alive a client that it refers to."""
+        if self.sink is ignore_events:
+            return ignore_events
+        own = ref(self)
+
+        def pass_on(event: Event) -> None:
+            owned = own()
+            if owned is not None:
+                owned.sink(event)
+
+        return pass_on
+
+
+class EventLog:
+    """Writes the events of a client to `logging`, then passes them on.
+
+    WARNING has failed and lost connections, the first of each broker and kind of error in a minute; DEBUG has requests.
+    """
+
+    def __init__(self, name: str, events: EventSink) -> None:
+        self._prefix = f"{name}: " if name else ""
+        self._events = events
+        self._silent_until_ms: dict[tuple[int, str], int] = {}
+        self._unlogged: dict[tuple[int, str], int] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RequestSent | ResponseReceived | RequestExpired):
+            if request_logger.isEnabledFor(logging.DEBUG):
+                self._log_request(event)
+        elif isinstance(event, Failed | Expired | Lost) and connection_logger.isEnabledFor(logging.WARNING):
+            self._log_failure(event)
+        self._events(event)
+
+    def _log_failure(self, event: "Failed | Expired | Lost") -> None:
+        key = event.target.node_id, type(event.error).__name__
+        if event.at_ms < self._silent_until_ms.get(key, 0):
+            self._unlogged[key] = self._unlogged.get(key, 0) + 1
+            return
+        if len(self._silent_until_ms) >= MOST_FAILURES:
+            self._silent_until_ms.clear()
+        self._silent_until_ms[key] = event.at_ms + QUIET_MS
+        unlogged = self._unlogged.pop(key, 0)
+        what = "connection lost" if isinstance(event, Lost) else "connection failed"
+        more = f" ({unlogged} more since the last line)" if unlogged else ""
+        connection_logger.warning("%s%s: %s%s", self._prefix, what, event.error, more)
+
+    def _log_request(self, event: "RequestSent | ResponseReceived | RequestExpired") -> None:
+        if isinstance(event, RequestSent):
+            what = f"sent, v{event.version}, {event.size_bytes} bytes"
+        elif isinstance(event, ResponseReceived):
+            what = f"response after {event.elapsed_ms}ms, {event.size_bytes} bytes"
+        else:
+            what = f"no response within {event.limit_ms}ms"
+        request_logger.debug("%s%s: %s %d: %s", self._prefix, event.target, event.api, event.correlation_id, what)
+
+
+def keep_off_stderr() -> None:
+    """Let Python print none of the lines of this module by itself; handlers of an application get them."""
+    for each in (connection_logger, group_logger, request_logger):
+        if not each.handlers:
+            each.addHandler(logging.NullHandler())
 
 
 def ignore_events(_: Event) -> None:

@@ -15,6 +15,17 @@ def is_topic_name(name: str) -> bool:
     return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
 
 
+def check_topic_name(name: str) -> None:
+    """Raise ValueError for a name that no topic can have; a pattern of librdkafka is named as one."""
+    if name.startswith("^"):
+        raise ValueError(f"invalid topic {name!r}: for a pattern, use re.compile({name[1:]!r})")
+    if not is_topic_name(name):
+        form = f"letters, digits, '.', '_' and '-', {LONGEST_TOPIC_NAME} characters at most"
+        raise ValueError(
+            f"invalid topic {shown_topic_name(name)}: use {form}" if name else "a topic's name must not be empty"
+        )
+
+
 def shown_topic_name(name: str) -> str:
     """Return a name that may be illegal as an error shows it: escaped, and not longer than a legal one."""
     return repr(name[:LONGEST_TOPIC_NAME])

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kctl.client import Admin, Consumer, Producer
+from kctl.client import Admin, Consumer, Producer, TopicPartition
+from kctl.client.consumer import RebalanceListener
 from kctl.client.errors import ConfigError
 from kctl.client.producer import SendFuture
 from kctl.sandbox import Fault, Sandbox
@@ -126,6 +127,45 @@ def test_thread_of_a_dropped_producer_ends_though_no_broker_answers(served: Serv
     assert len(warned_of(send_and_drop)) == 1
     assert futures[0].exception(PATIENCE_S) is not None
     wait_for_threads()
+
+
+class Service(RebalanceListener):
+    """A service that has a client, and is what the client calls back."""
+
+    def __init__(self, bootstrap: str, kind: str) -> None:
+        settings: dict[str, object] = {"bootstrap.servers": bootstrap}
+        if kind == "listener":
+            consumer = Consumer({**settings, "group.id": "service"})
+            consumer.subscribe(["t"], self)
+            while not consumer.assignment:
+                consumer.poll(0.1)
+            self.client: object = consumer
+        elif kind == "commit":
+            consumer = Consumer({**settings, "group.id": "service"})
+            consumer.commit_async({TopicPartition("t", 0): 1}, self.on_event)
+            self.client = consumer
+        elif kind == "delivery":
+            producer = Producer(settings)
+            producer.send("t", b"1", callback=self.on_event).result(PATIENCE_S)
+            self.client = producer
+        else:
+            client = {"Producer": Producer, "Consumer": Consumer, "Admin": Admin}[kind]
+            self.client = client(settings, events=self.on_event)
+
+    def on_event(self, *_: object) -> None:
+        """Take whatever is reported."""
+
+
+@pytest.mark.parametrize("kind", ["listener", "commit", "delivery", "Producer", "Consumer", "Admin"])
+def test_client_that_its_callbacks_refer_to_is_collected(served: ServedSandbox, kind: str) -> None:
+    def make_and_drop() -> None:
+        Service(served.bootstrap, kind)
+
+    assert len(warned_of(make_and_drop)) == 1
+    wait_for_threads()
+    if kind == "listener":
+        with Admin({"bootstrap.servers": served.bootstrap}) as admin:
+            assert admin.describe_groups(["service"], timeout=PATIENCE_S).done["service"].members == ()
 
 
 def test_closed_clients_do_not_warn(served: ServedSandbox) -> None:

@@ -54,7 +54,7 @@ from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError, KafkaError
-from kctl.client.events import EventSink, ignore_events
+from kctl.client.events import EventSink, OwnedSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
@@ -162,7 +162,8 @@ class Admin(OperatorCalls):
         self.config = AdminConfig.parse(config)
         check("events", events, EventSink)
         runtime = runtime or system_runtime()
-        self._new_client = partial(ClusterClient, self.config, runtime, events=events)
+        self._events = OwnedSink(events)
+        self._new_client = partial(ClusterClient, self.config, runtime, events=self._events.lend())
         self._client = self._new_client()
         self._backoff = retry_backoff(self.config, runtime.rng)
         self._within: Span | None = None

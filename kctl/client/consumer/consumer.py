@@ -28,7 +28,7 @@ from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
-from kctl.client.events import EventSink, ignore_events
+from kctl.client.events import EventSink, OwnedSink, ignore_events
 from kctl.client.lifetime import when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
@@ -37,6 +37,7 @@ from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 from kctl.client.runtime import Runtime
+from kctl.client.topic_names import check_topic_name
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -86,11 +87,12 @@ class Consumer:
         check("max_decompressed_bytes", max_decompressed_bytes, int)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
+        self._events = OwnedSink(events)
         self._one_user = OneUser(runtime.driver)
         self._side = ApplicationSide(
             self._config,
             runtime,
-            events=events,
+            events=self._events.lend(),
             prefetch_bytes=prefetch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
         )
@@ -106,14 +108,14 @@ class Consumer:
         Args:
             topics: names, or a compiled pattern for the whole names of all topics there are and will be.
             listener: what to do when partitions come and go; replaces the one before.
-        Raises: IllegalStateError: no group.id, or partitions are assigned by hand.
+        Raises: IllegalStateError: no group.id, or partitions are assigned by hand. ValueError: no topic's name.
         """
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
             raise IllegalStateError("partitions are assigned manually; unsubscribe() first")
         wanted = Subscribe((), topics) if isinstance(topics, re.Pattern) else Subscribe(tuple(dict.fromkeys(topics)))
-        if "" in wanted.topics:
-            raise ValueError("a topic's name must not be empty")
+        for topic in wanted.topics:
+            check_topic_name(topic)
         if wanted.topics or wanted.pattern is not None:
             group.subscribe(wanted, listener)
         else:

@@ -40,7 +40,7 @@ class OffsetQuery:
     """One partition's open question."""
 
     __slots__ = (
-        "call_id", "epoch", "error", "node_id", "pause", "reason", "timestamp_ms", "topic_partition"
+        "call_id", "epoch", "error", "node_id", "pause", "reason", "since_ms", "timestamp_ms", "topic_partition"
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +55,8 @@ class OffsetQuery:
         """The leader that is being asked."""
         self.error: KafkaError | None = None
         self.reason = ""
+        self.since_ms: int | None = None
+        """When it began to wait; None before its first attempt."""
 
 
 class OffsetCall:
@@ -186,11 +188,11 @@ class OffsetQueries:
         return by_leader
 
     def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
-        if call.is_background:
-            for query in queries:
-                query.reason = text = f"no response from broker {node_id}"
-                reason = WaitReason(WaitKind.ANSWER, text, node_id, query.error, now_ms)
-                self._report(LookupNews(query.call_id, query.topic_partition, reason))
+        """Report that the leader has to respond; the reason of a failed attempt holds until another one succeeds."""
+        for query in queries:
+            query.since_ms = now_ms if query.since_ms is None else query.since_ms
+            if query.error is None:
+                self._report_wait(call, query, f"no response from broker {node_id}", WaitKind.ANSWER, node_id)
 
     def _request(
         self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: str, wanted_until_ms: int
@@ -282,17 +284,27 @@ class OffsetQueries:
                 self._wait(query, error, self._leaders.not_ready_reason(node_id, error))
 
     def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:
-        query.error = error or query.error
+        """Report why a query waits; without an error that is known already if an attempt has failed."""
+        if error is None and query.error is not None:
+            return
+        query.error = error
+        query.since_ms = self._now_ms if query.since_ms is None else query.since_ms
+        self._report_wait(self._calls[query.call_id], query, reason, WaitKind.POSITION)
+
+    def _report_wait(
+        self, call: OffsetCall, query: OffsetQuery, reason: str, kind: WaitKind, node_id: int | None = None
+    ) -> None:
         if query.reason == reason:
             return
-        if self._calls[query.call_id].is_background:
+        if call.is_background:
             query.reason = reason
-            waiting = WaitReason(WaitKind.POSITION, reason, cause=error, started_at_ms=self._now_ms)
+            waiting = WaitReason(kind, reason, node_id, query.error, query.since_ms)
             self._report(LookupNews(query.call_id, query.topic_partition, waiting))
         elif query.call_id == POSITIONS:
             query.reason = reason
-            said = f"looking for the position: {reason}"
-            self._report(Waiting(query.topic_partition, query.epoch, said, WaitKind.POSITION, cause=error))
+            said, since_ms = f"looking for the position: {reason}", query.since_ms or 0
+            tp, epoch, cause = query.topic_partition, query.epoch, query.error
+            self._report(Waiting(tp, epoch, said, WaitKind.POSITION, node_id, cause, since_ms))
 
     def _fail(self, query: OffsetQuery, error: KafkaError) -> None:
         call = self._calls[query.call_id]

@@ -265,6 +265,11 @@ class Accumulator:
             found[queue.topic_partition] = (failed, unknown)
         return found
 
+    def last_error(self) -> KafkaError | None:
+        """Return why the last attempt of a batch has failed: of the first batch for which one has."""
+        errors = (batch.last_error for queue in self._active for batch in queue.batches)
+        return next((error for error in errors if error is not None), None)
+
     # --- cutting ------------------------------------------------------------------------------------------------------
 
     def _pieces(

@@ -16,7 +16,7 @@ from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
-from kctl.client.events import EventSink, ignore_events
+from kctl.client.events import EventSink, OwnedSink, ignore_events
 from kctl.client.lifetime import follow_forks, is_normal_end, when_dropped
 from kctl.client.loop.at_exit import OpenLoop
 from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
@@ -77,8 +77,10 @@ class Producer(TransactionMethods):
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
+        self._events = OwnedSink(events)
+        auto_create_topics = self.config.allow_auto_create_topics
         self._client = ClusterClient(
-            self.config, runtime, events=events, auto_create_topics=self.config.allow_auto_create_topics
+            self.config, runtime, events=self._events.lend(), auto_create_topics=auto_create_topics
         )
         self._metadata = self._client.metadata
         limits_ms = self.config.linger_ms, self.config.delivery_timeout_ms

@@ -191,7 +191,11 @@ class Sender(ClientLoop[Posted]):
         self._expiry.expire(late, now_ms)
         self._router.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_at_ms():
-            self._deliveries.expire_flushes(now_ms, self._client.last_error(), self._account_of)
+            self._deliveries.expire_flushes(now_ms, self._last_error(), self._account_of)
+
+    def _last_error(self) -> KafkaError | None:
+        """Return why batches are not delivered yet; between two attempts the network has no error."""
+        return self._accumulator.last_error() or self._client.last_error()
 
     def _account_of(self, flush: FlushMark) -> Account:
         """Return what was done since a flush was taken."""
@@ -253,7 +257,7 @@ class Sender(ClientLoop[Posted]):
 
     def _close_error(self, close: CloseRequest, waiting_for: str) -> KafkaError:
         return CloseTimeout(
-            waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._client.last_error()
+            waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._last_error()
         )
 
     def _fail_outstanding(self) -> None:

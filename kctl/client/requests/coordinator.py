@@ -14,6 +14,7 @@ from kctl.client.cluster import NO_NODE, Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, RequestTimeout, UnsupportedVersionError
+from kctl.client.events import group_logger
 from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
@@ -165,6 +166,7 @@ class Coordinator:
         if self._node is None:
             return
         self.error = error
+        group_logger.info("%s: coordinator %s lost: %s", self._name, self._node, error)
         self._silent_id = NO_NODE if isinstance(error, BrokerError) else self._node.node_id
         self._node = None
         self.is_recheck_pending = False
@@ -185,6 +187,11 @@ class Coordinator:
             self._next_recheck_at_ms = self._client.clock.now_ms()
 
     @property
+    def owner(self) -> str:
+        """Return whose coordinator it is: `group g`."""
+        return self._name
+
+    @property
     def name(self) -> str:
         """How messages name the broker: by its address while it is known."""
         return f"the coordinator of {self._name}" if self._node is None else str(self._node)
@@ -194,6 +201,12 @@ class Coordinator:
         """What a request to it has to wait for at present."""
         node = "" if self._node is None else f" {self._node}"
         return f"waiting for the coordinator{node} of {self._name}"
+
+    @property
+    def known_error(self) -> KafkaError | None:
+        """Return `error`, or if no look-up could be sent, what the network knows: the last error of any node."""
+        is_asked = self.error is not None or self._node is not None or self._is_in_flight
+        return self.error if is_asked else self._client.failure()
 
     def last_error(self) -> KafkaError | None:
         """Return `error`, else what keeps a connection to it, or its look-up, from being ready."""
@@ -283,6 +296,7 @@ class Coordinator:
     def _on_found(self, node: Node) -> None:
         self._node = node
         self._found += 1
+        group_logger.info("%s: the coordinator is %s", self._name, node)
         for connection in self._connections:
             self._client.network.dedicate(Node(connection, node.host, node.port))
 

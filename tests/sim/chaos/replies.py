@@ -31,6 +31,8 @@ class Replies:
         self.throttle_ms = 0
         self.without_progress: dict[int, bool] = {}
         """Nodes whose fetch responses bring nothing new; True: the batch before the position, False: no records."""
+        self.unanswered: set[str] = set()
+        """APIs that get no response."""
         self._refusals: dict[str, list[ErrorCode]] = {}
         self._distortions: dict[str, list[Distortion]] = {}
         self._noted: list[Noted] = []
@@ -47,6 +49,7 @@ class Replies:
         """Let all answers be as they are."""
         self._distortions.clear()
         self._refusals.clear()
+        self.unanswered.clear()
         self.without_progress.clear()
         self.throttle_ms = 0
 
@@ -59,6 +62,8 @@ class Replies:
         api = handler.request.NAME
         if isinstance(request, FetchRequest) and call.node.node_id in self.without_progress:
             request.max_wait_ms = 0  # it responds at once
+        if api in self.unanswered:
+            return None
         left = self._refusals.get(api)
         if api == "Metadata" and left:
             response = handler.handle(call, request)

@@ -1,12 +1,14 @@
 """`waiting_for` and `waiting_for_group` are values: kind, words, node, error and since when."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
+from kctl.client.broker_errors import UnknownTopicOrPartitionError
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import ConnectTimeout
+from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.sandbox import Fault
 from tests.sim.kit.groups import GroupCluster
 from tests.sim.virtual import Hub
@@ -72,6 +74,67 @@ def test_a_coordinator_that_cannot_be_reached(cluster: GroupCluster, protocol: s
             cluster.sandbox.heal()
             consumer.poll(10)
             assert consumer.waiting_for_group() is None, "it has its partition"
+
+    cluster.run(body)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_bootstrap_that_refuses_is_the_cause_of_a_wait_for_the_group(cluster: GroupCluster, protocol: str) -> None:
+    def body() -> None:
+        with cluster.consumer(group_id="g", group_protocol=protocol) as consumer:
+            consumer.subscribe(["t"])
+            consumer.poll(0)
+            before = consumer.waiting_for_group()
+            cluster.break_all(Fault.REFUSE)
+            consumer.poll(2)
+            waiting = consumer.waiting_for_group()
+            assert (waiting and waiting.kind) is WaitKind.COORDINATOR
+            assert waiting is not None
+            assert isinstance(waiting.cause, ConnectionRefused)
+            assert str(waiting) == f"waiting for the coordinator of group g: {waiting.cause}"
+            assert before is None or before.cause is None, "the cause came later"
+
+    cluster.run(body)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_topics_that_do_not_exist_are_named_by_the_wait_for_the_group(cluster: GroupCluster, protocol: str) -> None:
+    def body() -> None:
+        with cluster.consumer(group_id="g", group_protocol=protocol, allow_auto_create_topics="false") as consumer:
+            consumer.subscribe([f"absent-{number}" for number in range(7)])
+            consumer.poll(5)
+            waiting = consumer.waiting_for_group()
+            assert waiting is not None
+            assert waiting.kind is WaitKind.NO_SHARE
+            assert str(waiting).endswith("; not found: absent-0, absent-1, absent-2, absent-3, absent-4 and 2 more")
+            assert isinstance(waiting.cause, UnknownTopicOrPartitionError)
+
+    cluster.run(body)
+
+
+def test_pattern_that_matches_no_topic_is_named_by_the_wait_for_the_group(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with cluster.consumer(group_id="g") as consumer:
+            consumer.subscribe(re.compile("absent.*"))
+            consumer.poll(5)
+            assert str(consumer.waiting_for_group()).endswith("; no topic matches absent.*")
+
+    cluster.run(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("^orders.*", "invalid topic '^orders.*': for a pattern, use re.compile('orders.*')"),
+        ("no such topic!", "invalid topic 'no such topic!': use letters, digits, '.', '_' and '-', 249 characters"),
+        ("a" * 250, "249 characters at most"),
+        ("..", "invalid topic '..'"),
+    ],
+)  # fmt: skip
+def test_name_that_no_topic_can_have_is_rejected_by_subscribe(cluster: GroupCluster, name: str, text: str) -> None:
+    def body() -> None:
+        with cluster.consumer(group_id="g") as consumer, pytest.raises(ValueError, match=re.escape(text)):
+            consumer.subscribe(["t", name])
 
     cluster.run(body)
 

@@ -12,6 +12,7 @@ class ReadyCoordinator:
 
     key = "g"
     name = "host1:9092 (id 1)"
+    owner = "group g"
     waiting_for = "waiting for the coordinator of group g"
     is_recheck_pending = False
 
@@ -22,6 +23,10 @@ class ReadyCoordinator:
         self.lost_with: list[KafkaError] = []
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
+
+    @property
+    def known_error(self) -> KafkaError | None:
+        return self.error
 
     def ready(self, connection: int) -> bool:
         assert connection in (PROMPT, HELD)

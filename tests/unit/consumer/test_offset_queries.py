@@ -13,6 +13,7 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.offset_queries import OffsetQueries
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.partition_offsets import (
@@ -183,13 +184,19 @@ def test_an_impossible_offset_is_an_error_and_the_next_look_up_backs_off() -> No
     assert 4 <= lookups <= 15, "retry.backoff.ms of 100 ms, also when each error is followed by another attempt at once"
 
 
+def unanswered(epoch: int) -> Waiting:
+    """Return the report of a request for a position that was just sent."""
+    reason = "looking for the position: no response from broker 1"
+    return Waiting(T0, epoch, reason, WaitKind.POSITION, 1)
+
+
 def test_positions_of_many_partitions_travel_in_one_request() -> None:
     scenario = Scenario(FakeClient(topic("t", [1, 1])))
     scenario.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
     scenario.manager.resolve(ResolvePosition(T1, 2, LATEST_TIMESTAMP))
     [request] = scenario.requests()
     answer(request, found(0, 3))
-    assert scenario.reports.take()[0] == PositionResolved(T0, 1, 3)
+    assert scenario.reports.take()[2] == PositionResolved(T0, 1, 3)
 
 
 def test_a_time_after_the_last_record_means_the_end() -> None:
@@ -198,6 +205,7 @@ def test_a_time_after_the_last_record_means_the_end() -> None:
     [request] = scenario.requests()
     answer(request, found(0, -1))
     [again] = scenario.requests()
+    assert scenario.reports.take() == [unanswered(1)] * 2
     assert isinstance(again.request, ListOffsetsRequest)
     assert again.request.topics[0].partitions[0].timestamp == LATEST_TIMESTAMP
     answer(again, found(0, 17))
@@ -210,7 +218,7 @@ def test_an_older_look_up_of_a_position_is_dropped() -> None:
     [request] = scenario.requests()
     scenario.manager.resolve(ResolvePosition(T0, 2, LATEST_TIMESTAMP))
     answer(request, found(0, 3))
-    assert scenario.reports.take() == []
+    assert scenario.reports.take() == [unanswered(1)]
     scenario.manager.forget(T0)
     assert scenario.requests() == []
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET
+from kctl.client.errors import KafkaError
 
 GUESSED_BYTES_PER_OFFSET = 256.0
 """Before anything is fetched: so a short range with much behind it does not bring that along, and one of large records
@@ -34,6 +35,7 @@ class FetchState:
         "attempts",
         "buffered_bytes",
         "bytes_per_offset",
+        "cause",
         "checked_epoch",
         "end_offset",
         "epoch",
@@ -90,11 +92,12 @@ class FetchState:
         """The application is to give back what it holds of it unread, as others need the room."""
         self.is_overdue = False
         """Reported as being without a response."""
-        self.retry_at_ms = 0
-        self.attempts = 0
+        self.retry_at_ms = self.attempts = 0
         self.quiet_until_ms = 0
         """It was at its end; until then it alone is no reason to fetch from a node that has full partitions."""
         self.reason = ""
+        self.cause: KafkaError | None = None
+        """The error of the last attempt."""
         self.high_watermark = -1
         self.last_stable_offset = -1
         self.follower_id: int | None = None

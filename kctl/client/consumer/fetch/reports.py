@@ -40,7 +40,12 @@ class PartitionReports:
         cause: KafkaError | None = None,
         node_id: int | None = None,
     ) -> None:
-        """Report why nothing comes, unless that was reported; an empty reason means that records come."""
+        """Report why nothing comes, unless that was reported; an empty reason means that records come.
+
+        The error of an attempt is the cause of the next one's wait as well, until a response brings no error.
+        """
+        state.cause = cause or (state.cause if kind in (WaitKind.CONNECTION, WaitKind.METADATA) else None)
+        cause = state.cause
         if state.reason != reason:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
@@ -71,7 +76,7 @@ class PartitionReports:
         if not state.is_overdue:
             state.is_overdue = True
             state.reason = reason = f"no response from broker {node_id}"
-            self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, None, sent_at_ms))
+            self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, state.cause, sent_at_ms))
 
     def responded(self, tp: TopicPartition, state: FetchState) -> None:
         """Take back what `report_overdue` reported; what the response says follows."""

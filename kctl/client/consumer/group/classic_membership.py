@@ -27,7 +27,7 @@ from kctl.client.consumer.group.classic_generation import (
 from kctl.client.consumer.group.classic_rebalance import Rebalance
 from kctl.client.consumer.group.events import GroupToApplication, Subscribe
 from kctl.client.consumer.group.leave import GroupLeave
-from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
+from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership, WaitingFor, absent_topics
 from kctl.client.consumer.group.states import CLASSIC, MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
@@ -247,15 +247,23 @@ class ClassicMembership(Membership):
         self._place.member_id = ""
         self._lose(Loss("left the group"))
 
-    def _wait_reason(self) -> tuple[str, WaitKind]:
+    def _wait_reason(self) -> WaitingFor:
         if self._choice is None:
-            return "", WaitKind.OUTSIDE
+            return "", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.STABLE and self._owned:
             is_over = self._session.is_over
-            return f"{SESSION_OVER}; {self._coordinator.waiting_for}" if is_over else "", WaitKind.COORDINATOR
+            return f"{SESSION_OVER}; {self._coordinator.waiting_for}" if is_over else "", WaitKind.COORDINATOR, None
         if self._place.state is MemberState.STABLE:
-            return "the group has no partition for this member", WaitKind.NO_SHARE
+            return self._no_share(self._choice)
         if self._place.state is MemberState.JOINING:
-            return self._waiting_for_coordinator(), WaitKind.COORDINATOR
+            return self._waiting_for_coordinator()
         kind = WaitKind.OUTSIDE if self._place.state is MemberState.ABSENT else WaitKind.JOINING
-        return f"joining group {self._coordinator.key}: {self._place.state.value}", kind
+        return f"joining group {self._coordinator.key}: {self._place.state.value}", kind, None
+
+    def _no_share(self, choice: TopicChoice) -> WaitingFor:
+        text, pattern = "the group has no partition for this member", choice.subscription.pattern
+        if pattern is not None:
+            unmatched = "" if choice.topics else f"; no topic matches {pattern.pattern}"
+            return f"{text}{unmatched}", WaitKind.NO_SHARE, None
+        absent, error = absent_topics(choice.topics or (), self._metadata)
+        return f"{text}{absent}", WaitKind.NO_SHARE, error

@@ -133,6 +133,7 @@ class CommittedManager:
         if not self._coordinator.ready(PROMPT):
             self._finish_waiting(each)
             return []
+        self._finish_waiting(each)
         each.is_in_flight = True
         wanted = tuple(each.wanted)
         return [
@@ -216,7 +217,7 @@ class CommittedManager:
     def _finish_waiting(self, each: LookUp) -> None:
         if each.call_id != POSITIONS:
             return
-        error = each.error or self._coordinator.error
+        error = each.error or self._coordinator.known_error
         reason = self._coordinator.waiting_for if error is None else str(error)
         for tp, event in self._positions.items():
             if self._told.get(tp) != reason:

@@ -18,7 +18,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.group.events import GroupFailed, GroupToApplication, Subscribe
 from kctl.client.consumer.group.heartbeat_contents import FIRST_VERSION_WITH_PATTERNS, JOINS, Changes, HeartbeatContents
 from kctl.client.consumer.group.leave import GroupLeave
-from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
+from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership, WaitingFor, absent_topics
 from kctl.client.consumer.group.reconciliation import Reconciliation
 from kctl.client.consumer.group.states import CONSUMER, MemberEvent, MemberState
 from kctl.client.consumer.group.topic_ids import TopicIds
@@ -60,6 +60,7 @@ class ConsumerMembership(Membership):
         super().__init__(config, coordinator, rng, report)
         self._place.member_id = uuid_text(entropy.token_bytes(16))
         self._contents = HeartbeatContents(config, coordinator.key, self._place.member_id)
+        self._metadata = client.metadata
         self._names = TopicIds(config, client, rng)
         self._assignment = Reconciliation(self._names, self._reports)
         self._subscription: Subscribe | None = None
@@ -265,19 +266,21 @@ class ConsumerMembership(Membership):
         self._subscription = None
         self._assignment.clear()
 
-    def _wait_reason(self) -> tuple[str, WaitKind]:
+    def _wait_reason(self) -> WaitingFor:
         group = f"group {self._coordinator.key}"
         if self._subscription is None:
-            return "", WaitKind.OUTSIDE
+            return "", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.ABSENT:
-            return f"not in {group} until the next poll", WaitKind.OUTSIDE
+            return f"not in {group} until the next poll", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.JOINING:
-            return self._waiting_for_coordinator(), WaitKind.COORDINATOR
+            return self._waiting_for_coordinator()
         if self._place.state is MemberState.JOIN_SENT:
-            return f"joining {group}", WaitKind.JOINING
+            return f"joining {group}", WaitKind.JOINING, None
         if self._assignment.reported and self._session.is_over:
-            return f"{SESSION_OVER}; {self._coordinator.waiting_for}", WaitKind.COORDINATOR
+            return f"{SESSION_OVER}; {self._coordinator.waiting_for}", WaitKind.COORDINATOR, None
         if self._names.missing:
-            return f"waiting for the names of {self._names.missing} assigned topics", WaitKind.METADATA
-        reason = "" if self._assignment.reported else f"{group} has no partition for this member yet"
-        return reason, WaitKind.NO_SHARE
+            return f"waiting for the names of {self._names.missing} assigned topics", WaitKind.METADATA, None
+        if self._assignment.reported:
+            return "", WaitKind.NO_SHARE, None
+        absent, error = absent_topics(self._subscription.topics, self._metadata)
+        return f"{group} has no partition for this member yet{absent}", WaitKind.NO_SHARE, error

@@ -29,12 +29,13 @@ from kctl.client.consumer.group.events import (
     Unsubscribe,
 )
 from kctl.client.consumer.group.membership import Membership
-from kctl.client.events import AutoCommitFailed, MembershipLost
+from kctl.client.events import AutoCommitFailed, MembershipLost, group_logger
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import RequestManager
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.runtime import Entropy
+from kctl.client.wording import listed
 
 logger = logging.getLogger("kctl.client.consumer")
 
@@ -118,14 +119,29 @@ class GroupCoordinatorClient:
         """Pass on the report of a membership; the application must know which of its subscriptions that is about."""
         if isinstance(event, MemberChanged):
             self._member_id = event.metadata.member_id or self._member_id
+            if event.metadata.generation >= 0:
+                group_logger.info(
+                    "group %s: member %s joined generation %d",
+                    self._group_id,
+                    self._member_id,
+                    event.metadata.generation,
+                )
         if isinstance(event, AssignmentChanged):
             if event.is_lost:
                 reason, error = self.membership.loss
                 now_ms = self._client.clock.now_ms()
                 self._publish(MembershipLost(now_ms, self._group_id, self._member_id, self._owned, reason, error))
+            elif group_logger.isEnabledFor(logging.INFO):
+                self._log_changes(event)
             self._owned = event.owned
             event = event._replace(term=self._term)
         self._report_further(event)
+
+    def _log_changes(self, event: AssignmentChanged) -> None:
+        for what, tps, others in (("revoked", self._owned, event.owned), ("assigned", event.owned, self._owned)):
+            changed = [tp for tp in tps if tp not in set(others)]
+            if changed:
+                group_logger.info("group %s: %s %s", self._group_id, what, listed(changed))
 
     def _report_commit(self, event: Report) -> None:
         """Pass on how a commit ended; no caller waits for an automatic one, so a failure of that is published."""

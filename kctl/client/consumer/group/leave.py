@@ -9,6 +9,7 @@ from collections.abc import Callable
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
+from kctl.client.events import group_logger
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse
@@ -73,6 +74,7 @@ class GroupLeave:
             code = _code_of(answer)
             if code == ErrorCode.NONE or (code in GONE and self._was_unknown):
                 self.outcome = True
+                group_logger.info("%s: left", self._coordinator.owner)
                 return
             error = self._coordinator.check(code, api)
             if code in GONE and error is not None:

@@ -10,7 +10,7 @@ heartbeats until the `AssignmentChanged` that takes it away was acknowledged by 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import ClassVar, NamedTuple
 
@@ -34,9 +34,14 @@ from kctl.client.consumer.group.states import MemberEvent, MemberState, Transiti
 from kctl.client.consumer.group.timers import JoinBackoff, Liveness, Session
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
+from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.wording import MOST_NAMED, listed
+
+WaitingFor = tuple[str, WaitKind, KafkaError | None]
+"""Why the group gives no records: in words, as a kind, and the error behind it."""
 
 
 class MemberIdentity(NamedTuple):
@@ -93,6 +98,16 @@ class MemberPlace:
         self._report(MemberChanged(GroupMetadata(self._group_id, self.generation, self.member_id, self._instance_id)))
 
 
+def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, KafkaError | None]:
+    """Return which of these topics have errors instead of partitions, for the end of a reason, and the first error."""
+    found = [(topic, metadata.cluster.topics.get(topic)) for topic in topics]
+    errors = {topic: info.error for topic, info in found if info is not None and info.error is not None}
+    unknown = [topic for topic, error in errors.items() if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    parts = [f"not found: {listed(unknown)}"] if unknown else []
+    parts += [str(error) for topic, error in errors.items() if topic not in unknown][:MOST_NAMED]
+    return "".join(f"; {part}" for part in parts), next(iter(errors.values()), None)
+
+
 class AssignmentReports:
     """Numbers the changes that the application is to apply. Attributes: is_applied: it has applied the last one."""
 
@@ -142,7 +157,9 @@ class Membership(ABC):
         self._session = Session(report)
         self._liveness = Liveness(config.max_poll_interval_ms)
         self._leave: GroupLeave | None = None
-        self._waiting = ""
+        self._waiting: WaitingFor = "", WaitKind.OUTSIDE, None
+        self._failed_step: tuple[str, KafkaError] | None = None
+        """The step of joining that has failed, as a reason, and its error."""
 
     # --- what the network loop asks ---------------------------------------------------------------------------------
 
@@ -259,7 +276,7 @@ class Membership(ABC):
         """Forget the subscription and the membership; the application has released everything."""
 
     @abstractmethod
-    def _wait_reason(self) -> tuple[str, WaitKind]:
+    def _wait_reason(self) -> WaitingFor:
         """Return why the group gives the application no records; empty when it does."""
 
     # --- shared steps -----------------------------------------------------------------------------------------------
@@ -285,11 +302,25 @@ class Membership(ABC):
         return Poll([]) if self._leave is None else self._leave.poll(now_ms)
 
     def _report_waiting(self) -> None:
-        reason, kind = self._wait_reason()
-        if reason != self._waiting:
-            self._waiting = reason
-            self._report(GroupWaiting(reason, kind, self._coordinator.error))
+        """Report the reason unless it was reported; a cause may come after the reason, and is news, too."""
+        reason, kind, cause = self._wait_reason()
+        waiting = reason, kind, self._kept_cause(reason, kind, cause or self._coordinator.error)
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._report(GroupWaiting(*waiting))
 
-    def _waiting_for_coordinator(self) -> str:
-        error = self._coordinator.error
-        return self._coordinator.waiting_for + ("" if error is None else f": {error}")
+    def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
+        """Return the cause of a wait: if a step of joining is repeated, the error that ended its last attempt."""
+        before, before_kind, _ = self._waiting
+        if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
+            self._failed_step = before, cause
+        elif kind not in (WaitKind.COORDINATOR, WaitKind.JOINING):
+            self._failed_step = None
+        elif cause is None and self._failed_step is not None and self._failed_step[0] == reason:
+            return self._failed_step[1]
+        return cause if reason else None
+
+    def _waiting_for_coordinator(self) -> WaitingFor:
+        error = self._coordinator.known_error
+        text = self._coordinator.waiting_for + ("" if error is None else f": {error}")
+        return text, WaitKind.COORDINATOR, error

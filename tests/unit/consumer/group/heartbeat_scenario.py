@@ -40,6 +40,7 @@ class ScriptedCoordinator:
     """A coordinator that is there, unless the test says otherwise."""
 
     key = "g"
+    owner = "group g"
     waiting_for = "waiting for the coordinator of group g"
 
     def __init__(self) -> None:
@@ -48,6 +49,10 @@ class ScriptedCoordinator:
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
         self.is_recheck_pending = False
+
+    @property
+    def known_error(self) -> KafkaError | None:
+        return self.error
 
     def ready(self, connection: int) -> bool:
         assert connection == PROMPT
