@@ -1,6 +1,7 @@
 """What could not be delivered is named, kept in a file, and sent again from it: then every record is there once."""
 
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -177,3 +178,41 @@ def test_a_signal_while_the_last_records_are_waited_for(tmp_path: Path) -> None:
     assert "1 record delivered" in told
     assert "1 record NOT delivered" in told
     assert "(--close-timeout" in told
+
+
+@pytest.mark.parametrize("rate", [(), ("--rate", "1000/s")], ids=["blocks", "paced"])
+def test_whoever_follows_the_account_loses_no_line_of_a_pipe(
+    tmp_path: Path, refused: str, rate: tuple[str, ...]
+) -> None:
+    """All that was read is delivered or in the file; the account says behind which line nothing was read."""
+    file = tmp_path / "undelivered.jsonl"
+    lines = [b"%d" % number for number in range(8)]
+    with running(
+        "produce", "t", "-b", refused, "--api-timeout", "1s", "--undelivered", str(file), *rate
+    ) as process:  # fmt: skip
+        _feed(process, b"".join(line + b"\n" for line in lines[:5]))
+        assert process.wait(BOUND_S) != 0
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    found = re.search(r"nothing after stdin line (\d+) \(byte \d+\) was read", said)
+    assert found is not None, said
+    kept = [json.loads(line)["value"].encode() for line in file.read_bytes().splitlines()]
+    assert kept + lines[int(found[1]) :] == lines
+
+
+def test_without_a_file_for_them_no_more_is_read_once_records_fail() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running("produce", "t", "-b", served.bootstrap, "--api-timeout", "1s", "--close-timeout", "1s") as process,
+    ):
+        _feed(process, b"one\n")
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        _feed(process, b"two\n")
+        assert process.stderr is not None
+        assert b"not delivered" in process.stderr.readline()
+        _feed(process, b"three\n")
+        assert process.wait(BOUND_S) == ExitCode.UNDELIVERED  # its stdin is open still
+        said = process.stderr.read().decode()
+    assert "stdin line 3 (byte 8) was NOT sent, and nothing after it was sent" in said
+    assert "nothing after stdin line 3 (byte 8) was read" in said

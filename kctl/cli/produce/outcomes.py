@@ -11,6 +11,9 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.producer import NO_PARTITION, SendFuture, SettledRows
 
+_OF_THE_RECORD = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP")
+"""Codes that say nothing of the records behind one that failed."""
+
 
 class Outcomes:
     """The counts are the network loop's; `pop_failed` is the command's.
@@ -26,6 +29,8 @@ class Outcomes:
         self.delivered_at_ms: int | None = None
         """When rows were delivered last."""
         self.undelivered = 0
+        self.is_hopeless = False
+        """Records failed by what the next ones will meet, too."""
         self.oldest_ms: int | None = None
         self._failed: deque[SendFuture | SettledRows] = deque()
 
@@ -52,6 +57,7 @@ class Outcomes:
 
     def _fail(self, failed: SendFuture | SettledRows, count: int, error: KafkaError) -> None:
         self.undelivered += count
+        self.is_hopeless = self.is_hopeless or getattr(error, "name", "") not in _OF_THE_RECORD
         age_ms = max(0, self._now_ms() - failed.created_at_ms)
         self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
         self._failed.append(failed)

@@ -105,6 +105,10 @@ class _Producing:
         self._undelivered = undelivered
         self._in_hand: InputRecord | LineBlock | None = None
         """What was read and not yet taken by the producer as a whole."""
+        self._read_to = ""
+        """The place of the last record that was read, while there may be more."""
+        self._unsent_bytes = 0
+        """Of the block that --rate holds back."""
         self._sent_before = 0
         """How many records were taken before the block in hand."""
         self._ending: Ending | None = None
@@ -169,19 +173,54 @@ class _Producing:
             self._producer.init_transactions()
             self._producer.begin_transaction()
             self._is_open = True
-        if pace is None and request.topic is not None and self._inputs.are_lines:
+        if request.topic is not None and self._inputs.are_lines:
             for block in self._inputs.read_blocks():
-                self._send_block(request.topic, block)
+                self._take(block, block.record(len(block.values) - 1).place)
+                if self._stops():
+                    return
+                if pace is None:
+                    self._send_block(request.topic, block)
+                else:
+                    self._send_paced(block, pace)
+                self._is_taken()
                 self._keep_memory()
-                if self._outcomes.has_failed:
-                    self._report_failed()
-            return
-        for record in self._inputs.read():
-            if pace is not None:
-                driver.wait(waiter, pace.reserve(clock.now_ms()))
-            self._send(record)
+        else:
+            for record in self._inputs.read():
+                self._take(record, record.place)
+                if self._stops():
+                    return
+                if pace is not None:
+                    driver.wait(waiter, pace.reserve(clock.now_ms()))
+                self._send_record(record)
+                self._is_taken()
+        self._read_to = ""
+
+    def _send_paced(self, block: LineBlock, pace: Pace) -> None:
+        """Send the records of a block one by one."""
+        driver = self._runtime.driver
+        waiter = driver.waiter()
+        self._unsent_bytes = sum(len(value or b"") + block.delimiter_bytes for value in block.values)
+        for record in block.records():
+            driver.wait(waiter, pace.reserve(self._runtime.clock.now_ms()))
+            self._send_record(record)
+            self._unsent_bytes -= len(record.value or b"") + block.delimiter_bytes
             if self._outcomes.has_failed:
                 self._report_failed()
+        self._unsent_bytes = 0
+
+    def _is_taken(self) -> None:
+        """Forget what the producer has taken as a whole; keep what has failed meanwhile."""
+        self._in_hand = None
+        if self._outcomes.has_failed:
+            self._report_failed()
+
+    def _take(self, read: InputRecord | LineBlock, place: str) -> None:
+        """Remember what was read until the producer has taken it as a whole."""
+        self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
+
+    def _stops(self) -> bool:
+        """Return whether to read no more: records fail, and no file keeps those that would follow."""
+        return self._undelivered is None and self._outcomes.is_hopeless
 
     def _keep_memory(self) -> None:
         """Keep the memory that blocks free for the next ones, once there are many."""
@@ -195,8 +234,6 @@ class _Producing:
     def _send_block(self, topic: str, block: LineBlock) -> None:
         """Send the records of a block."""
         request = self._request
-        self._sent_before = self._sender.sent
-        self._in_hand = block
         values: Sequence[bytes | None] = block.values
         if request.empty_is_null:
             values = [value or None for value in values]
@@ -208,14 +245,6 @@ class _Producing:
             raise
         except (TypeError, ValueError) as e:
             raise CommandError(ExitCode.DATA, f"{block.record(0).place}: {e}") from e
-        self._in_hand = None
-
-    def _send(self, record: InputRecord) -> None:
-        """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
-        self._in_hand = record
-        self._sent_before = self._sender.sent
-        self._send_record(record)
-        self._in_hand = None
 
     def _value(self, record: InputRecord) -> bytes | None:
         return None if self._request.empty_is_null and not record.value else record.value
@@ -224,6 +253,7 @@ class _Producing:
         return record.headers + self._request.headers
 
     def _send_record(self, record: InputRecord) -> None:
+        """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
@@ -319,6 +349,8 @@ class _Producing:
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
         self._report_in_hand(result.delivered + result.undelivered)
+        if self._read_to:
+            self._common.environment.say(f"kctl produce: nothing after {self._read_to} was read")
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction in ("unknown", "open"):
@@ -399,4 +431,4 @@ class _Producing:
     def _figures(self) -> SendFigures:
         delivered = self._outcomes.delivered
         waiting = max(0, self._sender.sent - delivered - self._outcomes.undelivered)
-        return SendFigures(delivered, waiting, self._inputs.progress.read_bytes, self._total_bytes)
+        return SendFigures(delivered, waiting, self._inputs.progress.read_bytes - self._unsent_bytes, self._total_bytes)
