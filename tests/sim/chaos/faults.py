@@ -87,6 +87,7 @@ class Trouble:
             Kind.THROTTLE: self._throttle,
             Kind.NO_PROGRESS: self._no_progress,
             Kind.ERRORS: self._errors,
+            Kind.LATE: self._late,
             Kind.STALL: self._stall,
             Kind.WALL_CLOCK: self._wall_clock,
             Kind.RESOLVER: self._resolver,
@@ -298,6 +299,16 @@ class Trouble:
     def _errors(self, fault: Fault) -> None:
         api, code = fault.word.split()
         self._world.replies.refuse(api, ErrorCode[code], fault.number)
+
+    def _late(self, fault: Fault) -> End:
+        """Let the responses of one API come late."""
+        late_ms = self._world.replies.late_ms
+        late_ms[fault.word] = fault.number
+
+        def end() -> None:
+            late_ms.pop(fault.word, None)
+
+        return end
 
     def _stall(self, fault: Fault) -> None:
         self._world.hub.stall(fault.client, fault.duration_ms)

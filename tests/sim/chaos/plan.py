@@ -61,6 +61,7 @@ class Kind(Enum):
     THROTTLE = "throttle"
     NO_PROGRESS = "no-progress"
     ERRORS = "errors"
+    LATE = "late"
     STALL = "stall"
     WALL_CLOCK = "wall-clock"
     RESOLVER = "resolver"
@@ -97,6 +98,8 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "OffsetForLeaderEpoch": ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"),
 }  # fmt: skip
 """Codes that a cluster may give for a while, by API; some of them refuse a member."""
+LATE = ("JoinGroup", "JoinGroup", "SyncGroup", "OffsetCommit", "ConsumerGroupHeartbeat")
+"""APIs whose responses may come late, while those on other connections come in time."""
 
 
 class Fault(NamedTuple):
@@ -371,6 +374,8 @@ def size_of(rng: Random, kind: Kind) -> tuple[int, str]:
     if kind is Kind.TROUBLE:
         codes = ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"]
         return 0, rng.choice(codes)
+    if kind is Kind.LATE:
+        return rng.choice([20, 200, 700, 3000]), rng.choice(LATE)
     if kind is Kind.RESOLVER:
         return 0, rng.choice(["fail", "slow"])
     sizes = {

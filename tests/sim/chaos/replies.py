@@ -29,6 +29,8 @@ class Replies:
 
     def __init__(self) -> None:
         self.throttle_ms = 0
+        self.late_ms: dict[str, int] = {}
+        """How late the responses of an API leave; later ones of the same connection wait behind them."""
         self.without_progress: dict[int, bool] = {}
         """Nodes whose fetch responses bring nothing new; True: the batch before the position, False: no records."""
         self.unanswered: set[str] = set()
@@ -51,6 +53,7 @@ class Replies:
         self._refusals.clear()
         self.unanswered.clear()
         self.without_progress.clear()
+        self.late_ms.clear()
         self.throttle_ms = 0
 
     def on_request(self, noted: Noted) -> None:
@@ -59,6 +62,27 @@ class Replies:
 
     def answer(self, handler: Handler[Any], call: Call, request: Request) -> Response | None:
         """Answer in place of the handler, or with it."""
+        api = handler.request.NAME
+        late_ms = self.late_ms.get(api)
+        if late_ms:
+            self._delay(call, late_ms)
+        response = self._answer(handler, call, request)
+        if late_ms and response is not None:
+            call.answer(response)
+            return None
+        return response
+
+    @staticmethod
+    def _delay(call: Call, late_ms: int) -> None:
+        """Let the response leave so much later than the handler gives it."""
+        answer, scheduler = call._answer, call.cluster.scheduler
+
+        def answer_late(response: Response | None) -> None:
+            scheduler.call_later(late_ms, lambda: answer(response))
+
+        call._answer = answer_late
+
+    def _answer(self, handler: Handler[Any], call: Call, request: Request) -> Response | None:
         api = handler.request.NAME
         if isinstance(request, FetchRequest) and call.node.node_id in self.without_progress:
             request.max_wait_ms = 0  # it responds at once

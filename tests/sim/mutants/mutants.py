@@ -195,6 +195,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if",
     ),
     Mutant(
+        "a commit refused during a join ends the membership",
+        f"{_GROUP}/commits.py",
+        "        is_outdated = code in OUTDATED and self._membership.is_joining",
+        "        is_outdated = False",
+    ),
+    Mutant(
         "responses without progress count as data",
         f"{_FETCH}/manager.py",
         "if whole_bytes > 0 and walk.next_offset <= fetch_offset:",

@@ -86,6 +86,10 @@ class ClassicMembership(Membership):
             yield from self._rebalance.topics
 
     @property
+    def is_joining(self) -> bool:
+        return self._rebalance.is_under_way
+
+    @property
     def wants_all_topics(self) -> bool:
         return self._choice is not None and self._choice.subscription.pattern is not None
 
@@ -182,6 +186,8 @@ class ClassicMembership(Membership):
             self._look_for_lost_join(error, sent_at_ms)
         elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.rejoin("the group rebalances")
+        elif response.error_code == ErrorCode.ILLEGAL_GENERATION and self.is_joining:
+            pass  # the response to JoinGroup got lost; the next one has the generation
         elif isinstance(error, BrokerError) and not MEMBERSHIP.is_retried(error):
             self._on_refused(error)
 

@@ -42,6 +42,7 @@ class Rebalance:
         on_failed: gets an error that no repeat cures.
     Attributes:
         reason: why the member joins, for JoinGroup.
+        is_under_way: JoinGroup was sent, and neither was SyncGroup answered nor the place lost since.
         join_sent_at_ms: when the last JoinGroup was sent.
     """
 
@@ -60,6 +61,7 @@ class Rebalance:
         on_failed: Callable[[KafkaError], None],
     ) -> None:
         self.reason = ""
+        self.is_under_way = False
         self.join_sent_at_ms = 0
         self._config = config
         self._coordinator = coordinator
@@ -104,6 +106,7 @@ class Rebalance:
 
     def lost(self) -> None:
         """Forget the generation and the attempt under way."""
+        self.is_under_way = False
         self._attempt += 1
         self._joined = None
         self._requests.lost()
@@ -118,6 +121,7 @@ class Rebalance:
         if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
             connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._backoff.failures)
         self._place.move(MemberEvent.SEND_JOIN)
+        self.is_under_way = True
         self.join_sent_at_ms = now_ms
         self._attempt += 1
         attempt = self._attempt
@@ -194,6 +198,7 @@ class Rebalance:
         except RemoteProtocolError as malformed:
             self._on_failed(malformed)
             return
+        self.is_under_way = False
         self._backoff.accepted()
         self._heartbeat.restart(answer.received_at_ms)
         self._requests.got(assigned, self._place.generation)

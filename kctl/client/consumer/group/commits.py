@@ -25,6 +25,8 @@ from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code,
 
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
 """Codes that mean that the request names a member or a generation which the group does not have (any more)."""
+OUTDATED = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS})
+"""Codes that say nothing about the member while a join is under way: it gets the next generation by that."""
 
 
 class PendingCommit:
@@ -33,12 +35,14 @@ class PendingCommit:
     __slots__ = (
         "error",
         "event",
+        "gone",
         "identity",
         "incarnation",
         "is_abandoned",
         "is_in_flight",
         "left",
         "pause",
+        "was_fenced",
     )
 
     def __init__(self, event: CommitSync | CommitAsync, incarnation: int, pause: RetryPause) -> None:
@@ -50,6 +54,10 @@ class PendingCommit:
         """In whose name it is in flight."""
         self.is_in_flight = False
         self.is_abandoned = False
+        self.was_fenced = False
+        """The generation was over that it was sent in the name of."""
+        self.gone: CommitFailedError | None = None
+        """Why partitions were left out that the member has lost with that generation."""
         self.pause = pause
         self.error: KafkaError | None = None
 
@@ -138,16 +146,29 @@ class CommitManager:
             return Poll([], deadline_at_ms)
         if head.pause.until_ms > now_ms:
             return Poll([], min(deadline_at_ms, head.pause.until_ms))
-        if not head.left:
-            self._finish(head, None)
-            return Poll([], now_ms)
         identity = self._identity_for(head)
+        if head.was_fenced and identity is not None:
+            if self._membership.is_joining:
+                return Poll([], deadline_at_ms)
+            self._leave_out_lost(head)
+        if not head.left:
+            self._finish(head, head.gone)
+            return Poll([], now_ms)
         if identity is None:
-            self._finish(head, not_a_member(None))
+            self._finish(head, not_a_member(head.error if head.was_fenced else None))
             return Poll([], now_ms)
         if not self._coordinator.ready(PROMPT):
             return Poll([], deadline_at_ms)
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
+
+    def _leave_out_lost(self, commit: PendingCommit) -> None:
+        """Commit in the next generation only partitions that the member has kept: others may have the rest."""
+        held = self._membership.held
+        lost = [tp for tp in commit.left if tp not in held]
+        for tp in lost:
+            del commit.left[tp]
+        if lost:
+            commit.gone = not_a_member(commit.error)
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
         """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
@@ -203,7 +224,7 @@ class CommitManager:
         if isinstance(answer.response, OffsetCommitResponse):
             error = self._read(commit, answer.response)
         if error is None:
-            self._finish(commit, None)
+            self._finish(commit, commit.gone)
         else:
             self._on_error(commit, error, answer.received_at_ms)
 
@@ -226,8 +247,9 @@ class CommitManager:
 
     def _on_error(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
         code = getattr(error, "code", None)
-        if code in FENCED and commit.event.as_member:
-            self._on_fenced(commit, error, now_ms)
+        is_outdated = code in OUTDATED and self._membership.is_joining
+        if commit.event.as_member and (code in FENCED or is_outdated):
+            self._on_fenced(commit, error, now_ms, is_outdated=is_outdated)
         elif commit.may_retry and OFFSET_COMMIT.is_retried(error, commit.pause.failures + 1):
             self._retry(commit, error, now_ms)
         else:
@@ -235,14 +257,22 @@ class CommitManager:
                 self._membership.fenced(commit.identity, error)
             self._finish(commit, error)
 
-    def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
-        """The generation is over: with the next one if the member has kept its partitions, else not at all."""
+    def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int, *, is_outdated: bool) -> None:
+        """Commit in the next generation if the member has kept its partitions, otherwise not at all.
+
+        Only the response to a join tells whether it has while one is under way: commits use another connection, so a
+        commit can learn of a generation before the member does. Likewise, a heartbeat gets the epoch of KIP-848.
+        """
         identity = self._identity_for(commit)
-        if identity is not None and identity != commit.identity:
+        if identity is not None and (is_outdated or identity != commit.identity):
+            commit.was_fenced = True
             self._retry(commit, error, now_ms)
             return
         assert commit.identity is not None
         self._membership.fenced(commit.identity, error)
+        if identity is not None and getattr(error, "code", None) == ErrorCode.STALE_MEMBER_EPOCH:
+            self._retry(commit, error, now_ms)
+            return
         self._finish(commit, not_a_member(error))
 
     def _retry(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:

@@ -115,6 +115,13 @@ class AssignmentReports:
         self.is_applied = True
         self._report = report
         self._number = 0
+        self._owned: tuple[TopicPartition, ...] = ()
+        self._former: tuple[TopicPartition, ...] = ()
+
+    @property
+    def held(self) -> frozenset[TopicPartition]:
+        """What the member has, with what a change takes away that the application has not applied."""
+        return frozenset(self._owned if self.is_applied else (*self._owned, *self._former))
 
     def send(
         self,
@@ -127,6 +134,8 @@ class AssignmentReports:
         """Report what the member has from now on; a loss overtakes a change that is not applied yet."""
         self._number += 1
         self.is_applied = False
+        self._former = () if is_lost else self._owned
+        self._owned = owned
         self._report(AssignmentChanged(self._number, owned, is_lost, is_complete, topic_ids=topic_ids))
 
     def applied(self, number: int) -> bool:
@@ -167,6 +176,16 @@ class Membership(ABC):
     def identity(self) -> MemberIdentity | None:
         """Who commits now; None while it is no member, and commits of subscribed partitions cannot succeed."""
         return None if self._place.generation < 0 else self._place.identity
+
+    @property
+    def is_joining(self) -> bool:
+        """Whether the response to a join is under way: it has the next generation."""
+        return False
+
+    @property
+    def held(self) -> frozenset[TopicPartition]:
+        """The partitions that no other member has: assigned ones, and released ones that the application still uses."""
+        return self._reports.held
 
     @property
     def incarnation(self) -> int:

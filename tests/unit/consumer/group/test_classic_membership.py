@@ -10,7 +10,7 @@ from kctl.client.consumer.assignors import MemberSubscription
 from kctl.client.consumer.assignors.protocol import decode_subscription, encode_assignment, encode_subscription
 from kctl.client.consumer.group.classic_membership import ClassicMembership
 from kctl.client.consumer.group.events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
-from kctl.client.errors import RequestTimeout
+from kctl.client.errors import ConnectionLost, RequestTimeout
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.group_membership import (
     HeartbeatRequest,
@@ -260,3 +260,18 @@ def test_while_the_join_is_held_heartbeats_only_watch_the_coordinator() -> None:
     scenario.reports.clear()
     scenario.beat(ErrorCode.ILLEGAL_GENERATION, 6000)
     assert scenario.changes() == [], "the answer to the JoinGroup counts"
+
+
+def test_a_generation_that_a_lost_response_had_takes_nothing_away() -> None:
+    scenario = Scenario("cooperative-sticky")
+    scenario.join(1, T0)
+    scenario.member.applied(1)
+    scenario.beat(ErrorCode.REBALANCE_IN_PROGRESS, 3000)
+    join, _ = scenario.sent(JoinGroupRequest, 3001)
+    beat, _ = scenario.sent(HeartbeatRequest, 6000)
+    fail(join, ConnectionLost("gone"), 6001)
+    scenario.reports.clear()
+    answer(beat, HeartbeatResponse(error_code=ErrorCode.ILLEGAL_GENERATION), 6002)
+    assert scenario.member.is_joining
+    assert scenario.changes() == []
+    assert scenario.sent(JoinGroupRequest, 7000)[1].member_id == "m"

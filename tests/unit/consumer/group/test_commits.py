@@ -29,6 +29,8 @@ class Member:
     def __init__(self) -> None:
         self.identity: MemberIdentity | None = MemberIdentity("m", 4, None, 1)
         self.incarnation = 1
+        self.is_joining = False
+        self.held = frozenset({T0, T1})
         self.fenced_with: list[KafkaError] = []
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
@@ -241,3 +243,65 @@ def test_without_all_ids_topics_are_committed_by_name(why: str) -> None:
     sent = scenario.sent()
     assert isinstance(sent.request, OffsetCommitRequest)
     assert (sent.max_version, [topic.name for topic in sent.request.topics]) == (9, ["t"])
+
+
+@pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS])
+@pytest.mark.parametrize("is_blocking", [True, False])
+def test_a_commit_refused_during_a_join_waits_for_the_next_generation(code: ErrorCode, is_blocking: bool) -> None:
+    scenario = Scenario()
+    (scenario.sync if is_blocking else scenario.start)()
+    scenario.member.is_joining = True
+    answer(scenario.sent(), response(code, code))
+    assert scenario.commits.poll(5000).requests == [], "the response to JoinGroup is under way"
+    scenario.member.identity, scenario.member.is_joining = MemberIdentity("m", 5, None, 1), False
+    again = scenario.sent(5000)
+    assert isinstance(again.request, OffsetCommitRequest)
+    assert again.request.generation_id_or_member_epoch == 5
+    answer(again, response(0, 0))
+    [done] = scenario.reports
+    assert isinstance(done, CallDone | CommitDone)
+    assert done.error is None
+    assert scenario.member.fenced_with == []
+
+
+def test_partitions_that_the_next_generation_gave_to_others_are_not_committed() -> None:
+    scenario = Scenario()
+    scenario.sync()
+    scenario.member.is_joining = True
+    answer(scenario.sent(), response(ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION))
+    scenario.member.identity, scenario.member.is_joining = MemberIdentity("m", 5, None, 1), False
+    scenario.member.held = frozenset({T1})
+    again = scenario.sent(5000)
+    assert isinstance(again.request, OffsetCommitRequest)
+    assert [p.partition_index for topic in again.request.topics for p in topic.partitions] == [1]
+    answer(again, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[
+        OffsetCommitResponsePartition(partition_index=1)])]))  # fmt: skip
+    [done] = scenario.reports
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, CommitFailedError)
+    assert "ILLEGAL_GENERATION" in str(done.error)
+
+
+def test_a_commit_that_waits_for_a_join_ends_with_the_membership() -> None:
+    scenario = Scenario()
+    scenario.sync()
+    scenario.member.is_joining = True
+    answer(scenario.sent(), response(ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION))
+    scenario.member.identity = None
+    assert scenario.commits.poll(5000).requests == []
+    [done] = scenario.reports
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, CommitFailedError)
+
+
+def test_a_stale_epoch_commits_again_when_the_member_has_the_next_one() -> None:
+    scenario = Scenario()
+    scenario.sync()
+    answer(scenario.sent(), response(ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.STALE_MEMBER_EPOCH))
+    assert len(scenario.member.fenced_with) == 1, "the membership requests its epoch"
+    scenario.member.identity = MemberIdentity("m", 5, None, 1)
+    again = scenario.sent(5000)
+    assert isinstance(again.request, OffsetCommitRequest)
+    assert again.request.generation_id_or_member_epoch == 5
+    answer(again, response(0, 0))
+    assert scenario.reports == [CallDone(1, None, None)]
