@@ -11,6 +11,8 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.items import each_once, malformed
 from kctl.client.wording import one_line
 
+TRANSACTIONS_HINT = "check the replicas of __transaction_state, and its min.insync.replicas"
+"""What to try if no broker coordinates a transaction."""
 FIRST_VERSION_WITH_KEYS = 4
 """Before it, a request has one key."""
 
@@ -56,7 +58,10 @@ def coordinators_in(
             found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"FindCoordinator of {key_type.name_of(key)}"
-            found[key] = broker_error(entry.error_code, what, entry.error_message)
+            error = broker_error(entry.error_code, what, entry.error_message)
+            if key_type is KeyType.TRANSACTION and entry.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                error.hint = TRANSACTIONS_HINT
+            found[key] = error
         elif one_line(entry.host) != entry.host:
             found[key] = malformed("FindCoordinator", broker, f"names {one_line(entry.host)}, which is not a host")
         else:
