@@ -182,6 +182,7 @@ class ResetCause(Enum):
 
     OUT_OF_RANGE = "the partition has no such offset"
     TRUNCATED = "the log was truncated there: a leader without the last records was elected"
+    RECREATED = "the topic was deleted and recreated"
 
 
 class PositionReset(NamedTuple):

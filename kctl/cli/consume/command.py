@@ -39,6 +39,7 @@ class ReadRequest(NamedTuple):
         isolation: isolation.level, where it was given.
         tail: how many of the newest records; None: by `specs`.
         follow: continue after them.
+        exits_on_loss: offsets that are gone before they were read end the reading.
         records, idle_ms, prefetch_bytes: limits, where they were given.
         decodes: keys or values are decoded, so that a schema registry may be wanted.
     """
@@ -55,6 +56,7 @@ class ReadRequest(NamedTuple):
     idle_ms: int | None
     prefetch_bytes: int | None
     decodes: bool = False
+    exits_on_loss: bool = False
 
     @property
     def ends_by_itself(self) -> bool:
@@ -101,6 +103,9 @@ def consume(
     ] = None,
     exit_at_end: Annotated[
         bool, typer.Option("--exit-at-end", "-e", help="Stop at the end offsets as of startup.")
+    ] = False,
+    exit_on_loss: Annotated[
+        bool, typer.Option("--exit-on-loss", help="Exit with 24 if records are gone before they were read.")
     ] = False,
     idle_timeout: Annotated[
         int | None,
@@ -183,6 +188,7 @@ def consume(
         idle_ms=idle_timeout,
         prefetch_bytes=memory_bytes,
         decodes=decoding.decodes,
+        exits_on_loss=exit_on_loss,
     )
     from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
 

@@ -28,7 +28,7 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
     Args: commit_error: why the latest commit failed.
     """
     if closed.expired_in is not None:
-        common.environment.say(_stopped(common, config, closed))
+        common.environment.say(_stopped(common, config, closed, commit_error))
         return ExitCode.CLOSE_TIMEOUT
     if closed.committed is False:
         why = "there was no time" if commit_error is None else str(commit_error)
@@ -37,14 +37,16 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
     return ExitCode.OK
 
 
-def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult) -> str:
+def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> str:
     phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
     if common.close_timeout_ms:
         parts = [f"kctl consume: close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
     else:
         parts = [f"kctl consume: closed without waiting for the response to {phase} (--close-timeout 0s)"]
     if closed.committed is not None:
-        parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}")
+        cause = None if closed.committed else getattr(commit_error, "cause", None)
+        why = "" if cause is None else f" ({cause})"
+        parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}{why}")
     if closed.left_group is False:
         classic = config.group_protocol == "classic"
         when = f"in {show_duration(config.session_timeout_ms)}" if classic else "after its session timeout"

@@ -18,9 +18,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import Consumer, FetchedChunk, RebalanceListener
+from kctl.client.consumer import Consumer, FetchedChunk, RebalanceListener, WaitKind
 from kctl.client.consumer import Offsets as Committed
-from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, KafkaError, LogTruncationError
 from kctl.grammar.offsets import END, START, OffsetSpec, Range, range_of
 from kctl.grammar.topics import TopicWords
 
@@ -51,6 +51,7 @@ class GroupReading(Reading, RebalanceListener):
         """Why the latest commit failed; None when it did not."""
         self._specs: Sequence[OffsetSpec] = ()
         self._exit_at_end = False
+        self._starts_itself = False
         self._is_assigned = False
         self._is_start_noted = False
         self._held: dict[TopicPartition, Held] = {}
@@ -61,24 +62,32 @@ class GroupReading(Reading, RebalanceListener):
         """What was handed to the output since the last flush."""
         self._uncommitted: dict[TopicPartition, int] = {}
         """What has left this process and is not committed yet."""
+        self._unbegun: set[TopicPartition] = set()
+        """Partitions that may be without a commit, and whose first position is not known yet."""
         self._latest_commits: dict[TopicPartition, int] = {}
         """The last offset that was given to a commit since the partition is ours, however that went."""
+        self._confirmed: dict[TopicPartition, int] = {}
+        """The last offset that a response has confirmed."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         self._polled_at_ms = self._clock.now_ms()
         self._unreleased: BrokerError | None = None
         """Another member has our group.instance.id, which may be this one before it was killed."""
         self._unreleased_timer = Timer(self._clock, FOREVER_MS)
 
-    def join(self, topics: TopicWords, specs: Sequence[OffsetSpec], *, exit_at_end: bool) -> None:
+    def join(
+        self, topics: TopicWords, specs: Sequence[OffsetSpec], *, exit_at_end: bool, starts_itself: bool = True
+    ) -> None:
         """Subscribe.
 
         Args:
             specs: their ends hold for every partition, their starts where the group has no commit.
             exit_at_end: the end of each partition is that of the moment in which it was first assigned.
+            starts_itself: no auto.offset.reset says where to start where the group has no commit.
         Raises: BrokerError: no such topic, or not allowed. ApiTimeout: no broker or no coordinator within the limit.
         """
         self._specs = specs
         self._exit_at_end = exit_at_end
+        self._starts_itself = starts_itself
         partitions = [TopicPartition(topic, 0) for topic in topics.names if partitions_of(self._consumer, topic)]
         self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # no coordinator, or no right?
         self._consumer.subscribe(topics.as_pattern() if topics.patterns else topics.names, self)
@@ -129,6 +138,7 @@ class GroupReading(Reading, RebalanceListener):
         self._unreleased = None
         self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)
+        self._unbegun |= {tp for tp in topic_partitions if committed.get(tp) is None}
         self._targets.expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
         ranges = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
         self._note_unused_start(committed)
@@ -160,7 +170,7 @@ class GroupReading(Reading, RebalanceListener):
         without_start: set[TopicPartition] = set()
         for tp, each in ranges.items():
             is_uncommitted = tp in committed and committed[tp] is None
-            has_own_start = is_uncommitted and each.start not in (START, END)  # auto.offset.reset has no word for it
+            has_own_start = is_uncommitted and (self._starts_itself or each.start not in (START, END))
             is_end_missing = tp not in self._snapshots and (self._exit_at_end or each.end is not None)
             if has_own_start or is_end_missing:
                 wanted[tp] = each
@@ -195,6 +205,7 @@ class GroupReading(Reading, RebalanceListener):
             if held.has_own_start:
                 self._consumer.seek(tp, each.start)
                 self._targets.expected[tp] = each.start
+                self._begun(tp, each.start)
             end = self._snapshots.setdefault(tp, each.end)
             self._consumer.resume([tp])
             self._limit(tp, each.start if held.is_uncommitted else held.committed, end)
@@ -220,7 +231,7 @@ class GroupReading(Reading, RebalanceListener):
         try:
             self._flush()
         finally:  # what was flushed before is committed even if the reader has left
-            self._commit()
+            self._commit_last()
             self._forget(topic_partitions)
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -238,14 +249,42 @@ class GroupReading(Reading, RebalanceListener):
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._is_assigned = False
         for tp in topic_partitions:
-            for offsets in (self._written_to, self._uncommitted, self._latest_commits):
+            for offsets in (self._written_to, self._uncommitted, self._latest_commits, self._confirmed):
                 offsets.pop(tp, None)
+            self._unbegun.discard(tp)
             self._held.pop(tp, None)
         self._targets.forget(topic_partitions)
+
+    # --- where partitions begin -------------------------------------------------------------------------------------
+
+    def _begun(self, tp: TopicPartition, offset: int) -> None:
+        """Commit where a partition begins: the next member continues there if no record comes before it takes over."""
+        self._unbegun.discard(tp)
+        self._uncommitted[tp] = offset
+
+    def _moved(self, tp: TopicPartition, offset: int) -> None:
+        self._written_to.pop(tp, None)
+        self._begun(tp, offset)
+
+    def _follow_empty_positions(self) -> None:
+        reasons = self._consumer.waiting_for() if self._unbegun else {}
+        for tp in [tp for tp in self._unbegun if tp in reasons and reasons[tp].kind is WaitKind.AT_END]:
+            self._begun(tp, self._consumer.position(tp))
+        super()._follow_empty_positions()
+
+    def _continue_after(self, error: InvalidOffsetError) -> None:
+        """Begin where -o says if the group turns out to have no commit, otherwise as every reading."""
+        if isinstance(error, LogTruncationError) or error.__cause__ is not None:
+            super()._continue_after(error)
+            return
+        partitions = [TopicPartition(*each) for each in error.partitions]
+        self._look_up_bounds({tp: range_of(self._specs, tp.partition) for tp in partitions}, dict.fromkeys(partitions))
 
     # --- what was written -------------------------------------------------------------------------------------------
 
     def _write(self, chunk: FetchedChunk) -> None:
+        if chunk.topic_partition in self._unbegun:
+            self._begun(chunk.topic_partition, chunk.fetch_offset)
         try:
             super()._write(chunk)
         except BaseException:
@@ -274,6 +313,12 @@ class GroupReading(Reading, RebalanceListener):
             self._latest_commits |= offsets
             self._consumer.commit_async(offsets, self._on_commit)
 
+    def _commit_last(self) -> None:
+        """Commit what no response has confirmed: no later commit repeats one that failed."""
+        latest = self._latest_commits
+        self._uncommitted = {tp: at for tp, at in latest.items() if self._confirmed.get(tp) != at} | self._uncommitted
+        self._commit()
+
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
         """Try what failed again with the next commit, unless a newer one is on its way or somebody else had it since.
 
@@ -281,14 +326,16 @@ class GroupReading(Reading, RebalanceListener):
         an earlier commit says of it would take the group back.
         """
         self.commit_error = error
-        if error is not None:
+        if error is None:
+            self._confirmed |= {tp: each.offset for tp, each in offsets.items() if tp in self._latest_commits}
+        else:
             latest = self._latest_commits
             again = {tp: each.offset for tp, each in offsets.items() if latest.get(tp) == each.offset}
             self._uncommitted = {**again, **self._uncommitted}
 
     def report_reader_gone(self) -> None:
         """Note that a pipe may have held records whose offsets are committed, unread."""
-        if self._latest_commits or self._uncommitted:
+        if self.written and (self._latest_commits or self._uncommitted):
             self.note(
                 "the reader of stdout exited; it may not have read the last records, whose offsets are committed "
                 "(-n N commits exactly N)"

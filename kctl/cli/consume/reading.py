@@ -23,6 +23,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
+from kctl.client.errors import InvalidOffsetError, LogTruncationError
 from kctl.client.wording import listed
 from kctl.grammar.durations import show_duration
 
@@ -38,10 +39,14 @@ class Limits(NamedTuple):
     Attributes:
         records: stop after this number.
         idle_ms: stop after this time without a record.
+        exits_at_end: no end is later than the end at startup.
+        exits_on_loss: offsets that are gone before they were read end it with an error.
     """
 
     records: int = FOREVER
     idle_ms: int = FOREVER_MS
+    exits_at_end: bool = False
+    exits_on_loss: bool = False
 
 
 class Reading:
@@ -163,10 +168,52 @@ class Reading:
         self._after_chunk()
 
     def _poll(self, timeout_s: float) -> FetchedChunk | None:
-        return self._consumer.poll_chunk(timeout_s)
+        try:
+            return self._consumer.poll_chunk(timeout_s)
+        except InvalidOffsetError as error:
+            if self._limits.exits_on_loss:
+                raise self._loss(error) from error
+            self._continue_after(error)
+            return None
 
     def _flush(self) -> None:
         self._writer.flush()
+
+    # --- offsets that are gone --------------------------------------------------------------------------------------
+
+    def _continue_after(self, error: InvalidOffsetError) -> None:
+        """Continue at the first offset that holds a record to read; `_note_reset` notes which one that is."""
+        for tp in (TopicPartition(*each) for each in error.partitions):
+            if isinstance(error, LogTruncationError) and error.divergent_offset is not None:
+                self._consumer.seek(tp, error.divergent_offset)
+            else:
+                self._consumer.seek_to_beginning([tp])
+
+    def _loss(self, error: InvalidOffsetError) -> CommandError:
+        """Return the error of a reading that is to end when offsets are gone."""
+        tp = TopicPartition(*error.partitions[0])
+        offset = error.offset if isinstance(error, LogTruncationError) else self._targets.expected.get(tp)
+        if offset is None:
+            return CommandError(ExitCode.DATA, f"group {self._config.group_id} has no committed offset for {tp}")
+        why = ": the log was truncated" if isinstance(error, LogTruncationError) else ""
+        hint = "without --exit-on-loss and auto.offset.reset=none, kctl continues at the next offset"
+        return CommandError(ExitCode.DATA, f"{tp} has no offset {offset} any more{why}", hint)
+
+    def _note_reset(self, tp: TopicPartition, offset: int) -> None:
+        """Note that a partition does not continue at the expected offset, which is gone."""
+        lost = self._targets.lost_offset(tp, offset)
+        if lost is None:
+            return
+        if offset < lost and self._limits.exits_at_end:
+            self._targets.cut.add(tp)
+        policy = self._config.auto_offset_reset
+        by = "" if policy == "none" else f" (auto.offset.reset={policy})"
+        how = f"continuing at {offset}, {_gone(lost, offset)}{by}"
+        self._report.say(f"kctl consume: {tp} has no offset {lost} any more; {how}")
+        self._moved(tp, offset)
+
+    def _moved(self, tp: TopicPartition, offset: int) -> None:
+        """Note that a partition continues at another offset: for subclasses."""
 
     # --- what comes -------------------------------------------------------------------------------------------------
 
@@ -188,13 +235,6 @@ class Reading:
         """Read no more of a partition."""
         if self._targets.ends.pop(tp, None) is not None:
             self._consumer.assign([each for each in self._consumer.assignment if each != tp])
-
-    def _note_reset(self, tp: TopicPartition, offset: int) -> None:
-        """Note that a partition does not continue where it was to: those offsets are gone."""
-        lost = self._targets.lost_offset(tp, offset)
-        if lost is not None:
-            how = f"continuing at {offset} (auto.offset.reset={self._config.auto_offset_reset})"
-            self._report.say(f"kctl consume: {tp} has no offset {lost} any more; {how}")
 
     def _after_chunk(self) -> None:
         self._timers.update()
@@ -240,7 +280,7 @@ class Reading:
         for tp in [tp for tp, reason in reasons.items() if reason.kind is WaitKind.AT_END]:
             position = self._consumer.position(tp)  # it is at the end, so it is known
             self._note_reset(tp, position)
-            if position >= self._targets.end_of(tp):
+            if position >= self._targets.end_of(tp) or tp in self._targets.cut:
                 self._reached_end(tp)
 
     def _words(self) -> WaitingWords:
@@ -299,3 +339,10 @@ class Reading:
         else:
             why = "every partition is empty" if self._targets.are_all_empty else "none after the start offset"
         self.note(f"0 records: {why}")
+
+
+def _gone(lost: int, offset: int) -> str:
+    """Return how reading can continue at another offset than the one that was to be read."""
+    if offset < lost:
+        return "the log was truncated or the topic was recreated"
+    return "1 offset is gone" if offset == lost + 1 else f"{offset - lost} offsets are gone"

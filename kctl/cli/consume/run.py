@@ -20,10 +20,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, RegistryConfig
 from kctl.client.consumer import PREFETCH_BYTES, Consumer
 from kctl.client.wording import counted
-from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_of
+from kctl.grammar.offsets import Anchor, Position, Relative, range_of
 
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
+_RESET = "auto.offset.reset"
+"""If the user sets it, the client decides where to start without a commit and where to continue after a loss."""
 
 BULK_FETCH = {"max.partition.fetch.bytes": "8388608", "fetch.max.bytes": "8388608"}
 """Without -n or --tail: larger answers of one partition, of which fewer cost less, and the same bound on what one node
@@ -60,11 +62,14 @@ def _read(
     limits = Limits(
         FOREVER if request.records is None else request.records,
         FOREVER_MS if request.idle_ms is None else request.idle_ms,
+        request.exit_at_end,
+        request.exits_on_loss or (config.auto_offset_reset == "none" and _RESET in common.settings.by_name),
     )
     reading = kind(common, config, consumer, output, limits)
     try:
         if isinstance(reading, GroupReading):
-            reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end)
+            starts_itself = _RESET not in common.settings.by_name
+            reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end, starts_itself=starts_itself)
         else:
             _start(common, config, consumer, request, reading)
         common.end_notices()
@@ -121,9 +126,11 @@ def _look_up(
 def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     """Return the consumer's properties; UsageError for what the group decides, or kctl itself."""
     isolation, group, defaults = request.isolation, request.group, DEFAULTS
+    if request.exits_on_loss and _RESET in common.settings.by_name:
+        raise click.UsageError(f"--exit-on-loss cannot be combined with {_RESET}.")
     flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
     if group is not None:
-        defaults = DEFAULTS | {"auto.offset.reset": _group_reset(request)}
+        _check_group(request)
         flags["group.id"] = Setting(group, "--group")
     if request.records is None and request.tail is None:
         defaults = defaults | BULK_FETCH
@@ -138,15 +145,13 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     return config
 
 
-def _group_reset(request: ReadRequest) -> str:
-    """Return where a group without commits begins. Raises: click.UsageError: what the group decides is given."""
+def _check_group(request: ReadRequest) -> None:
+    """Raise click.UsageError if an option is given that the group decides."""
     if request.partitions:
         raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
     if any(_is_stored(spec.start) for spec in request.specs):
         how = "-X group.id=NAME -o stored-10 reads from there without joining"
         raise click.UsageError(f"With --group reading starts at the committed offsets anyway; {how}.")
-    start = range_of([spec for spec in request.specs if not spec.spans], 0).start
-    return "earliest" if start == START else "latest" if start == END else "none"
 
 
 def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:

@@ -17,6 +17,7 @@ class Targets:
         is_bounded: the reading ends with the last of them.
         expected: where each partition continues, unless its offsets are reset.
         seen: partitions that were ever to be read.
+        cut: partitions whose log was truncated while they were read to an end that may be gone: they end where it ends.
     """
 
     def __init__(self) -> None:
@@ -24,6 +25,7 @@ class Targets:
         self.is_bounded = False
         self.expected: dict[TopicPartition, int] = {}
         self.seen: dict[TopicPartition, None] = {}
+        self.cut: set[TopicPartition] = set()
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._lookups: list[BoundsLookup] = []
         """Of partitions that are to be read as soon as their bounds are known."""
@@ -115,6 +117,7 @@ class Targets:
     def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Forget partitions that another member of the group reads from now on."""
         for tp in topic_partitions:
+            self.cut.discard(tp)
             for offsets in (self.ends, self.expected, self._high_watermarks):
                 offsets.pop(tp, None)
             for lookup in self._lookups:

@@ -86,6 +86,7 @@ class GroupClose:
         self._is_leaving = False
         self._expired_in: str | None = None
         self.deadline_at_ms = self._step_deadline(now_ms)
+        group.commits.insist()
 
     def advance(self, now_ms: int) -> None:
         """Start the next step when the present one is done or has expired."""

@@ -158,7 +158,7 @@ class Consumer:
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         callback: OnCommit | None = None,
     ) -> None:
-        """Commit without waiting or trying again.
+        """Commit without waiting; it is retried only if close, unsubscribe or a revocation follows.
 
         Args: callback: called with offsets and error (None when all is well) in a later poll, commit_sync or close.
         Raises: IllegalStateError: no group.id.

@@ -164,6 +164,7 @@ class Truncated(NamedTuple):
         offset: where fetching stopped.
         end_offset: the first offset that may hold another record now; -1 where the leader does not know.
         leader_epoch: the leader epoch that ends there.
+        is_recreated: the topic was deleted and recreated, so that all of its log is another one.
     """
 
     topic_partition: TopicPartition
@@ -171,6 +172,7 @@ class Truncated(NamedTuple):
     offset: int
     end_offset: int
     leader_epoch: int
+    is_recreated: bool = False
 
 
 class GiveBack(NamedTuple):

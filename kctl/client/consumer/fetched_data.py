@@ -177,7 +177,7 @@ class FetchedData:
         elif is_known:
             self._subscription.rewind(tp, event.end_offset, event.leader_epoch)
         else:
-            self._subscription.lose(tp, ResetCause.TRUNCATED)
+            self._subscription.lose(tp, ResetCause.RECREATED if event.is_recreated else ResetCause.TRUNCATED)
         if self._subscription.current(tp, event.epoch) is None:
             self.drop(tp)
 
@@ -370,13 +370,15 @@ def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
 
 
 def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTruncationError:
-    if event.end_offset >= 0:
+    log = "a log that was truncated: "
+    if event.is_recreated:
+        log, since = "a topic that was deleted and recreated", ""
+    elif event.end_offset >= 0:
         since = f"the leader's log differs from offset {event.end_offset} on"
     else:
         since = "the leader does not know from which offset its log differs"
     return LogTruncationError(
-        f"{tp} was read up to offset {position} of a log that was truncated: {since}, and auto.offset.reset=none; seek "
-        "first",
+        f"{tp} was read up to offset {position} of {log}{since}, and auto.offset.reset=none; seek first",
         topic=tp.topic,
         partition=tp.partition,
         offset=position,

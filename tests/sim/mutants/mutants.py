@@ -201,6 +201,18 @@ MUTANTS: tuple[Mutant, ...] = (
         "        is_outdated = False",
     ),
     Mutant(
+        "a commit before the close is not retried",
+        f"{_CONSUMER}/close.py",
+        "        group.commits.insist()\n",
+        "",
+    ),
+    Mutant(
+        "positions of a former topic are read in the present one",
+        f"{_FETCH}/former_topics.py",
+        "        self._reports.truncated(tp, state, -1, NO_EPOCH, is_recreated=True)\n        return True\n",
+        "        return False\n",
+    ),
+    Mutant(
         "responses without progress count as data",
         f"{_FETCH}/manager.py",
         "if whole_bytes > 0 and walk.next_offset <= fetch_offset:",

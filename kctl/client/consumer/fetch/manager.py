@@ -12,10 +12,11 @@ from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
+from kctl.client.consumer.fetch.former_topics import FormerTopics
 from kctl.client.consumer.fetch.partition import (
     QUIET_MS,
     Entry,
@@ -70,6 +71,7 @@ class FetchManager:
         self._leaders = leaders
         self._reports = PartitionReports(config, leaders, rng, report)
         self._check = PositionCheck(config, leaders, self._reports, self._return_data)
+        self._former_topics = FormerTopics(leaders, self._reports)
         self._prefetch_bytes = prefetch_bytes
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
@@ -101,6 +103,7 @@ class FetchManager:
             state.leader_only_until_ms = before.leader_only_until_ms
         repeated = before or self._suspended.pop(event.topic_partition, None)
         if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
+            state.read_id = repeated.read_id
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
         self._is_all_waiting = False
@@ -167,8 +170,7 @@ class FetchManager:
             if info is None:
                 self._reports.no_leader(tp, state, now_ms)
                 continue
-            if state.topic_id != NO_TOPIC_ID and not self._leaders.is_the_one(tp.topic, state.topic_id):
-                self._reports.another_topic(tp, state)
+            if self._former_topics.has(tp, state):
                 continue
             if PositionCheck.is_due(state, info):
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))

@@ -51,6 +51,7 @@ class FetchState:
         "node_id",
         "paused",
         "quiet_until_ms",
+        "read_id",
         "reason",
         "retry_at_ms",
         "stopped",
@@ -67,8 +68,9 @@ class FetchState:
     ) -> None:
         self.epoch = epoch
         """Of the application's decision that this answers."""
-        self.topic_id = topic_id
-        """Of the only topic that may be read under its name; NO_TOPIC_ID: whichever has it."""
+        self.topic_id = self.read_id = topic_id
+        """Of the only topic that may be read under its name; NO_TOPIC_ID: whichever has it. `read_id`: of the topic
+        that the position belongs to; NO_TOPIC_ID until metadata has one."""
         self.next_offset = offset
         self.end_offset = end_offset
         """Nothing is fetched from there on."""

@@ -102,10 +102,18 @@ class PartitionReports:
         state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
         state.attempts += 1
 
-    def truncated(self, tp: TopicPartition, state: FetchState, end_offset: int, leader_epoch: int) -> None:
+    def truncated(
+        self,
+        tp: TopicPartition,
+        state: FetchState,
+        end_offset: int,
+        leader_epoch: int,
+        *,
+        is_recreated: bool = False,
+    ) -> None:
         """Stop the partition: its leader's log differs from `end_offset` on, or it does not know (-1)."""
         state.stopped = True
-        self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch))
+        self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch, is_recreated))
 
     def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
         """Report why the partition has no leader."""

@@ -14,7 +14,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, Report
 from kctl.client.consumer.group.events import NO_IDS, CommitAsync, CommitDone, CommitSync, IdsByName
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, CloseTimeout, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.committed_offsets import OffsetCommitRequest, OffsetCommitResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
@@ -39,6 +39,7 @@ class PendingCommit:
         "identity",
         "incarnation",
         "is_abandoned",
+        "is_awaited",
         "is_in_flight",
         "left",
         "pause",
@@ -54,6 +55,8 @@ class PendingCommit:
         """In whose name it is in flight."""
         self.is_in_flight = False
         self.is_abandoned = False
+        self.is_awaited = False
+        """Something that comes next waits for it, so that no later commit repeats it."""
         self.was_fenced = False
         """The generation was over that it was sent in the name of."""
         self.gone: CommitFailedError | None = None
@@ -63,7 +66,7 @@ class PendingCommit:
 
     @property
     def may_retry(self) -> bool:
-        return isinstance(self.event, CommitSync) or self.event.may_retry
+        return isinstance(self.event, CommitSync) or self.event.may_retry or self.is_awaited
 
     @property
     def call_id(self) -> int | None:
@@ -95,7 +98,8 @@ class CommitManager:
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
-        """Call `action` as soon as every commit made so far has ended, however it ended."""
+        """Call `action` as soon as every commit made so far has ended; until then each is retried that may succeed."""
+        self.insist()
         self._queue.append(action)
         self._run_actions()
 
@@ -112,11 +116,20 @@ class CommitManager:
                     self._queue.remove(each)
         self._run_actions()
 
-    def abort(self, error: KafkaError) -> None:
-        """End every commit with this error: the consumer closes."""
+    def insist(self) -> None:
+        """Retry the commits made so far, also those of commit_async: none follows that could take their place."""
+        for each in self._queue:
+            if isinstance(each, PendingCommit):
+                each.is_awaited = True
+
+    def abort(self, late: CloseTimeout) -> None:
+        """End every commit with this error, and the one that it met: the consumer closes."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
+                cause = each.error or self._coordinator.last_error()
+                timeout_ms, elapsed_ms = late.timeout_ms, late.elapsed_ms
+                error = CloseTimeout(late.waiting_for, timeout_ms=timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
                 self._report_end(each, error)
 
     def progress(self, call_id: int) -> CallProgress | None:

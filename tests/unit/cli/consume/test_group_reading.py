@@ -42,6 +42,8 @@ class Member:
         self.commits: list[dict[TopicPartition, int]] = []
         self._callbacks: list[OnCommit] = []
         self.waits: WaitReason | None = None
+        self.ends: dict[TopicPartition, int] = {}
+        """Where partitions are at their ends."""
 
     def subscribe(self, topics: object, listener: object) -> None:
         pass
@@ -66,7 +68,10 @@ class Member:
         return self.waits
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
-        return {}
+        return {tp: WaitReason(WaitKind.AT_END, "at its end") for tp in self.ends}
+
+    def position(self, topic_partition: TopicPartition) -> int:
+        return self.ends[topic_partition]
 
     def end(self, number: int, error: KafkaError | None) -> None:
         """Tell how a commit ended."""
@@ -194,3 +199,31 @@ def test_ends_of_partitions_are_a_goal_before_the_first_assignment() -> None:
         run.reading.follow()
     assert caught.value.cause is GONE
     assert run.clock.now_ms() == CONFIG.default_api_timeout_ms
+
+
+def test_position_where_a_quiet_partition_begins_is_committed() -> None:
+    run = Run()
+    run.gets(T0, T1)
+    run.member.ends[T1] = 7
+    run.reading._follow_empty_positions()
+    run.looks()
+    assert run.member.commits == [{T1: 7}]
+
+
+def test_record_that_cannot_be_written_leaves_the_beginning_to_commit() -> None:
+    run = Run()
+    run.gets(T0)
+    run.reading._begun(T0, 9)
+    run.reading.on_partitions_revoked([T0])
+    assert run.member.commits == [{T0: 9}]
+
+
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_last_commit_has_all_that_no_response_has_confirmed(is_confirmed: bool) -> None:
+    run = Run()
+    run.gets(T0, T1)
+    run.writes(T0, 10)
+    if is_confirmed:
+        run.member.end(0, None)
+    run.reading.on_partitions_revoked([T0, T1])
+    assert run.member.commits == [{T0: 10}] * (1 if is_confirmed else 2)

@@ -328,7 +328,7 @@ def test_an_offset_that_was_reset_is_told() -> None:
     run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
     run.start(with_ends=False)
     assert run.for_polls(4) == (
-        "kctl consume: t-0 has no offset 2 any more; continuing at 50 (auto.offset.reset=latest)\n"
+        "kctl consume: t-0 has no offset 2 any more; continuing at 50, 48 offsets are gone (auto.offset.reset=latest)\n"
     )
 
 

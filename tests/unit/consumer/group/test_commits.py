@@ -9,7 +9,14 @@ from kctl.client.consumer.events import CallDone
 from kctl.client.consumer.group.commits import CommitManager
 from kctl.client.consumer.group.events import CommitAsync, CommitDone, CommitSync
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError, RemoteProtocolError
+from kctl.client.errors import (
+    ApiTimeout,
+    CloseTimeout,
+    CommitFailedError,
+    ConnectionLost,
+    KafkaError,
+    RemoteProtocolError,
+)
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitRequest,
@@ -209,7 +216,7 @@ def test_expired_abandoned_and_aborted_commits() -> None:
     assert isinstance(done.error, ApiTimeout)
     assert done.error.timeout_ms == 10_000
     scenario.start(3)
-    scenario.commits.abort(ConnectionLost("closed"))
+    scenario.commits.abort(CloseTimeout("committing offsets", timeout_ms=1, elapsed_ms=1))
     assert scenario.commits.is_idle
     assert len(scenario.reports) == 2
 

@@ -1,0 +1,38 @@
+"""FormerTopics: topics that were deleted and recreated under their name while they were read.
+
+A position of the former topic means nothing in the present one: an offset of that number may hold another record there.
+Source: KIP-516 (topic ids).
+"""
+
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
+from kctl.client.consumer.fetch.partition import FetchState
+from kctl.client.consumer.fetch.reports import PartitionReports
+from kctl.client.requests.leaders import Leaders
+
+
+class FormerTopics:
+    """The ids of topics that were deleted, as far as partitions of them were read."""
+
+    def __init__(self, leaders: Leaders, reports: PartitionReports) -> None:
+        self._leaders = leaders
+        self._reports = reports
+        self._ids: set[bytes] = set()
+
+    def has(self, tp: TopicPartition, state: FetchState) -> bool:
+        """Return whether the position or the metadata is of a former topic, which is reported: nothing is fetched."""
+        if state.topic_id != NO_TOPIC_ID:
+            is_former = not self._leaders.is_the_one(tp.topic, state.topic_id)
+            if is_former:
+                self._reports.another_topic(tp, state)
+            return is_former
+        known = self._leaders.topic_id(tp.topic)
+        if known in self._ids:  # metadata of a broker that is behind
+            self._leaders.refresh()
+            self._reports.another_topic(tp, state)
+            return True
+        if NO_TOPIC_ID in (state.read_id, known) or known == state.read_id or state.next_offset == 0:
+            state.read_id = known if state.read_id == NO_TOPIC_ID or known != NO_TOPIC_ID else state.read_id
+            return False
+        self._ids.add(state.read_id)
+        self._reports.truncated(tp, state, -1, NO_EPOCH, is_recreated=True)
+        return True
