@@ -10,12 +10,14 @@ from typing import Generic, NamedTuple, TypeVar, cast
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer, duration_text
+from kctl.client.cluster import NO_NODE
 from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.errors import ApiTimeout, BrokerError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN, RetryPause
+from kctl.client.wording import listed
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -260,8 +262,15 @@ class Call:
             found.extend([] if node_id is None or self._is_over() else [node_id])
             return bool(found)
 
-        self.wait_until(is_found, "waiting for a usable broker")
+        self.wait_until(is_found, lambda: self._waiting_for_broker(route))
         return found[0]
+
+    def _waiting_for_broker(self, route: Route) -> str:
+        cluster = self.client.metadata.cluster
+        if route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None:
+            known = listed(sorted(node.node_id for node in cluster.nodes))
+            return f"waiting for controller {cluster.controller_id}, which is not one of the brokers ({known})"
+        return "waiting for a usable broker"
 
     def ask_once(
         self, node_id: int, build: Build, api: str, *, max_version: int | None = None, is_for_any: bool = False

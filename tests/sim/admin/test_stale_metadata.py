@@ -2,8 +2,13 @@
 
 import pytest
 
-from kctl.client.admin import LATEST, Admin
+from kctl.client.admin import LATEST, Admin, NewTopic
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.schema import Request, Response
+from kctl.sandbox.call import Call
+from tests.sim.chaos.replies import Replies
 from tests.sim.kit import SimCluster, run_with_admin
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
@@ -23,3 +28,19 @@ def test_leaders_are_found_although_one_broker_names_former_ones(stale: int) -> 
         assert cluster.clock.now_ms() - started_ms < MOST_MS
 
     run_with_admin(use, topics={"t": 3})
+
+
+def test_controller_that_is_not_one_of_the_brokers_is_what_the_timeout_names() -> None:
+    replies = Replies()
+
+    def misname(_call: Call, _request: Request, response: Response | None) -> None:
+        if isinstance(response, MetadataResponse):
+            response.controller_id = 99
+
+    def use(_cluster: SimCluster, admin: Admin) -> None:
+        with pytest.raises(ApiTimeout, match=r"controller 99, which is not one of the brokers \(1, 2, 3\)"):
+            admin.create_topics([NewTopic("new", 1)], timeout=4)
+
+    replies.on_request(misname)
+    with replies.installed():
+        run_with_admin(use, topics={"t": 3})
