@@ -8,4 +8,4 @@ from tests.cli import processes
 @pytest.fixture(autouse=True)
 def commands_in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("nightly") is None:
-        monkeypatch.setattr(processes, "is_in_process", True, raising=False)
+        monkeypatch.setattr(processes, "is_in_process", True)

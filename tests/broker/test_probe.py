@@ -7,11 +7,12 @@ from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.security import properties_text
 from tests.support.kafka.waiting import wait_until
 
-WAIT_MS = 30_000
+WAIT_MS = bound(30_000)
 
 
 def _summary(ended: Ended) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tests.support.share_members import share_heartbeat, streams_heartbeat
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 STREAMS_TOOL = "org.apache.kafka.tools.streams.StreamsGroupCommand"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
-WAIT_MS = 30_000
+WAIT_MS = bound(30_000)
 
 
 @pytest.fixture

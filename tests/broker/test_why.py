@@ -10,11 +10,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 BAD = ("error", "warning")
-NOTICED_MS = 90_000
+NOTICED_MS = bound(90_000)
 
 
 def why(kafka: KafkaCluster, *words: str, timeout: str = "40s") -> tuple[Ended, dict[str, Any]]:

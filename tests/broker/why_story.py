@@ -16,11 +16,12 @@ from kctl.client.producer import Producer
 from kctl.client.runtime import Address, Runtime, SocketOptions
 from kctl.why import Finding, Gatherer, Looks, Scope, Selection, Throttles, diagnose, take_looks
 from tests.cli.processes import kctl
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
 TIMEOUT_MS = 40_000
-NOTICED_MS = 60_000
+NOTICED_MS = bound(60_000)
 CLUSTER = Selection(topics=None, has_brokers=True)
 
 

@@ -9,5 +9,5 @@ from tests.faultlab import lab
 @pytest.fixture(autouse=True)
 def commands_in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("nightly") is None:
-        monkeypatch.setattr(processes, "is_in_process", True, raising=False)
+        monkeypatch.setattr(processes, "is_in_process", True)
         monkeypatch.setattr(lab, "is_in_process", True)

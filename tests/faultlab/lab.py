@@ -14,7 +14,7 @@ from kctl.cli.explanations.fault import matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.client.clock import SystemClock
 from tests.cli.processes import KCTL, Ended, environment, kctl
-from tests.support.kafka.waiting import SLOW
+from tests.support.bounds import bound
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "consume": ("consume", "t", "-e"),
@@ -23,7 +23,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "probe": ("probe",),
 }
 CALLS = ("consume", "produce", "topics list")
-START_MS = round(20_000 * SLOW)
+START_MS = bound(20_000)
 """More than any process takes to start and to end on a busy machine."""
 
 is_in_process = False

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.processes import environment
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
-WAIT_MS = 180_000
+WAIT_MS = bound(180_000)
 """For what a job does, or all of it: half a minute takes four times as long where others use the cores."""
 _SMALL_STEPS = """
 import sys

@@ -33,6 +33,7 @@ from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.spark_classes import spark_java
 from tests.pipeline.standalone import StandaloneCluster
 from tests.pipeline.striking import Strike, byte_quota, replicate_positions
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.security import SCRAM_USER
 from tests.support.kafka.waiting import wait_until
@@ -43,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 
 RECORDS = 8_000
 RANGE_BYTES = 40_000
-WAIT_MS = 60_000
+WAIT_MS = bound(60_000)
 QUOTA_BYTES = 100_000
 API_TIMEOUT_MS = 15_000
 """Longer than it takes to kill an executor whose task has begun."""

@@ -10,11 +10,12 @@ from pathlib import Path
 from kctl.grammar.properties import write_properties
 from tests.pipeline.exports import in_export, produce
 from tests.pipeline.processes import children_of
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.security import PLAIN_PASSWORD
 from tests.support.kafka.waiting import wait_until
 
-WAIT_MS = 90_000
+WAIT_MS = bound(90_000)
 
 
 def test_a_password_is_in_no_log_event_or_command_line(kafka_newest: KafkaCluster, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from tests.pipeline.source_topics import read
 from tests.pipeline.striking import ANONYMOUS, FETCH_BYTES, QUOTA_BYTES, SLOW_RECORDS, byte_quota, slow_topic
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 LIMIT_S = 3
 SLACK_S = 45
 """For a machine that does much else."""
-FIRST_ROWS_MS = 300_000
+FIRST_ROWS_MS = bound(300_000)
 """Spark plans and starts its workers first; who waits for rows gets an error when the read has ended without any."""
 
 

@@ -14,7 +14,7 @@ from tests.support.bounds import bound
 from tests.support.kafka.waiting import WaitTimeout, wait_until
 
 PATIENCE_MS = bound(180_000)
-LAST_MS = 600_000
+LAST_MS = bound(600_000)
 """For what is left after the last blow."""
 MOST_STARTS = 12
 """In a row without any progress."""

@@ -15,7 +15,7 @@ from tests.support.kafka.waiting import wait_until
 REALM = "KCTL.TEST"
 COMMANDS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "klist", "krb5-config")
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
-_TIMEOUT_MS = 20_000
+_TIMEOUT_MS = bound(20_000)
 
 
 def missing_command() -> str | None:

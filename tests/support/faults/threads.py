@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
@@ -17,7 +18,7 @@ _ALL_THREADS = 0x40000000
 _NAME_LENGTH = 15
 """What the system keeps of the name of a thread."""
 _FUTEX = {"x86_64": "202", "aarch64": "98"}
-FOUND_MS = 10_000
+FOUND_MS = bound(10_000)
 
 
 @contextmanager

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kctl.client.admin import Admin, ConfigResource, ResourceType
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
-CHANGE_MS = 30_000
+CHANGE_MS = bound(30_000)
 
 
 @contextmanager

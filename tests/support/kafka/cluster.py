@@ -39,7 +39,7 @@ from tests.support.kafka.server_properties import (
     zookeeper_properties,
 )
 from tests.support.kafka.toolchain import java_command, kafka_class_path
-from tests.support.kafka.waiting import SLOW, WaitTimeout, wait_until
+from tests.support.kafka.waiting import WaitTimeout, wait_until
 
 START_TIMEOUT_MS = bound(120_000)
 TOPIC_TIMEOUT_MS = bound(30_000)
@@ -287,7 +287,7 @@ class KafkaCluster:
         """
         command = java_command(self.class_path, main, *arguments)
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s * SLOW
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=bound(timeout_s)
         )
         if done.returncode != 0:
             raise ClusterError(f"{main} failed with status {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")

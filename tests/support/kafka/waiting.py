@@ -1,9 +1,8 @@
 """Bounded waiting for things outside this process; the only place of the fixtures that polls.
 
-KCTL_SLOW multiplies each limit. Must not be used for what a test asserts about time.
+Must not be used for what a test asserts about time.
 """
 
-import os
 import threading
 from collections.abc import Callable
 
@@ -13,7 +12,6 @@ from kctl.client.cluster import TopicPartition
 from tests.support.bounds import bound
 
 MARKERS_BOUND_MS = bound(30_000)
-SLOW = float(os.environ.get("KCTL_SLOW", "1"))
 
 
 class WaitTimeout(Exception):
@@ -24,14 +22,14 @@ def wait_until(is_done: Callable[[], bool], timeout_ms: int, what: str, interval
     """Return as soon as `is_done()` is true, asked every `interval_ms`.
 
     Raises:
-        WaitTimeout: still false after `timeout_ms`, times KCTL_SLOW; the message names `what`.
+        WaitTimeout: still false after `timeout_ms`; the message names `what`.
     """
-    timer = Timer(SystemClock(), round(timeout_ms * SLOW))
+    timer = Timer(SystemClock(), timeout_ms)
     pause = threading.Event()
     while not is_done():
         timer.update()
         if timer.is_expired:
-            raise WaitTimeout(f"{what}: not within {round(timeout_ms * SLOW)} ms")
+            raise WaitTimeout(f"{what}: not within {timeout_ms} ms")
         pause.wait(interval_ms / 1000)
 
 

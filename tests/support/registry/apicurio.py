@@ -16,7 +16,7 @@ from tests.support.kafka.ports import lease_ports
 from tests.support.kafka.toolchain import FETCH_TIMEOUT_S, cached, find_tool
 
 VERSION = "3.0.9"
-READY_MS = 90_000
+READY_MS = bound(90_000)
 
 
 def apicurio_folder() -> Path:

@@ -15,11 +15,12 @@ from kctl.client.events import Event, Phase, PhaseDone, Ready
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.network.system import system_runtime
 from kctl.client.probe.prober import Prober
+from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 Properties = Mapping[str, str]
 TIMEOUT_S = 30.0
-WAIT_MS = 30_000
+WAIT_MS = bound(30_000)
 PARTITIONS = 3
 _numbers = itertools.count()
 

@@ -116,7 +116,7 @@ def test_the_lz4_header_of_old_messages_is_repaired(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("behind", [bytes(1), bytes(40), b"\x1f", b"\x1f\x8b\x08\x00", b"rubbish that is none"])
-def test_what_follows_a_gzip_member_is_passed_over_as_by_java(behind: bytes) -> None:
+def test_bytes_behind_a_gzip_member_are_passed_over_as_by_java(behind: bytes) -> None:
     assert plain("gzip", compress("gzip", b"one") + behind) == b"one"
 
 
