@@ -10,8 +10,9 @@ import pytest
 from kctl.client import Admin, Consumer, TopicPartition
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
-PATIENCE_S = 120
+PATIENCE_S = bound(120)
 """A program that does not end fails its test after this time."""
 WAITING = "the program ends: waiting for up to "
 IMPORTS = """
