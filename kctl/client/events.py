@@ -300,6 +300,10 @@ class OwnedSink:
         return pass_on
 
 
+_REQUESTS = (RequestSent, ResponseReceived, RequestExpired)
+_FAILURES = (Failed, Expired, Lost)
+
+
 class EventLog:
     """Writes the events of a client to `logging`, then passes them on.
 
@@ -313,10 +317,10 @@ class EventLog:
         self._unlogged: dict[tuple[int, str], int] = {}
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, RequestSent | ResponseReceived | RequestExpired):
+        if isinstance(event, _REQUESTS):
             if request_logger.isEnabledFor(logging.DEBUG):
                 self._log_request(event)
-        elif isinstance(event, Failed | Expired | Lost) and connection_logger.isEnabledFor(logging.WARNING):
+        elif isinstance(event, _FAILURES) and connection_logger.isEnabledFor(logging.WARNING):
             self._log_failure(event)
         self._events(event)
 

@@ -16,6 +16,8 @@ from traceback import StackSummary, walk_stack
 from types import FrameType
 from weakref import WeakKeyDictionary
 
+import kctl.cli.options  # noqa: F401 - gives loggers a handler when it is imported
+
 ENDING_S = 10
 """How long a thread may take to end after the command: a name that is looked up cannot be interrupted."""
 _FRAMES = 20

@@ -14,6 +14,7 @@ from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import BOUND_S, end, kctl, running
 from tests.cli.records import send
+from tests.sim.chaos.replies import Replies
 
 
 def _until_said(words: str, *processes: "subprocess.Popen[bytes]") -> str:
@@ -103,3 +104,20 @@ def test_a_frozen_leader_is_a_request_timeout(served: ServedSandbox) -> None:
         served.sandbox.start_fault(1, Fault.FREEZE)
         ended = end(process)
     assert ended.code in (ExitCode.REQUEST_TIMEOUT, ExitCode.CONNECT_TIMEOUT)
+
+
+@pytest.mark.parametrize("verbose", [(), ("-v",)], ids=["quiet", "verbose"])
+@pytest.mark.parametrize("goal", [("-e",), ("-g", "g", "-n", "1")], ids=" ".join)
+def test_leader_that_never_responds_to_list_offsets_is_named(
+    served: ServedSandbox, goal: tuple[str, ...], verbose: tuple[str, ...]
+) -> None:
+    replies = Replies()
+    replies.unanswered.add("ListOffsets")
+    limits = ("--api-timeout", "2s", "--request-timeout", "600ms")
+    with replies.installed():
+        ended = kctl("consume", "t", "-b", served.bootstrap, *goal, *limits, *verbose)
+    assert ended.code == ExitCode.REQUEST_TIMEOUT
+    assert "while waiting for records: t-0: " in ended.stderr
+    assert f"while waiting for the ListOffsets answer of {served.bootstrap}" in ended.stderr
+    lines = [line for line in ended.stderr.splitlines() if line]
+    assert all(line.startswith(("kctl consume: ", "hint: ", "  ")) for line in lines), ended.stderr

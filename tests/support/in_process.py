@@ -47,13 +47,25 @@ def run_in_process(
     return Ended(code, stdout.getvalue(), stderr.getvalue().decode())
 
 
+def _is_unhandled(record: logging.LogRecord) -> bool:
+    """Return whether no logger below the root has a handler for a line; Python then uses its last resort."""
+    logger: logging.Logger | None = logging.getLogger(record.name)
+    while logger is not None and logger.parent is not None:
+        if logger.handlers:
+            return False
+        logger = logger.parent
+    return True
+
+
 @contextmanager
 def _warnings_logged() -> Iterator[None]:
     """Write what is logged to stderr, as Python does in a process that has not set up logging."""
     handler = logging.lastResort
     assert handler is not None
+    handler.addFilter(_is_unhandled)
     logging.getLogger().addHandler(handler)
     try:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
+        handler.removeFilter(_is_unhandled)
