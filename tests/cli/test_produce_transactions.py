@@ -104,6 +104,16 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
     assert "hint: " in ended.stderr
 
 
+def test_transaction_that_a_newer_producer_fenced_is_aborted_and_not_open(bootstrap: str, topic: str) -> None:
+    with running("produce", topic, "-b", bootstrap, "--txn-id", f"{topic}-id") as process:
+        _feed_and_wait(process, bootstrap, topic)
+        assert kctl("produce", topic, "-b", bootstrap, "--txn-id", f"{topic}-id", stdin=b"newer\n").code == 0
+        ended = end(process)
+    assert f"transaction {topic}-id was aborted by a newer producer" in ended.stderr
+    assert "still open" not in ended.stderr
+    assert ended.code not in (ExitCode.OK, ExitCode.CLOSE_TIMEOUT)
+
+
 def test_without_a_coordinator_nothing_is_sent(bootstrap: str, topic: str) -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         served.sandbox.fail_requests("InitProducerId", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=MAX_FAILURES)

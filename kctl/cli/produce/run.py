@@ -49,6 +49,8 @@ BATCH_BYTES = 1_000_000
 BULK_BYTES = 512 * 1024
 """From here on more is likely to come: memory that is freed is kept for it."""
 
+_FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
+
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""
 
@@ -370,6 +372,11 @@ class _Producing:
         what = "may be committed" if result.transaction == "unknown" else "is still open"
         text = f"transaction {self._transactional_id} {what}"
         ending = self._ending
+        if getattr(ending, "name", "") in _FENCED and result.transaction == "open" and isinstance(ending, KafkaError):
+            fenced = f"transaction {self._transactional_id} was aborted by a newer producer with this transactional.id"
+            return CommandError(
+                exit_code(ending), fenced, "send the whole input again when the newer producer has ended"
+            )
         if isinstance(ending, Interrupted):
             self._common.environment.say(f"kctl produce: {text}; the broker aborts it after transaction.timeout.ms")
             return ending
