@@ -3,9 +3,8 @@
 Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Never
 
 from kctl.client.errors import BrokerError
 
@@ -13,6 +12,35 @@ NO_NODE = -1
 """What Kafka writes where no node is leader or controller."""
 NO_EPOCH = -1
 NO_TOPIC_ID = b"\0" * 16
+
+
+class NoItems(Mapping[Any, Any]):
+    """The type of `NOTHING`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: object) -> Never:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Never]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __hash__(self) -> int:
+        return hash(())
+
+    def __repr__(self) -> str:
+        return "{}"
+
+    def __reduce__(self) -> str:
+        """Return the name of the one instance, for pickle and copy."""
+        return "NOTHING"
+
+
+NOTHING: Final = NoItems()
+"""An empty mapping that cannot be filled, for defaults; unlike a mapping proxy it can be copied and pickled."""
 
 
 class Node(NamedTuple):
@@ -75,7 +103,7 @@ class Cluster(NamedTuple):
     nodes: tuple[Node, ...] = ()
     controller_id: int = NO_NODE
     cluster_id: str | None = None
-    topics: Mapping[str, TopicInfo] = MappingProxyType({})
+    topics: Mapping[str, TopicInfo] = NOTHING
 
     def node(self, node_id: int) -> Node | None:
         """Return the broker with that id, or None when it is not part of this snapshot."""

@@ -9,12 +9,22 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import Never, Protocol, TypeVar
 from weakref import finalize, ref
 
 from kctl.client.errors import IllegalStateError
 
 C = TypeVar("C")
+
+
+class NotCopied:
+    """A client or a part of one: copy and pickle refuse it, because its sockets and its thread exist once."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Never:
+        """Raise: there is no second one."""
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
 
 class Forkable(Protocol):

@@ -55,7 +55,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.events import EventSink, OwnedSink, ignore_events
-from kctl.client.lifetime import follow_forks, forked_error, when_dropped
+from kctl.client.lifetime import NotCopied, follow_forks, forked_error, when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.protocol.api import api_key_of, api_name
@@ -138,7 +138,7 @@ __all__ = [
 ]
 
 
-class Admin(OperatorCalls):
+class Admin(OperatorCalls, NotCopied):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until

@@ -88,6 +88,15 @@ class Results(Generic[K, V]):
         self.done = dict(done)
         self.failed = dict(failed)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Results) and (self.done, self.failed) == (other.done, other.failed)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how pickle makes it again."""
+        return type(self), (self.done, self.failed)
+
+    __hash__ = None  # type: ignore[assignment]  # the mappings can be changed
+
     def __getitem__(self, key: K) -> V:
         """Return the item's value, or raise its error."""
         if key in self.failed:

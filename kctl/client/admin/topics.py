@@ -1,13 +1,12 @@
 """Topics: created, deleted, listed, described, and given more partitions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, any_node, broker, controller
 from kctl.client.admin.spread import BrokersBehind, is_unknown_topic
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import PartitionInfo, TopicInfo
+from kctl.client.cluster import NOTHING, PartitionInfo, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -38,8 +37,8 @@ class NewTopic(NamedTuple):
     name: str
     num_partitions: int = BROKER_DEFAULT
     replication_factor: int = BROKER_DEFAULT
-    assignments: Mapping[int, Sequence[int]] = MappingProxyType({})
-    configs: Mapping[str, str | None] = MappingProxyType({})
+    assignments: Mapping[int, Sequence[int]] = NOTHING
+    configs: Mapping[str, str | None] = NOTHING
 
 
 class CreatedTopic(NamedTuple):
@@ -57,7 +56,7 @@ class TopicListing(NamedTuple):
     name: str
     topic_id: bytes
     is_internal: bool
-    partitions: Mapping[int, PartitionInfo] = MappingProxyType({})
+    partitions: Mapping[int, PartitionInfo] = NOTHING
 
 
 def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool) -> Results[str, CreatedTopic]:

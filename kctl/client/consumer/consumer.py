@@ -29,7 +29,7 @@ from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, OwnedSink, ignore_events
-from kctl.client.lifetime import when_dropped
+from kctl.client.lifetime import NotCopied, when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
@@ -47,7 +47,7 @@ Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
 
-class Consumer:
+class Consumer(NotCopied):
     """Reads records of assigned partitions.
 
     One thread at a time may use it: a call while another thread is inside of one raises ConcurrentModificationError.

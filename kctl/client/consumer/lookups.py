@@ -23,6 +23,7 @@ from kctl.client.consumer.group.events import AskCommitted, CommittedAnswer
 from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
+from kctl.client.lifetime import NotCopied
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 
-class OffsetLookup:
+class OffsetLookup(NotCopied):
     """Offsets that are looked up in the background, each partition as soon as its leader responds; without a timeout.
 
     A partition without a leader or with a silent one delays none of the others. Results come during `poll` and

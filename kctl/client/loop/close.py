@@ -14,11 +14,10 @@ admin client has no thread: only step 4 is left of it. All three report a `Close
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.clock import Timer
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import NOTHING, TopicPartition
 from kctl.client.errors import KafkaError
 
 CLOSE_MARGIN_MS = 1
@@ -60,7 +59,7 @@ class CloseResult(NamedTuple):
     delivered: int = 0
     failed: int = 0
     unknown: int = 0
-    partitions: Mapping[TopicPartition, PartitionResult] = MappingProxyType({})
+    partitions: Mapping[TopicPartition, PartitionResult] = NOTHING
     transaction: str | None = None
     committed: bool | None = None
     left_group: bool | None = None

@@ -14,7 +14,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture, SettledRows
+from kctl.client.producer.future import ColumnsFuture, Failures, FlushGroup, Outcome, SendFuture, SettledRows
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
@@ -27,7 +27,7 @@ T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
-    """A flush under way: the last group that it waits for, and all of them with what was reported when it began."""
+    """A flush under way: the last group that it waits for, and all of them with the first failures it reports."""
 
     mark: FlushMark
     last: FlushGroup
@@ -110,6 +110,9 @@ class DeliveryTracker:
         self._memory.release(size_bytes)
         if outcome.error is not None and self.on_failure is not None:
             self.on_failure(outcome)
+        if outcome.error is not None:
+            for each in watched:
+                _hand_over(each)
         if self._flushes:
             self._finish_flushes()
         for each in watched:
@@ -148,8 +151,8 @@ class DeliveryTracker:
 
     def flush(self, mark: FlushMark) -> None:
         """Answer the mark when every record accepted so far is done."""
-        reported = [(group, group.reported) for group in self._groups]
-        self._flushes.append(_Flush(mark, self._groups[-1], reported))
+        firsts = [(group, len(group.failures) - 1) for group in self._groups]
+        self._flushes.append(_Flush(mark, self._groups[-1], firsts))
         self._groups.append(FlushGroup())
         self._finish_flushes()
 
@@ -182,24 +185,24 @@ class DeliveryTracker:
         self._flushes = deque(flush for flush in self._flushes if flush.mark is not mark)
         if mark.failed:
             group = FlushGroup()
-            group.failed = mark.failed
-            group.first_error = group.last_error = mark.first_error
+            group.failures = [Failures(mark.failed, mark.first_error)]
             self._groups.appendleft(group)
             mark.failed = 0
 
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
         """Return how many records a flush waits for, and how many of those it waited for have failed.
 
-        A failure is reported by every flush that waits for it, and by none that begins after one has reported it.
+        A failure is reported by every flush that waits for it, and by none that begins after one has reported it. One
+        that the program knows from its future or callback is not reported.
         """
         outstanding = failed = 0
         error: KafkaError | None = None
-        for group, reported in flush.groups:
+        for group, first in flush.groups:
             outstanding += group.outstanding
-            if group.failed > reported:
-                failed += group.failed - reported
-                error = error or (group.last_error if reported else group.first_error)
-            group.reported = group.failed
+            unhandled, why = group.unhandled_since(first)
+            failed += unhandled
+            error = error or why
+            group.report()
         flush.mark.failed, flush.mark.first_error = failed, error
         while len(self._groups) > 1 and self._is_spent(self._groups[0]):
             self._groups.popleft()
@@ -208,9 +211,10 @@ class DeliveryTracker:
     def forget_failures(self) -> None:
         """Report no failure up to now with the next flush: they were reported in another way."""
         for group in self._groups:
-            group.reported = group.failed
+            group.report()
         self._flushes = deque(
-            flush._replace(groups=[(group, group.reported) for group, _ in flush.groups]) for flush in self._flushes
+            flush._replace(groups=[(group, len(group.failures) - 1) for group, _ in flush.groups])
+            for flush in self._flushes
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
@@ -223,7 +227,7 @@ class DeliveryTracker:
         return sum(group.outstanding + group.failed - group.reported for group in groups), error
 
     def _is_spent(self, group: FlushGroup) -> bool:
-        is_reported = group.failed == group.reported
+        is_reported = not group.failures[-1].unhandled
         return not group.outstanding and is_reported and all(flush.last is not group for flush in self._flushes)
 
     # --- the account --------------------------------------------------------------------------------------------------
@@ -245,10 +249,17 @@ class DeliveryTracker:
         )
 
 
+def _hand_over(record: SendFuture | ColumnsFuture | RowsNotification) -> None:
+    """Count a failure as handled where a callback is about to be given it."""
+    if isinstance(record, RowsNotification):
+        if record.failures is not None:
+            record.failures.handle(record.settled.count)
+    elif record.callback is not None:
+        record.exception()
+
+
 def _count_out(group: FlushGroup | None, count: int, outcome: Outcome) -> None:
     assert group is not None
     group.outstanding -= count
     if outcome.error is not None:
-        group.failed += count
-        group.first_error = group.first_error or outcome.error
-        group.last_error = outcome.error
+        group.failures[-1].add(count, outcome.error)

@@ -4,13 +4,15 @@ Created by an application thread, then owned by the network loop, which complete
 only read it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import timedelta
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
+from kctl.client.awaiting import call_when_done, wait_in_asyncio
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, UndeliveredError
+from kctl.client.lifetime import NotCopied
 from kctl.client.producer.record import ProducerRecord
 from kctl.client.records import Outcome as Outcome
 from kctl.client.records import Rows
@@ -37,7 +39,7 @@ Callback = Callable[[SendFuture], None]
 
 
 @final
-class SettledRows:
+class SettledRows(NotCopied):
     """Rows of one send_columns call that went to one partition, and what became of them.
 
     Attributes:
@@ -91,18 +93,30 @@ RowsCallback = Callable[[SettledRows], None]
 
 
 @final
-class ColumnsFuture:
+class ColumnsFuture(NotCopied):
     """What `send_columns` returns: a promise that each of its records is delivered, or has failed, by its deadline.
 
     Attributes: `count`, how many records there are; `delivered` and `undelivered`, of how many that is known by now.
     """
 
-    __slots__ = ("_mailbox", "callback", "count", "delivered", "error", "outcome", "topic", "undelivered", "waiters")
+    __slots__ = (
+        "_failures",
+        "callback",
+        "count",
+        "delivered",
+        "error",
+        "mailbox",
+        "outcome",
+        "topic",
+        "undelivered",
+        "waiters",
+    )
 
     def __init__(self, mailbox: FutureWaits, topic: str, count: int, callback: RowsCallback | None = None) -> None:
-        self._mailbox = mailbox
+        self.mailbox = mailbox
         self.topic = topic
         self.count = count
+        self._failures: list[tuple[Failures, int]] = []
         self.callback = callback
         self.delivered = 0
         self.undelivered = 0
@@ -111,8 +125,10 @@ class ColumnsFuture:
         self.waiters: list[Waiter] | None = None
         self.outcome: Outcome | None = None if count else Outcome()
 
-    def settle(self, count: int, outcome: Outcome) -> None:
+    def settle(self, count: int, outcome: Outcome, failures: "Failures | None" = None) -> None:
         """Note what became of some of the records; the loop only."""
+        if failures is not None and outcome.error is not None and self.callback is None:
+            self._failures.append((failures, count))
         if outcome.error is None:
             self.delivered += count
         else:
@@ -124,8 +140,17 @@ class ColumnsFuture:
     def done(self) -> bool:
         """Return whether the fate of every record is known."""
         if self.outcome is None:
-            self._mailbox.check_process()
+            self.mailbox.check_process()
         return self.outcome is not None
+
+    def add_done_callback(self, callback: "Callable[[ColumnsFuture], object]") -> None:
+        """Call a function with this future once the fate of every record is known; see SendFuture."""
+        call_when_done(self, callback)
+
+    def __await__(self) -> Generator[Any, None, int]:
+        """Wait in a coroutine of asyncio, as `result` does; the records outlive a cancelled wait."""
+        yield from wait_in_asyncio(self)
+        return self.result(0)
 
     def result(self, timeout: float | timedelta | None = None) -> int:
         """Return how many records there are, once all are acknowledged.
@@ -144,7 +169,10 @@ class ColumnsFuture:
     def exception(self, timeout: float | timedelta | None = None) -> UndeliveredError | None:
         """Return what is not delivered and why, or None when all is; waits and raises as `result` does."""
         if self.outcome is None:
-            self._mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
+            self.mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
+        handled, self._failures = self._failures, []
+        for failures, count in handled:
+            failures.handle(count)
         return None if self.error is None else UndeliveredError(self.undelivered, self.error)
 
     @property
@@ -156,20 +184,61 @@ class ColumnsFuture:
         return f"ColumnsFuture({self.topic}, {self.delivered} delivered, {self.undelivered} not, of {self.count})"
 
 
+class Failures:
+    """Records of a FlushGroup that are not delivered, from one report of a flush to the next.
+
+    Attributes:
+        count: how many there are.
+        handled: how many of them the program knows from their futures or callbacks.
+        error: why the first of them failed.
+    """
+
+    __slots__ = ("count", "error", "handled")
+
+    def __init__(self, count: int = 0, error: KafkaError | None = None) -> None:
+        self.count = count
+        self.handled = 0
+        self.error = error
+
+    @property
+    def unhandled(self) -> int:
+        """How many failures a flush has to report."""
+        return self.count - self.handled
+
+    def handle(self, count: int) -> None:
+        """Note that the program has been given the errors of some records; any thread."""
+        self.handled += count
+
+    def add(self, count: int, error: KafkaError) -> None:
+        """Count records that have failed; the loop only."""
+        self.count += count
+        self.error = self.error or error
+
+
 class FlushGroup:
     """The records sent between two flushes.
 
     Attributes:
         outstanding: how many are not done.
-        failed: how many are not delivered; `reported` of them were reported by a flush.
-        first_error, last_error: why the first and the last of those failed.
+        failures: those that failed; a new entry begins when a flush has reported the last one.
     """
 
-    __slots__ = ("failed", "first_error", "last_error", "outstanding", "reported")
+    __slots__ = ("failures", "outstanding")
 
     def __init__(self) -> None:
         self.outstanding = 0
-        self.failed = 0
-        self.reported = 0
-        self.first_error: KafkaError | None = None
-        self.last_error: KafkaError | None = None
+        self.failures = [Failures()]
+
+    def unhandled_since(self, entry: int) -> tuple[int, KafkaError | None]:
+        """Return how many failures are unhandled, from an entry on, and why the first of them failed."""
+        unhandled, error = 0, None
+        for failures in self.failures[entry:]:
+            if failures.unhandled:
+                unhandled += failures.unhandled
+                error = error or failures.error
+        return unhandled, error
+
+    def report(self) -> None:
+        """Begin a new entry: a flush has reported all failures so far."""
+        if self.failures[-1].count:
+            self.failures.append(Failures())

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kctl.client.awaiting import DoneCallback
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, ResultTimeout
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
@@ -19,7 +20,7 @@ class WatchFuture(NamedTuple):
     """Notify the waiter when the future is done."""
 
     future: SendFuture | ColumnsFuture
-    waiter: Waiter
+    waiter: Waiter | DoneCallback
 
 
 class RecordRefused(NamedTuple):
@@ -180,6 +181,17 @@ class ProducerMailbox(Mailbox[Posted]):
                     timeout_ms=timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                 )
+
+    def watch(self, future: SendFuture | ColumnsFuture, waiter: DoneCallback) -> None:
+        """Notify the waiter when the future is done; after the end of the loop that is left to the caller."""
+        self.check_process()
+        event = WatchFuture(future, waiter)
+        self.post(event)
+        if self.is_finished and not self.is_on_loop() and self.withdraw(event):
+            self._has_ended(FOREVER_MS)  # it completes every record before it ends
+
+    def handle(self, count: int) -> None:
+        """Do nothing: the error of a record was handed over while the loop completed it; see `Failures.handle`."""
 
     def _has_ended(self, deadline_at_ms: int) -> bool:
         return self.task is None or self.driver.join(self.task, deadline_at_ms)

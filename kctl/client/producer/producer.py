@@ -17,7 +17,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, OwnedSink, ignore_events
-from kctl.client.lifetime import follow_forks, is_normal_end, when_dropped
+from kctl.client.lifetime import NotCopied, follow_forks, is_normal_end, when_dropped
 from kctl.client.loop.at_exit import OpenLoop
 from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
@@ -54,7 +54,7 @@ STUCK_CALLBACK_MS = 5
 """A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
 
 
-class Producer(TransactionMethods):
+class Producer(TransactionMethods, NotCopied):
     """Sends records to topics; safe to use from several threads.
 
     Args:

@@ -10,16 +10,25 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self, final
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, RowsCallback, SendFuture, SettledRows
+from kctl.client.producer.future import (
+    ColumnsFuture,
+    Failures,
+    FlushGroup,
+    Outcome,
+    RowsCallback,
+    SendFuture,
+    SettledRows,
+)
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, checked_headers_bytes
 from kctl.client.records import BatchReader, PackedPart, RecordBatchBuilder, Rows, complete_records, rows_of
 
 
 class RowsNotification(NamedTuple):
-    """Completed rows of a call of send_columns, and its callback."""
+    """Completed rows of a call of send_columns, and its callback; `failures`: those they belong to, if they failed."""
 
     callback: RowsCallback
     settled: SettledRows
+    failures: Failures | None = None
 
 
 @final
@@ -213,18 +222,19 @@ class RecordRun:
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
+        failures = None if self.group is None or outcome.error is None else self.group.failures[-1]
         if isinstance(result, ColumnsFuture):
-            result.settle(self.end - self.first, outcome)
+            result.settle(self.end - self.first, outcome, failures)
             waiting: list[SendFuture | ColumnsFuture | RowsNotification] = []
             if result.callback is not None:
                 settled = SettledRows(
                     self.topic_partition, outcome, self.created_at_ms, lambda: self.rows, self.first, self.end
                 )
-                waiting.append(RowsNotification(result.callback, settled))
+                waiting.append(RowsNotification(result.callback, settled, failures))
             if result.waiters is not None and result.outcome is not None:
                 waiting.append(result)
             return waiting
-        return complete_records(result, self.first, self.end, self.partition, self.offset_in_batch, outcome)
+        return complete_records(result, self.first, self.end, self.partition, self.offset_in_batch, outcome, failures)
 
     def __repr__(self) -> str:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"

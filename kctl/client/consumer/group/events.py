@@ -6,10 +6,9 @@ inside poll, listener included, and acknowledges it with `ChangeApplied`. Until 
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import NOTHING, TopicPartition
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.requests.group_offsets import OffsetAndMetadata
@@ -27,7 +26,7 @@ class GroupMetadata(NamedTuple):
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 IdsByName = Mapping[str, bytes]
 """The ids under which a KIP-848 group has given topics to a member: a topic recreated under its name is another one."""
-NO_IDS: IdsByName = MappingProxyType({})
+NO_IDS: IdsByName = NOTHING
 CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 

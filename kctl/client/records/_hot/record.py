@@ -5,7 +5,8 @@ Neither holds the fetched bytes, so keeping one record keeps only that record. M
 
 from __future__ import annotations
 
-from typing import Final, final
+from collections.abc import Sequence
+from typing import Any, Final, final
 
 from kctl.client.errors import CorruptBatchError
 from kctl.client.records._hot.native_types import i64, mypyc_attr
@@ -84,6 +85,36 @@ class BatchInfo:
         self.is_transactional = is_transactional
         self.is_control = is_control
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BatchInfo) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash((self.topic, self.partition, self.base_offset))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how pickle and copy make it again."""
+        return BatchInfo, self._fields()
+
+    def _fields(self) -> tuple[Any, ...]:
+        return (
+            self.topic,
+            self.partition,
+            self.magic,
+            self.base_offset,
+            self.last_offset,
+            self.record_count,
+            self.base_timestamp_ms,
+            self.max_timestamp_ms,
+            self.timestamp_type,
+            self.compression,
+            self.leader_epoch,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.is_transactional,
+            self.is_control,
+        )
+
     def damaged(self, cause: str, position: str) -> CorruptBatchError:
         """The error for a record of this batch; `position` says which byte of what."""
         return CorruptBatchError(
@@ -101,6 +132,9 @@ class Record:
 
     Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded when first asked for), `batch`, and through
     it `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null and empty differ: null is None.
+
+    A value: records are equal if all of these but `batch` are equal. They can be hashed, copied and pickled.
+    `Record.of` makes one, for tests.
     """
 
     __slots__ = ("_headers", "batch", "key", "offset", "timestamp_ms", "value")
@@ -112,14 +146,62 @@ class Record:
         timestamp_ms: i64,
         key: bytes | None,
         value: bytes | None,
-        raw_headers: bytes,
+        raw_headers: bytes | tuple[Header, ...],
     ) -> None:
+        """Args: raw_headers: as they are in the batch, or decoded."""
         self.batch = batch
         self.offset = offset
         self.timestamp_ms = timestamp_ms
         self.key = key
         self.value = value
         self._headers: bytes | tuple[Header, ...] = raw_headers
+
+    @staticmethod
+    def of(
+        topic: str,
+        partition: int,
+        offset: i64,
+        *,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        headers: Sequence[Header] = (),
+        timestamp_ms: i64 = -1,
+        timestamp_type: str = CREATE_TIME,
+        leader_epoch: int = -1,
+    ) -> Record:
+        """Return a record as a consumer would return it."""
+        batch = BatchInfo(
+            topic, partition, 2, offset, offset, 1, timestamp_ms, timestamp_ms, timestamp_type, "none", leader_epoch
+        )
+        return Record(batch, offset, timestamp_ms, key, value, tuple(headers))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Record)
+            and self.offset == other.offset
+            and self.timestamp_ms == other.timestamp_ms
+            and self.key == other.key
+            and self.value == other.value
+            and self.batch.topic == other.batch.topic
+            and self.batch.partition == other.batch.partition
+            and self.batch.leader_epoch == other.batch.leader_epoch
+            and self.batch.timestamp_type == other.batch.timestamp_type
+            and self._has_equal_headers(other)
+        )
+
+    def _has_equal_headers(self, other: Record) -> bool:
+        """Return whether headers are equal; damaged ones are, if their bytes are."""
+        mine, others = self._headers, other._headers
+        if isinstance(mine, bytes) and isinstance(others, bytes):
+            return mine == others or self.headers == other.headers
+        return self.headers == other.headers
+
+    def __hash__(self) -> int:
+        return hash((self.batch.topic, self.batch.partition, self.offset))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how pickle and copy make it again; records of one batch share it again."""
+        return Record, (self.batch, self.offset, self.timestamp_ms, self.key, self.value, self._headers)
 
     @property
     def topic(self) -> str:

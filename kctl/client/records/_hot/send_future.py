@@ -8,10 +8,11 @@ its events, and is followed by the call of the callback, which is dropped then. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, final
 
+from kctl.client.awaiting import call_when_done, wait_in_asyncio
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
@@ -42,6 +43,11 @@ class Outcome(NamedTuple):
     base_offset: int = UNKNOWN_OFFSET
     log_append_time_ms: int = -1
     is_unknown: bool = False
+
+
+_INTERNAL: Final = frozenset(
+    ("callback", "holds_memory", "mailbox", "offset_in_batch", "outcome", "size_bytes", "waited_for", "waiters")
+)
 
 
 @final
@@ -95,6 +101,10 @@ class SendFuture:
         self.waiters: list[Any] | None = None
         self.outcome: Outcome | None = None
 
+    def __reduce__(self) -> Any:
+        """Raise: the future is part of its producer."""
+        raise TypeError("a SendFuture cannot be copied or pickled; what result() returns can")
+
     def done(self) -> bool:
         """Return whether the record's fate is known."""
         mailbox = self.mailbox  # before the outcome is looked at, after which it may be dropped
@@ -128,7 +138,30 @@ class SendFuture:
             mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
         outcome = self.outcome
         assert outcome is not None
-        return None if outcome.error is None else outcome.error.without_traceback()
+        if outcome.error is None:
+            return None
+        failures = self.mailbox  # see complete_records
+        if failures is not None:
+            self.mailbox = None
+            failures.handle(1)
+        return outcome.error.without_traceback()
+
+    def add_done_callback(self, callback: Any) -> None:
+        """Call a function with this future once it is done: on the network loop, or immediately if it is done.
+
+        As `concurrent.futures.Future.add_done_callback`: functions are called in the order of these calls, and what
+        they raise is logged.
+        """
+        call_when_done(self, callback)
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        """Wait in a coroutine of asyncio, as `result` does; a wait that is cancelled leaves the record on its way."""
+        yield from wait_in_asyncio(self)
+        return self.result(0)
+
+    def __dir__(self) -> list[str]:
+        """Return the public names."""
+        return [name for name in object.__dir__(self) if name not in _INTERNAL]
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -192,20 +225,30 @@ def rows_of(records: Sequence[SendFuture]) -> tuple[Rows, int]:
 
 
 def complete_records(
-    records: Sequence[SendFuture], first: i64, end: i64, partition: int, first_offset: i64, outcome: Outcome
+    records: Sequence[SendFuture],
+    first: i64,
+    end: i64,
+    partition: int,
+    first_offset: i64,
+    outcome: Outcome,
+    failures: Any = None,
 ) -> list[SendFuture]:
     """Complete the records from `first` to before `end`; return those with a callback or a waiter.
 
-    Args: first_offset: of the first, within its batch.
+    Args:
+        first_offset: of the first, within its batch.
+        failures: with an error, counts the records whose error the program has handled.
     """
     watched: list[SendFuture] = []
+    if outcome.error is None:
+        failures = None
     at: i64 = first
     while at < end:
         record = records[at]
         record.partition = partition
         record.offset_in_batch = first_offset + at - first
         record.outcome = outcome
-        record.mailbox = None
+        record.mailbox = failures
         if record.callback is not None or record.waiters is not None:
             watched.append(record)
         at += 1
