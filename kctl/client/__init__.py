@@ -1,4 +1,4 @@
-"""The client, by the names that it promises: Consumer, Producer, Admin, their records, TopicPartition, errors.
+"""The client: Consumer, Producer and Admin, the values that they take and return, and errors.
 
 Each name is imported when it is first used, so that a program pays only for what it uses.
 """
@@ -6,22 +6,90 @@ Each name is imported when it is first used, so that a program pays only for wha
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kctl.client import errors
-    from kctl.client.admin import Admin
-    from kctl.client.cluster import TopicPartition
-    from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-    from kctl.client.producer import Producer, ProducerRecord
-
-__all__ = ["Admin", "Consumer", "ConsumerRecord", "Producer", "ProducerRecord", "TopicPartition", "errors"]
+    from kctl.client import errors as errors
+    from kctl.client.admin import AclFilter as AclFilter
+    from kctl.client.admin import AclRule as AclRule
+    from kctl.client.admin import Admin as Admin
+    from kctl.client.admin import ConfigResource as ConfigResource
+    from kctl.client.admin import NewTopic as NewTopic
+    from kctl.client.admin import OffsetAndTimestamp as OffsetAndTimestamp
+    from kctl.client.admin import ResourceType as ResourceType
+    from kctl.client.admin import Results as Results
+    from kctl.client.cluster import TopicPartition as TopicPartition
+    from kctl.client.config import AdminConfig as AdminConfig
+    from kctl.client.config import ConsumerConfig as ConsumerConfig
+    from kctl.client.config import ProducerConfig as ProducerConfig
+    from kctl.client.consumer import Consumer as Consumer
+    from kctl.client.consumer import ConsumerRecord as ConsumerRecord
+    from kctl.client.consumer import GroupMetadata as GroupMetadata
+    from kctl.client.consumer import RebalanceListener as RebalanceListener
+    from kctl.client.consumer import WaitReason as WaitReason
+    from kctl.client.loop.close import CloseResult as CloseResult
+    from kctl.client.producer import ColumnsFuture as ColumnsFuture
+    from kctl.client.producer import Producer as Producer
+    from kctl.client.producer import ProducerMetrics as ProducerMetrics
+    from kctl.client.producer import ProducerRecord as ProducerRecord
+    from kctl.client.producer import RecordMetadata as RecordMetadata
+    from kctl.client.producer import SendFuture as SendFuture
+    from kctl.client.requests.group_offsets import OffsetAndMetadata as OffsetAndMetadata
 
 _HOMES = {
+    "AclFilter": "kctl.client.admin",
+    "AclRule": "kctl.client.admin",
     "Admin": "kctl.client.admin",
+    "AdminConfig": "kctl.client.config",
+    "CloseResult": "kctl.client.loop.close",
+    "ColumnsFuture": "kctl.client.producer",
+    "ConfigResource": "kctl.client.admin",
     "Consumer": "kctl.client.consumer.consumer",
+    "ConsumerConfig": "kctl.client.config",
     "ConsumerRecord": "kctl.client.consumer.consumer",
+    "GroupMetadata": "kctl.client.consumer",
+    "NewTopic": "kctl.client.admin",
+    "OffsetAndMetadata": "kctl.client.requests.group_offsets",
+    "OffsetAndTimestamp": "kctl.client.admin",
     "Producer": "kctl.client.producer",
+    "ProducerConfig": "kctl.client.config",
+    "ProducerMetrics": "kctl.client.producer",
     "ProducerRecord": "kctl.client.producer",
+    "RebalanceListener": "kctl.client.consumer",
+    "RecordMetadata": "kctl.client.producer",
+    "ResourceType": "kctl.client.admin",
+    "Results": "kctl.client.admin",
+    "SendFuture": "kctl.client.producer",
     "TopicPartition": "kctl.client.cluster",
+    "WaitReason": "kctl.client.consumer",
 }
+"""The module of each name."""
+
+__all__ = [
+    "AclFilter",
+    "AclRule",
+    "Admin",
+    "AdminConfig",
+    "CloseResult",
+    "ColumnsFuture",
+    "ConfigResource",
+    "Consumer",
+    "ConsumerConfig",
+    "ConsumerRecord",
+    "GroupMetadata",
+    "NewTopic",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Producer",
+    "ProducerConfig",
+    "ProducerMetrics",
+    "ProducerRecord",
+    "RebalanceListener",
+    "RecordMetadata",
+    "ResourceType",
+    "Results",
+    "SendFuture",
+    "TopicPartition",
+    "WaitReason",
+    "errors",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -33,3 +101,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -15,6 +15,8 @@ clock and what these classes are made of.
 from kctl.client.clock import FOREVER_MS, duration_text
 from kctl.client.kafka_error import Account as Account  # said twice: this is where everyone imports it from
 from kctl.client.kafka_error import KafkaError as KafkaError
+from kctl.client.kafka_error import class_of_code as __getattr__  # noqa: F401 - TopicAlreadyExistsError, ...
+from kctl.client.kafka_error import names_of_errors as __dir__  # noqa: F401
 from kctl.client.wording import counted
 
 

@@ -4,6 +4,7 @@ Errors are equal when type, message and attributes are equal. They travel betwee
 another library comes along where it can be pickled.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple, Self, TypeVar
 
 from kctl.client.wording import counted
@@ -77,3 +78,26 @@ class Account(NamedTuple):
     def __str__(self) -> str:
         tries = counted(self.attempts, "connection attempt") if self.attempts else ""
         return "; ".join(part for part in (", ".join(self.time_breakdown), tries) if part)
+
+
+def class_of_code(name: str) -> type[KafkaError]:
+    """Return the class of an error code by its name, as an attribute of `kctl.client.errors`."""
+    if name.endswith("Error"):
+        for kind in _codes():
+            if kind.__name__ == name:
+                return kind
+    raise AttributeError(f"module 'kctl.client.errors' has no attribute {name!r}")
+
+
+def names_of_errors() -> list[str]:
+    """Return the names in `kctl.client.errors`, with those of all error codes."""
+    from importlib import import_module
+
+    return sorted({*vars(import_module("kctl.client.errors")), *(kind.__name__ for kind in _codes())})
+
+
+def _codes() -> Collection[type[KafkaError]]:
+    from importlib import import_module  # the classes of all codes: only for programs that name one
+
+    codes: Collection[type[KafkaError]] = import_module("kctl.client.broker_errors").BY_CODE.values()
+    return codes

@@ -12,7 +12,7 @@ from kctl.client.config.base import BaseConfig, nearest_name
 from kctl.client.config.common import AdminConfig, ClientConfig
 from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
 from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
-from kctl.client.config.foreign import IGNORED, REFUSED, is_harmless, why_ignored
+from kctl.client.config.foreign import IGNORED, LIBRDKAFKA_NAMES, REFUSED, is_harmless, why_ignored
 from kctl.client.config.input_file import open_input, open_regular, read_input
 from kctl.client.config.producer import Acks, ProducerConfig
 from kctl.client.config.property import (
@@ -36,6 +36,7 @@ __all__ = [
     "IGNORED",
     "INT_MAX",
     "KINDS",
+    "LIBRDKAFKA_NAMES",
     "LONGEST_NUMBER",
     "REFUSED",
     "Acks",

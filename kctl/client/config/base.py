@@ -6,9 +6,10 @@ Owns the steps of parsing; the properties are declared in the subclasses.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
+from kctl.client.config.foreign import LIBRDKAFKA_HINTS, LIBRDKAFKA_NAMES, REFUSED, is_harmless, why_ignored
 from kctl.client.config.property import AnyProperty, Property, shown
 from kctl.client.errors import ConfigError
+from kctl.client.wording import listed
 
 
 class BaseConfig:
@@ -61,7 +62,16 @@ class BaseConfig:
             if raw is not None:
                 config._take(name, raw, aliases)
         config._settle()
+        config._log_ignored()
         return config
+
+    def _log_ignored(self) -> None:
+        """Log the properties that have no effect, in one record."""
+        if self.ignored:
+            import logging  # deferred import: most configs have none
+
+            text = "%s config: properties without effect: %s"
+            logging.getLogger("kctl.client.config").info(text, self.KIND, listed(self.ignored))
 
     def is_given(self, declared: Property[Any]) -> bool:
         """Was this property set by hand? For example `config.is_given(ClientConfig.request_timeout_ms)`."""
@@ -110,6 +120,9 @@ class BaseConfig:
         reason = why_ignored(name) or self._why_not_ours(name)
         if reason is None:
             raise ConfigError(f"unknown property {shown(name)}{self._nearest(name)}", key=name)
+        if not isinstance(raw, str | int | float | list | tuple):
+            text = f"{name} takes a string, not {type(raw).__name__}, and has no effect: {reason}"
+            raise ConfigError(text, key=name)
         self.ignored[name] = reason
 
     def _why_not_ours(self, name: str) -> str | None:
@@ -120,6 +133,11 @@ class BaseConfig:
         return f"a property of the {' and the '.join(owners)}" if owners else None
 
     def _nearest(self, name: str) -> str:
+        renamed = LIBRDKAFKA_NAMES.get(name)
+        if renamed in self.PROPERTIES:
+            return f": Kafka's name is {renamed}"
+        if name in LIBRDKAFKA_HINTS:
+            return f": {LIBRDKAFKA_HINTS[name]}"
         known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
         spelled = name.strip().lower().replace("_", ".").replace("-", ".")
         found = nearest_name(spelled, known, likeness=0.7)

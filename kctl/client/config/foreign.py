@@ -76,6 +76,44 @@ REFUSED: dict[str, str] = {
 _HARMLESS = {"transaction.two.phase.commit.enable": "false"}
 
 
+LIBRDKAFKA_NAMES = {
+    "metadata.broker.list": "bootstrap.servers",
+    "sasl.mechanisms": "sasl.mechanism",
+    "compression.codec": "compression.type",
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "queue.buffering.max.ms": "linger.ms",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
+    "socket.timeout.ms": "request.timeout.ms",
+    "socket.send.buffer.bytes": "send.buffer.bytes",
+    "socket.receive.buffer.bytes": "receive.buffer.bytes",
+    "message.max.bytes": "max.request.size",
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.ca.pem": "ssl.truststore.certificates",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
+    "ssl.key.pem": "ssl.keystore.key",
+}
+"""Names of librdkafka for properties with another name in Kafka."""
+
+LIBRDKAFKA_HINTS = {
+    "statistics.interval.ms": "metrics() has the statistics",
+    "enable.partition.eof": "compare position() with end_offsets()",
+    "queue.buffering.max.messages": "buffer.memory limits the records that wait",
+    "queue.buffering.max.kbytes": "buffer.memory limits the records that wait",
+    "batch.num.messages": "batch.size limits a batch, in bytes",
+    "enable.auto.offset.store": "commit the offsets of processed records with commit_sync()",
+    "queued.max.messages.kbytes": "use the argument prefetch_bytes of Consumer",
+    "error_cb": "use the argument events of the client",
+    "on_delivery": "use the argument callback of send()",
+    "on_commit": "use the argument callback of commit_async()",
+    "logger": "log records go to the logger kctl.client",
+}
+"""Advice for names of librdkafka and its Python client that have no equivalent property."""
+
+
 def why_ignored(name: str) -> str | None:
     """Return the reason why a foreign property does nothing here, or None for a name that is not on the lists."""
     if name in IGNORED:

@@ -40,6 +40,7 @@ from kctl.client.events import EventSink
 from kctl.client.loop.at_exit import OpenLoop
 from kctl.client.loop.close import CloseResult
 from kctl.client.runtime import Runtime
+from kctl.client.wording import listed
 
 T = TypeVar("T")
 NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
@@ -196,8 +197,7 @@ class ApplicationSide:
         return {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(policy)
 
     def _unpositioned(self, topic_partitions: list[TopicPartition]) -> InvalidOffsetError:
-        names = ", ".join(map(str, topic_partitions))
-        text = f"no position for {names}, and auto.offset.reset=none; seek first"
+        text = f"no position for {listed(topic_partitions)}, and auto.offset.reset=none; seek first"
         return InvalidOffsetError(text, partitions=tuple(topic_partitions))
 
     # --- events of the network loop ---------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from kctl.client.consumer.fetched_data import PollResult
 from kctl.client.consumer.group.application_side import GroupSide, RebalanceListener
 from kctl.client.consumer.group.commit_callbacks import OnCommit
 from kctl.client.consumer.group.events import NO_IDS, GroupMetadata, Subscribe
+from kctl.client.consumer.in_asyncio import AsyncioReads
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.waiting import WaitReason
@@ -47,7 +48,7 @@ Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
 
-class Consumer(NotCopied):
+class Consumer(AsyncioReads, NotCopied):
     """Reads records of assigned partitions.
 
     One thread at a time may use it: a call while another thread is inside of one raises ConcurrentModificationError.
@@ -274,11 +275,13 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Deliver the records of paused partitions again."""
         self._set_paused(topic_partitions, False)
 
     @property
     @for_one_user
     def paused(self) -> list[TopicPartition]:
+        """The paused partitions."""
         return self._side.subscription.paused
 
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:

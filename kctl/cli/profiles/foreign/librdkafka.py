@@ -21,31 +21,13 @@ from kctl.cli.profiles.foreign.transfer import (
     taken,
 )
 from kctl.cli.profiles.references import JAAS, escape
+from kctl.client.config import LIBRDKAFKA_NAMES
 from kctl.client.errors import ConfigError
 
 LONGEST_LINE = 510
 """Bytes of a line that kcat reads whole."""
 
-NAMES = {
-    "metadata.broker.list": "bootstrap.servers",
-    "sasl.mechanisms": "sasl.mechanism",
-    "compression.codec": "compression.type",
-    "request.required.acks": "acks",
-    "message.send.max.retries": "retries",
-    "message.timeout.ms": "delivery.timeout.ms",
-    "queue.buffering.max.ms": "linger.ms",
-    "max.in.flight": "max.in.flight.requests.per.connection",
-    "fetch.message.max.bytes": "max.partition.fetch.bytes",
-    "fetch.wait.max.ms": "fetch.max.wait.ms",
-    "socket.timeout.ms": "request.timeout.ms",
-    "socket.send.buffer.bytes": "send.buffer.bytes",
-    "socket.receive.buffer.bytes": "receive.buffer.bytes",
-    "message.max.bytes": "max.request.size",
-    "ssl.ca.location": "ssl.truststore.location",
-    "ssl.ca.pem": "ssl.truststore.certificates",
-    "ssl.certificate.pem": CHAIN,
-    "ssl.key.pem": KEY,
-}
+NAMES = LIBRDKAFKA_NAMES
 """Its names that differ from Kafka's."""
 WRITTEN = {ours: theirs for theirs, ours in reversed(NAMES.items()) if ours not in ("bootstrap.servers", "retries")} | {
     name: name
