@@ -218,13 +218,16 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return how many records are outstanding or failed, those a flush has reported left out, and the first error.
+        """Return how many records are outstanding or failed, without those that the program knows, and the first error.
 
         Any thread.
         """
-        groups = self._groups.copy()
-        error = next((group.first_error for group in groups if group.failed > group.reported), None)
-        return sum(group.outstanding + group.failed - group.reported for group in groups), error
+        records, error = 0, None
+        for group in self._groups.copy():
+            unhandled, why = group.unhandled_since(len(group.failures) - 1)
+            records += group.outstanding + unhandled
+            error = error or why
+        return records, error
 
     def _is_spent(self, group: FlushGroup) -> bool:
         is_reported = not group.failures[-1].unhandled
