@@ -372,7 +372,7 @@ class _Producing:
         what = "may be committed" if result.transaction == "unknown" else "is still open"
         text = f"transaction {self._transactional_id} {what}"
         ending = self._ending
-        if getattr(ending, "name", "") in _FENCED and result.transaction == "open" and isinstance(ending, KafkaError):
+        if isinstance(ending, KafkaError) and any(name in str(ending) for name in _FENCED):
             fenced = f"transaction {self._transactional_id} was aborted by a newer producer with this transactional.id"
             return CommandError(
                 exit_code(ending), fenced, "send the whole input again when the newer producer has ended"
