@@ -39,9 +39,11 @@ from kctl.pipeline.export_files.manifests import (
     due_for_merge,
     list_manifests,
     merge,
+    paths_in,
     read_manifests,
     resume_points,
     sync,
+    unnamed_files,
     write_manifest,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error
@@ -133,7 +135,9 @@ class ExportFolder:
                 _check_makeable(self.path / name)
         except OSError as e:
             raise folder_error(self.path, e) from e
-        self._check_settings(self.read(), settings)
+        manifests = self.read()
+        self._check_settings(manifests, settings)
+        self._check_named(manifests)
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
         """Become the owner: end what an earlier run may still do, read the manifests, remove what is in none.
@@ -165,6 +169,7 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
         manifests = self.read()
         self._check_settings(manifests, settings)
+        self._check_named(manifests)
         self._settle_files(manifests)
         self._tidy()
 
@@ -179,9 +184,21 @@ class ExportFolder:
         """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 
+    def _check_named(self, manifests: Iterable[Manifest]) -> None:
+        """Raise ExportDataError if a file of a finished round is in no manifest: it would be exported again."""
+        known = paths_in(manifests)
+        try:
+            paths = [str(path.relative_to(self.path)) for path in _data_files(self.path) if path.name[0] != "."]
+        except OSError as e:
+            raise folder_error(self.path, e) from e
+        if any(path not in known for path in paths):  # or a run that is under way has just finished a round
+            known = paths_in(read_manifests(self.path))
+            if unnamed := [path for path in paths if path not in known]:
+                raise unnamed_files(self.path, unnamed)
+
     def _settle_files(self, manifests: Iterable[Manifest]) -> None:
         """Finish what an earlier run was killed in: show the files of its last manifest, remove those of none."""
-        known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
+        known = paths_in(manifests)
         try:
             for path in _data_files(self.path):
                 shown = path.with_name(path.name.removeprefix("."))
@@ -275,7 +292,7 @@ class ExportFolder:
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
         """Give files of manifests their names where a run was killed before it did, or is about to."""
-        known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
+        known = paths_in(manifests)
         for path in _data_files(self.path):
             shown = path.with_name(path.name.removeprefix("."))
             if shown != path and str(shown.relative_to(self.path)) in known:

@@ -29,7 +29,7 @@ from kctl.pipeline.export_files.cluster_facts import (
     facts_from,
     newest_facts,
 )
-from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error, reason_of
+from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error, listed, reason_of
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
@@ -242,6 +242,19 @@ def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], Resume
             )
         points[key] = continued(points.get(key), each)
     return points
+
+
+def paths_in(manifests: Iterable[Manifest]) -> set[str]:
+    """Return the paths of the files that manifests name."""
+    return {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
+
+
+def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
+    """Return the error of files of finished rounds that no manifest names."""
+    return ExportDataError(
+        f"{where}: no manifest names {listed(paths)}: manifests were deleted",
+        "restore the manifests, or export to another location",
+    )
 
 
 def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint:

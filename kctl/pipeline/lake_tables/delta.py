@@ -5,6 +5,11 @@ its version the next offset; `kctl:round` counts rounds. A commit is based on th
 round as the newest. Two commits with one application cannot pass each other, so the second is refused by the format
 itself; appends of others are no conflict, and delta-rs commits behind them. Ids of topics are properties of the table,
 which are written before the first record of a topic.
+
+Transactions of applications expire if the table has `delta.setTransactionRetentionDuration`, and RESTORE does not
+revert them. So the information of each commit has the positions of all partitions, too. They are read from the newest
+commit of ours whose content is in the table: a table that was restored is exported again from there. If the log has no
+such commit any more, transactions count, and each commit renews those of all known partitions.
 """
 
 import json
@@ -12,15 +17,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
 from kctl.pipeline.export_files.manifests import Manifest
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError
-from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of
+from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
 from kctl.pipeline.lake_tables.table_schema import evolved
-from kctl.pipeline.lake_tables.table_target import CARRIED, RUN, CommitConflictError, Points, Round, TableTarget
+from kctl.pipeline.lake_tables.table_target import (
+    CARRIED,
+    POSITIONS,
+    RUN,
+    CommitConflictError,
+    Points,
+    Round,
+    TableTarget,
+    positions_text,
+)
 from kctl.pipeline.locations import DeltaTable, StoreUrl
 from kctl.pipeline.object_store.store import (
     BACKOFF_MS,
@@ -49,6 +63,8 @@ _DAMAGE = re.compile(
 """How delta-rs reports a log that it cannot read, in the only class that it has for most errors."""
 MOST_COMMITS = 1000
 """Commits of others among which the newest of ours is looked for."""
+BY_TIME = -1
+"""In place of the version that was restored: the log has only the time, so no commit is known to be in the table."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 """Columns by which a layout partitions the table; they are in the names of folders alone."""
 
@@ -63,21 +79,43 @@ class DeltaTarget(TableTarget):
         super().__init__(f"delta:{table}", timeouts)
         self._url = str(table)
         self._seen: deltalake.DeltaTable | None = None
+        self._newest = _NOTHING
 
     def positions(self) -> tuple[int, Points]:
-        """Return the newest round; positions are looked up when they are asked for."""
+        """Return the newest round and its positions."""
         self._seen = self._loaded()
-        return self._round_of(self._seen), {}
+        self._newest = self._newest_of(self._seen)
+        points = self._newest.points
+        return self._round_of(self._seen), self._points_by_transaction() if points is None else points
+
+    def _points_by_transaction(self) -> Points:
+        """Return the positions in transactions of all partitions that the properties of the table name."""
+        assert self._seen is not None
+        ids, topics = self._topic_ids(self._seen), self.carried_facts().topics
+        found: Points = {}
+        for topic, facts in topics.items():
+            for number in range(facts.partitions):
+                offset = self._seen.transaction_version(application_of(topic, number))
+                if offset is not None:
+                    found[topic, number] = ResumePoint(offset, ids.get(topic, ""))
+        return found
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:
-        """Return where each partition continues, of those that are wanted and have been exported."""
-        if self._seen is not None:
+        """Return where each partition continues, of those that are wanted and have been exported.
+
+        Raises: ExportDataError: a partition was exported, and its position has expired.
+        """
+        if self._seen is not None and self._newest.points is None:
             ids = self._topic_ids(self._seen)
-            for topic, partition in set(wanted) - set(self._points):  # what this run has committed is newer
+            fresh = sorted(set(wanted) - set(self._points))  # what this run has committed is newer
+            for topic, partition in fresh:
                 offset = self._seen.transaction_version(application_of(topic, partition))
                 if offset is not None:
                     self._points[topic, partition] = ResumePoint(offset, ids.get(topic, ""))
-        return dict(self._points)
+            gone = [key for key in fresh if key not in self._points and key[0] in ids]
+            if gone and self._seen.transaction_version(APPLICATION) is None:  # each commit renews all that are known
+                raise self.lost(gone)
+        return super().resume_points(wanted)
 
     def check_layout(self, layout: str) -> None:
         """Raise FolderError where the table is partitioned otherwise."""
@@ -115,11 +153,34 @@ class DeltaTarget(TableTarget):
         return pa.schema([field for field in pa.schema(table.schema().to_arrow()) if field.name not in own])
 
     def newest_facts(self) -> Mapping[str, str]:
-        """Return what the newest commit of ours says of itself."""
-        table = self._loaded()
-        with self._named():
-            commits = [] if table is None else table.history(MOST_COMMITS)
-        return next(({name: str(text) for name, text in each.items()} for each in commits if RUN in each), {})
+        """Return what the newest commit of ours, whose content is in the table, says of itself."""
+        return self._newest_of(self._loaded()).facts
+
+    def _newest_of(self, table: "deltalake.DeltaTable | None") -> "_Newest":
+        """Return the newest commit of ours. Raises: ExportDataError: the positions of a restored version are gone."""
+        if table is None:
+            return _NOTHING
+        for most in (1, 20, MOST_COMMITS):  # each is a file of the log, and usually the newest one is ours
+            with self._named():
+                commits = table.history(most)
+            commit, restored = _newest_in(commits)
+            if commit is not None or len(commits) < most:
+                break
+        if commit is None:
+            if restored == BY_TIME or (restored is not None and commits[-1]["version"]):
+                raise self._restored()
+            if commits and commits[-1]["version"] == 0:
+                return _NOTHING
+            return _Newest({}, None)
+        facts = {name: str(text) for name, text in commit.items()}
+        if POSITIONS not in facts and restored is not None:
+            raise self._restored()
+        return _Newest(facts, self.points_in(facts) if POSITIONS in facts else None)
+
+    def _restored(self) -> ExportDataError:
+        return ExportDataError(
+            f"{self.name} was restored to a version whose positions are not known", "export to another table"
+        )
 
     def properties(self) -> Mapping[str, str]:
         """Return the properties of the table."""
@@ -148,13 +209,13 @@ class DeltaTarget(TableTarget):
         from deltalake import CommitProperties, Transaction
 
         table = self._loaded()
-        if table is None or self._round_of(table) != self.last_number:
+        points = self._newest_of(table).points
+        if points not in (None, self._points) or table is None or self._round_of(table) != self.last_number:
             raise self.taken()
         now_ms = self._clock.wall_ms()
-        advanced = sorted({(each.topic, each.partition) for each in added.ranges})
-        versions = [Transaction(application_of(*key), added.points[key].offset, now_ms) for key in advanced]
+        versions = [Transaction(application_of(*key), point.offset, now_ms) for key, point in added.points.items()]
         properties = CommitProperties(
-            custom_metadata=dict(added.facts),
+            custom_metadata={POSITIONS: positions_text(added.points), **added.facts},
             app_transactions=[Transaction(APPLICATION, added.number, now_ms), *versions],
         )
         columns = list(table.metadata().partition_columns)
@@ -166,6 +227,13 @@ class DeltaTarget(TableTarget):
                 partition_by=columns,
                 commit_properties=properties,
             )
+
+    def live_partitions(self) -> set[tuple[str, int]]:
+        """Return the partitions that the live files are of; nothing is read if the table has positions."""
+        if self._seen is None or POSITIONS in self._newest.facts:  # of all partitions
+            return set()
+        with self._named():
+            return partitions_of(unquote(str(path)) for path in self._seen.get_add_actions().column("path").to_pylist())
 
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
@@ -214,7 +282,11 @@ class DeltaTarget(TableTarget):
         return {name.removeprefix(TOPIC_ID): str(text) for name, text in words.items() if name.startswith(TOPIC_ID)}
 
     def _round_of(self, table: "deltalake.DeltaTable | None") -> int:
-        return 0 if table is None else table.transaction_version(APPLICATION) or 0
+        """Return the number of the newest round."""
+        if table is None:
+            return 0
+        number = table.transaction_version(APPLICATION)
+        return self.number_in(self._newest_of(table).facts) if number is None else number
 
     def _loaded(self) -> "deltalake.DeltaTable | None":
         import deltalake
@@ -260,6 +332,31 @@ class DeltaTarget(TableTarget):
             raise store_problem(e, self.name) from None
         except ValueError as e:
             raise StoreError(f"{self.name}: {first_line(str(e))}") from None
+
+
+class _Newest(NamedTuple):
+    """The newest commit of ours. Attributes: points: None if they are not known."""
+
+    facts: Mapping[str, str]
+    points: Points | None
+
+
+_NOTHING = _Newest({}, {})
+"""Of a table that has no commit of ours."""
+
+
+def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, int | None]:
+    """Return the newest commit of ours whose content is in the table, and the version that was restored, if any."""
+    restored: int | None = None
+    for each in commits:
+        if restored is not None and each["version"] > restored:
+            continue
+        if RUN in each:
+            return each, restored
+        if each.get("operation") == "RESTORE":
+            version = str((each.get("operationParameters") or {}).get("version"))
+            restored = int(version) if version.isdecimal() else BY_TIME
+    return None, restored
 
 
 def application_of(topic: str, partition: int) -> str:

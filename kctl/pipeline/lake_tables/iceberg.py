@@ -7,7 +7,6 @@ condition that the table's branch still ends where it was read; pyiceberg's own 
 another export's commit, is off for ours.
 """
 
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -26,28 +25,29 @@ from kctl.pipeline.job_errors import (
     reason_of,
 )
 from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in
-from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of
+from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
+    POSITIONS,
     ROUND,
     RUN,
     CommitConflictError,
     Points,
     Round,
     TableTarget,
+    positions_text,
 )
 from kctl.pipeline.locations import IcebergTable, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, without_credentials
-from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
     from pyiceberg.partitioning import PartitionField
     from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
 
 T = TypeVar("T")
-POSITIONS = "kctl.positions"
 ANY_REGION = "us-east-1"
 """Of a server that is not Amazon's: it has to be signed with one, and has none."""
 _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
@@ -139,7 +139,7 @@ class IcebergTarget(TableTarget):
 
     def append(self, added: Round) -> None:
         """Commit a snapshot with the files, on the condition that none came in between."""
-        words = {POSITIONS: _written(added.points), **added.facts}
+        words = {POSITIONS: positions_text(added.points), **added.facts}
         self.until_committed(lambda: self._append_once(added, words), added.number)
 
     def _append_once(self, added: Round, words: Mapping[str, str]) -> None:
@@ -158,6 +158,15 @@ class IcebergTarget(TableTarget):
                 raise StoreError(
                     f"{self.name}: the catalog did not report the result of round {added.number}"
                 ) from None
+
+    def live_partitions(self) -> set[tuple[str, int]]:
+        """Return the partitions that the live files are of; nothing is read if the table has positions."""
+        table = self._loaded()
+        if table is None or POSITIONS in self._words_of(table):  # of all partitions
+            return set()
+        base = f"{table.location().rstrip('/')}/data/"
+        with self._named():
+            return partitions_of(task.file.file_path.removeprefix(base) for task in table.scan().plan_files())
 
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
@@ -197,22 +206,34 @@ class IcebergTarget(TableTarget):
 
     def _is_committed(self, words: Mapping[str, str]) -> bool:
         table = self._loaded()
-        return table is not None and all(table.properties.get(name) == words[name] for name in (RUN, ROUND))
+        return table is not None and _is_round(words, table.properties)
 
     def _positions_of(self, table: "Table") -> tuple[int, Points]:
         words = self._words_of(table)
-        return (self.number_in(words), _read(words[POSITIONS], self.name)) if POSITIONS in words else (0, {})
+        return (self.number_in(words), self.points_in(words)) if POSITIONS in words else (0, {})
 
     def _words_of(self, table: "Table") -> dict[str, str]:
+        """Return the facts of the newest ancestor of ours, or the properties of the table if it may have expired.
+
+        Raises: ExportDataError: the properties are from a snapshot that was rolled back.
+        """
         snapshot, seen = table.current_snapshot(), set()
         while snapshot is not None and snapshot.snapshot_id not in seen:
             seen.add(snapshot.snapshot_id)
-            words = dict(snapshot.summary.additional_properties) if snapshot.summary is not None else {}
+            words = _words_in(snapshot)
             if POSITIONS in words:
                 return words
-            parent = snapshot.parent_snapshot_id
-            snapshot = table.snapshot_by_id(parent) if parent is not None else None
-        return {name: str(text) for name, text in table.properties.items()}
+            if snapshot.parent_snapshot_id is None:  # the first one: nothing of ours is in the table
+                return {}
+            snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
+        found = {name: str(text) for name, text in table.properties.items()}
+        for each in table.metadata.snapshots:
+            if POSITIONS in (words := _words_in(each)) and _is_round(words, found):
+                raise ExportDataError(
+                    f"{self.name} was rolled back, and the positions of its records have expired",
+                    "export to another table",
+                )
+        return found
 
     def _loaded(self) -> "Table | None":
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -285,30 +306,18 @@ def _create_once(create: Callable[[], object], exists: Callable[[], bool]) -> No
             raise
 
 
+def _words_in(snapshot: "Snapshot") -> dict[str, str]:
+    return dict(snapshot.summary.additional_properties) if snapshot.summary is not None else {}
+
+
+def _is_round(words: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether both are the words of one round."""
+    return all(words.get(name) == other.get(name) for name in (RUN, ROUND))
+
+
 def _shown(table: "Table", field: "PartitionField") -> str:
     """Return a field of a table's partitions: the layout of a column, or day and hour of the timestamp."""
     transform = str(field.transform)
     return (
         f"{COLUMN_LAYOUT}{table.schema().find_column_name(field.source_id)}" if transform == "identity" else transform
     )
-
-
-def _written(points: Points) -> str:
-    """Return positions as text: by topic its id, then by partition offset and end of the log."""
-    found: dict[str, dict[str, Any]] = {}
-    for (topic, partition), point in sorted(points.items()):
-        of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})
-        of_topic["id"] = point.topic_id or of_topic["id"]
-        of_topic["at"][str(partition)] = [point.offset, point.log_end]
-    return json.dumps(found, separators=(",", ":"))
-
-
-def _read(text: str, name: str) -> Points:
-    try:
-        return {
-            (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end))
-            for topic, of_topic in json.loads(text).items()
-            for partition, (offset, log_end) in of_topic["at"].items()
-        }
-    except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        raise ExportDataError(f"{name}: {POSITIONS} is damaged: {reason_of(e)}") from None

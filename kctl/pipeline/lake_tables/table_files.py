@@ -136,6 +136,15 @@ def _is_bytes(kind: "pa.DataType") -> bool:
     return str(kind) in ("binary", "large_binary")
 
 
+def partitions_of(paths: Iterable[str]) -> set[tuple[str, int]]:
+    """Return the partitions that files are of, by their paths; files of other programs are left out."""
+    found = set()
+    for path in paths:
+        if (name := _NAME.fullmatch(path.rpartition("/")[2])) is not None:
+            found.add((path.partition("/")[0].removeprefix("@"), int(name["partition"])))
+    return found
+
+
 def manifest_of(
     files: Iterable[tuple[str, Any, Any]], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
 ) -> list[Manifest]:

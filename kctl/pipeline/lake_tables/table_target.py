@@ -12,10 +12,10 @@ next one makes the second commit, by these names.
 import json
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import ConfigError
@@ -24,7 +24,7 @@ from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, fac
 from kctl.pipeline.export_files.column_layout import column_of, type_of
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, continued
-from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, reason_of
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, listed, reason_of
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
 from kctl.pipeline.resume_point import ResumePoint
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind, RoundPlace
 
 Points = dict[tuple[str, int], ResumePoint]
-RUN, ROUND, ERROR_FILES = "kctl.run", "kctl.round", "kctl.errors"
-"""Facts of a commit: the run and its round, and the files of that round in the table of errors."""
+RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
+"""Facts of a commit: the run and its round, the files of that round in the table of errors, and all positions."""
 CARRIED = "kctl.cluster"
 """The property of a table that has partitions and configs of topics, and offsets of groups."""
 LONGEST_NUMBER = 18
@@ -167,9 +167,25 @@ class TableTarget(ABC):
         self.read()
         self._is_made = True
 
-    def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:  # noqa: ARG002 - all are at hand
-        """Return where each (topic, partition) that has been exported continues."""
+    def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:
+        """Return where each (topic, partition) that has been exported continues.
+
+        Raises: ExportDataError: the table has records of a partition that is wanted, and no position.
+        """
+        self._refuse_lost([key for key in wanted if key not in self._points])
         return dict(self._points)
+
+    def _refuse_lost(self, fresh: Collection[tuple[str, int]]) -> None:
+        """Raise ExportDataError if files of the table have records of partitions that have no position."""
+        if fresh and (lost := sorted(set(fresh) & self.live_partitions())):
+            raise self.lost(lost)
+
+    def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
+        """Return the error of partitions that have no position although the table has records of their topic."""
+        names = listed(f"{topic}-{number}" for topic, number in partitions)
+        return ExportDataError(
+            f"{self.name} was exported to before, but has no position of {names}", "export to another table"
+        )
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
         """Return where the tasks of a round write."""
@@ -236,6 +252,17 @@ class TableTarget(ABC):
 
     def leave(self) -> None:  # noqa: B027 - what no commit names is no part of a table
         """Do nothing: what no commit names is no part of the table."""
+
+    def points_in(self, facts: Mapping[str, str]) -> Points:
+        """Return the positions in the facts of a commit. Raises: ExportDataError: they are damaged."""
+        try:
+            return {
+                (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end))
+                for topic, of_topic in json.loads(facts[POSITIONS]).items()
+                for partition, (offset, log_end) in of_topic["at"].items()
+            }
+        except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
+            raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
 
     def number_in(self, facts: Mapping[str, str]) -> int:
         """Return the number of the round that has these facts. Raises: ExportDataError: they are damaged."""
@@ -316,6 +343,10 @@ class TableTarget(ABC):
         """Commit files, positions and facts at once. Raises: FolderError: another export was first."""
 
     @abstractmethod
+    def live_partitions(self) -> set[tuple[str, int]]:
+        """Return the partitions that the live files are of, by the names that kctl gives files."""
+
+    @abstractmethod
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
 
@@ -323,6 +354,16 @@ class TableTarget(ABC):
 def _backoff_ms(attempts: int) -> float:
     most = min(BACKOFF_MS * 2 ** min(attempts, 10), MOST_BACKOFF_MS)
     return Random().uniform(most / 2, most)
+
+
+def positions_text(points: Points) -> str:
+    """Return positions as text: by topic its id, then by partition offset and end of the log."""
+    found: dict[str, dict[str, Any]] = {}
+    for (topic, partition), point in sorted(points.items()):
+        of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})
+        of_topic["id"] = point.topic_id or of_topic["id"]
+        of_topic["at"][str(partition)] = [point.offset, point.log_end]
+    return json.dumps(found, separators=(",", ":"))
 
 
 def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:

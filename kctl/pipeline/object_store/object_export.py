@@ -41,8 +41,10 @@ from kctl.pipeline.export_files.manifests import (
     merged_manifest,
     named,
     parse_manifest,
+    paths_in,
     resume_points,
     settled,
+    unnamed_files,
 )
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.locations import StoreUrl
@@ -59,7 +61,7 @@ ORPHAN_AGE_MS = 24 * 60 * 60 * 1000
 AT_ONCE = 16
 """Copies and reads of small objects at the same time."""
 CLOCK = "_tmp/clock"
-_HIDDEN_NAME = re.compile(r"\..+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
+_FILE_NAME = re.compile(r"\.?.+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
 
 
 def hidden_key(key: str) -> str:
@@ -224,8 +226,14 @@ class ObjectExport:
 
     def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
         """Give objects of manifests their names, and delete hidden ones of none that are old by the store's clock."""
-        known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
-        hidden = [each for each in self._store.list() if _is_hidden(each.key)]
+        known = paths_in(manifests)
+        found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
+        hidden = [each for each in found if _is_hidden(each.key)]
+        shown = {each.key for each in found} - {each.key for each in hidden}
+        if not shown <= known:  # or a run that is under way has just finished a round
+            later = paths_in(read_object_manifests(self._store))
+            if unnamed := sorted(shown - later):
+                raise unnamed_files(self._store.url, unnamed)
         if not hidden:
             return
         self._show([shown_key(each.key) for each in hidden if shown_key(each.key) in known])
@@ -267,7 +275,8 @@ class ObjectExport:
 
 
 def _is_hidden(key: str) -> bool:
-    return _HIDDEN_NAME.fullmatch(key.rpartition("/")[2]) is not None
+    name = key.rpartition("/")[2]
+    return name.startswith(".") and _FILE_NAME.fullmatch(name) is not None
 
 
 def _is_old(each: StoredObject, now_ms: int) -> bool:

@@ -261,3 +261,17 @@ def test_no_path_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_paths_below_the_folder_are_returned(tmp_path: Path) -> None:
     assert inside(tmp_path, "a/date=2026-11-22/b.parquet") == tmp_path / "a/date=2026-11-22/b.parquet"
     assert inside(Path("relative"), "a") == Path("relative/a")
+
+
+@pytest.mark.parametrize("lost", [1, 2], ids=["first round", "later round"])
+def test_folder_whose_manifests_were_deleted_is_no_first_run(tmp_path: Path, lost: int) -> None:
+    first = taken(tmp_path / "x")
+    for start in (0, 10)[:lost]:
+        first.commit_round(first.begin_round(start), SETTINGS, [written(first, start, start + 10)])
+    first.leave()
+    (tmp_path / "x" / "_manifest" / f"{lost:08}.json").unlink()
+    kept = names(tmp_path)
+    for use in (lambda: ExportFolder(tmp_path / "x").check(SETTINGS), lambda: taken(tmp_path / "x", "second")):
+        with pytest.raises(ExportDataError, match=r"x: no manifest names t/t-0-.*parquet: manifests were deleted"):
+            use()
+    assert names(tmp_path) == kept

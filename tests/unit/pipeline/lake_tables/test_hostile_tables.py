@@ -9,9 +9,9 @@ import pyiceberg.catalog
 import pytest
 
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.lake_tables.iceberg import POSITIONS, IcebergTarget
+from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.lake_tables.table_files import manifest_of
-from kctl.pipeline.lake_tables.table_target import ROUND, files_from
+from kctl.pipeline.lake_tables.table_target import POSITIONS, ROUND, files_from
 from kctl.pipeline.locations import DeltaTable
 from kctl.pipeline.targets import open_target, read_raw_export
 from tests.unit.pipeline.lake_tables.test_table_targets import iceberg_table

@@ -13,6 +13,7 @@ import pytest
 from pyiceberg.table import Transaction
 from pyiceberg.utils.config import Config
 
+from kctl.client.clock import ManualClock, SystemClock
 from kctl.client.errors import ConfigError
 from kctl.pipeline.decoding.record_decoding import DecodedTypes, error_schema
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
@@ -23,7 +24,7 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreTimeoutE
 from kctl.pipeline.jobs.replay import ReplayRequest, replay
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.lake_tables.table_files import TablePlace
-from kctl.pipeline.lake_tables.table_target import TableTarget
+from kctl.pipeline.lake_tables.table_target import Round, TableTarget
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location
 from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 from kctl.pipeline.resume_point import ResumePoint
@@ -498,3 +499,147 @@ def partitions(location: Location) -> set[str]:
     import deltalake
 
     return {str(each) for each in deltalake.DeltaTable(str(location)).partitions()}
+
+
+IDLE = ("t", 1)
+
+
+def expiring(tmp_path: Path) -> tuple[DeltaTable, TableTarget]:
+    """Return a Delta table whose positions expire after a minute, and a run that writes to it an hour ago."""
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    target = claimed(location)
+    table = deltalake.DeltaTable(location)
+    table.alter.set_table_properties(
+        {"delta.setTransactionRetentionDuration": "interval 1 minutes"}, raise_if_not_exists=False
+    )
+    target._clock = ManualClock(wall_ms=SystemClock().wall_ms() - 3_600_000)
+    return location, target
+
+
+def without_history(monkeypatch: pytest.MonkeyPatch, *, version: int = 7) -> None:
+    """Have the log of Delta tables cleaned up, but for one commit of another program."""
+    import deltalake
+
+    commits = [{"version": version, "operation": "OPTIMIZE"}]
+    monkeypatch.setattr(deltalake.DeltaTable, "history", lambda _table, _most=None: commits)
+
+
+def test_position_whose_transaction_expired_is_that_of_the_newest_commit(tmp_path: Path) -> None:
+    location, target = expiring(tmp_path)
+    target.commit([written(target, 0, 3), ExportedRange(*IDLE, 0, 10, 0, (), "an-id", 10)], {})
+    commit(target, 3, 5)
+    again = claimed(location, "again")
+    assert again.last_number == 2
+    assert again.resume_points(WANTED) == {("t", 0): ResumePoint(5, "an-id", 99), IDLE: ResumePoint(10, "an-id", 10)}
+    commit(again, 5, 6)
+    assert rows(location) == expected(*range(6))
+
+
+def test_commit_renews_the_transactions_of_idle_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    location, target = expiring(tmp_path)
+    target.commit([ExportedRange(*IDLE, 0, 10, 0, (), "an-id", 10)], {})
+    target._clock = SystemClock()
+    commit(target, 0, 3)
+    without_history(monkeypatch)
+    points = claimed(location, "again").resume_points(WANTED)
+    assert {key: point.offset for key, point in points.items()} == {("t", 0): 3, IDLE: 10}
+
+
+def test_expired_position_of_an_exported_topic_is_not_a_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location, target = expiring(tmp_path)
+    target.commit([ExportedRange(*IDLE, 0, 10, 0, (), "an-id", 10)], {})
+    without_history(monkeypatch)
+    with pytest.raises(ExportDataError, match="was exported to before, but has no position of t-0, t-1"):
+        claimed(location, "again")
+
+
+def test_files_without_a_position_are_not_a_first_run(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of brokers without topic ids, or of a table that was copied by its files."""
+    target = claimed(location)
+    target.commit([written(target, 0, 3)._replace(topic_id="")], {})
+    if isinstance(target, IcebergTarget):
+        monkeypatch.setattr(IcebergTarget, "_words_of", lambda *_: {})
+    else:
+        import deltalake
+
+        without_history(monkeypatch)
+        monkeypatch.setattr(deltalake.DeltaTable, "transaction_version", lambda *_: None)
+    with pytest.raises(ExportDataError, match="was exported to before, but has no position of t-0"):
+        claimed(location, "again")
+
+
+def test_partition_that_was_added_is_exported_from_its_start(location: Location) -> None:
+    commit(claimed(location), 0, 3)
+    assert IDLE not in claimed(location, "again").resume_points(WANTED)
+
+
+def test_first_run_that_was_killed_before_its_first_commit_is_run_again(tmp_path: Path) -> None:
+    """The ids of topics are properties of the table by then."""
+    location = DeltaTable(str(tmp_path / "table"))
+    target: Any = claimed(location)
+    target._keep_properties(Round(1, (), [written(target, 0, 3)], {}, {}))
+    commit(claimed(location, "again"), 0, 3)
+    assert rows(location) == expected(0, 1, 2)
+
+
+def test_restored_delta_table_is_exported_again_from_there(tmp_path: Path) -> None:
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    target = claimed(location)
+    commit(target, 0, 3)
+    version = deltalake.DeltaTable(location).version()
+    commit(target, 3, 5)
+    deltalake.DeltaTable(location).restore(version)
+    again = claimed(location, "again")
+    assert again.resume_points(WANTED) == {("t", 0): ResumePoint(3, "an-id", 99)}
+    commit(again, 3, 6)
+    assert rows(location) == expected(*range(6))
+    assert claimed(location, "third").resume_points(WANTED)["t", 0].offset == 6
+
+
+def test_table_that_is_restored_during_a_run_ends_the_run(tmp_path: Path) -> None:
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    target = claimed(location)
+    commit(target, 0, 3)
+    version = deltalake.DeltaTable(location).version()
+    commit(target, 3, 5)
+    done = written(target, 5, 6)
+    deltalake.DeltaTable(location).restore(version)
+    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+        target.commit([done], {})
+    assert rows(location) == expected(0, 1, 2)
+
+
+def test_table_restored_to_a_time_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    commit(claimed(location), 0, 3)
+    before = deltalake.DeltaTable(location).history()
+    restored = {"version": 9, "operation": "RESTORE", "operationParameters": {"version": None, "timestamp": "2026"}}
+    monkeypatch.setattr(deltalake.DeltaTable, "history", lambda _table, most=None: [restored, *before][:most])
+    with pytest.raises(ExportDataError, match="was restored to a version whose positions are not known"):
+        open_target(location, {}).read()
+
+
+def test_table_rolled_back_to_before_the_first_round_is_exported_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The properties of the table still have the positions of the round that was rolled back."""
+    location = iceberg_table(tmp_path, monkeypatch)
+    target = claimed(location)
+    append_as_another_program(location)
+    commit(target, 0, 3)
+    table = pyiceberg.catalog.load_catalog("lake").load_table("db.orders")
+    table.manage_snapshots().set_current_snapshot(table.history()[0].snapshot_id).commit()
+    again = claimed(location, "again")
+    assert again.resume_points(WANTED) == {}
+    commit(again, 0, 3)
+    assert rows(location) == sorted([*expected(0, 1, 2), (7, b"7")])

@@ -16,7 +16,7 @@ from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.export_files.json_lines import SCHEMA
 from kctl.pipeline.export_files.manifests import FANOUT, ExportedRange
 from kctl.pipeline.export_files.range_files import FolderPlace, RangeName
-from kctl.pipeline.job_errors import FolderError, StoreUnreachableError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreUnreachableError
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store import object_export, store
 from kctl.pipeline.object_store.object_export import ObjectExport, read_object_manifests
@@ -272,3 +272,14 @@ def test_disk_of_the_spill_that_is_full_is_named_and_leaves_nothing(
     assert str(tmp_path) in str(caught.value)
     assert keys() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_prefix_whose_newest_manifest_was_deleted_is_not_exported_again() -> None:
+    export = claimed()
+    for start in (0, 10):
+        export.commit([written(export, start, start + 10)], SETTINGS)
+    ObjectStore(URL).delete("_manifest/00000002.json")
+    kept = keys()
+    with pytest.raises(ExportDataError, match=r"no manifest names t/t-0-10-20.*: manifests were deleted"):
+        claimed("second")
+    assert keys() == kept
