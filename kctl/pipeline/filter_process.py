@@ -68,7 +68,7 @@ class FilterProcess:
 
     def _started(self) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND],
+            [sys.executable, "-P", "-c", _COMMAND],  # -P: import nothing from the working directory
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

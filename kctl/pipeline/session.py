@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError, SparkSetUpError
 from kctl.pipeline.shipping import FOLDER, write_archive
-from kctl.pipeline.spark_process import SparkProcess
+from kctl.pipeline.spark_process import SAFE_PATH, SparkProcess
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -163,6 +163,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
         "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
     }
+    ours |= {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
     ours["spark.python.authenticate.socketTimeout"] = SOCKET_TIMEOUT
     if version >= (4, 1):
         ours["spark.python.unix.domain.socket.enabled"] = "true"

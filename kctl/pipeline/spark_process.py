@@ -18,6 +18,8 @@ from typing import IO, Any
 END_S = 5.0
 _LOOK_S = 0.05
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Keeps `python -m`, by which Spark starts its workers, from importing modules of the working directory."""
 
 
 class SparkProcess:
@@ -37,7 +39,7 @@ class SparkProcess:
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**os.environ, **told},
+            env={**os.environ, **SAFE_PATH, **told},
             start_new_session=True,  # Ctrl-C of a terminal is for the driver alone
         )
         self._is_taken = False

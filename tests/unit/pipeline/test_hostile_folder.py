@@ -1,0 +1,86 @@
+"""Programs that kctl starts in a working directory of somebody else: no module of the directory runs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kctl.pipeline import spark_process
+from kctl.pipeline.filter_process import FilterProcess
+from kctl.pipeline.record_filter import RecordFilter
+from kctl.pipeline.session import SessionOptions, spark_properties
+from kctl.pipeline.spark_process import SparkProcess
+from tests.support.faults.hostile_folder import HostileFolder
+from tests.unit.pipeline.test_record_filter import BATCH
+from tests.unit.source_trees import ROOT, trees
+
+STARTERS = {
+    "kctl/cli/profile/editor.py": "the user's editor",
+    "kctl/cli/profiles/references.py": "a command of a trusted profile, in the directory of the profile",
+    "kctl/pipeline/filter_process.py": "tested below",
+    "kctl/pipeline/spark_process.py": "tested below",
+}
+"""The modules that start programs; a new one needs a test of its own."""
+_STARTING = {"Popen", "run", "call", "check_call", "check_output", "getoutput", "system", "popen", "posix_spawn"}
+_EXEC = ("exec", "spawn")
+_OWNERS = {"subprocess", "os", "pty", "multiprocessing"}
+
+
+def starts_programs(tree: ast.Module) -> bool:
+    """Return whether a module calls what starts a program."""
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)]
+    calls = [each.attr for each in named if isinstance(each.value, ast.Name) and each.value.id in _OWNERS]
+    imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return "subprocess" in imported or any(each in _STARTING or each.startswith(_EXEC) for each in calls)
+
+
+def test_every_module_that_starts_programs_is_known() -> None:
+    found = {str(file.relative_to(ROOT)) for file, tree in trees().items() if starts_programs(tree)}
+    assert found == set(STARTERS)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HostileFolder:
+    folder = HostileFolder(tmp_path)
+    monkeypatch.chdir(folder.path)
+    return folder
+
+
+def test_hostile_folder_runs_without_a_safe_path(hostile: HostileFolder) -> None:
+    subprocess.run([sys.executable, "-m", "json.tool", "--help"], stdout=subprocess.DEVNULL, check=False)
+    assert hostile.marks()[0].startswith("json of ")
+
+
+@pytest.mark.slow
+def test_filter_process_imports_nothing_of_the_folder(hostile: HostileFolder) -> None:
+    with FilterProcess(RecordFilter(jq=".offset == 13"), 60_000) as chosen:
+        assert chosen.wanted(BATCH).num_rows == 1
+    assert hostile.marks() == []
+
+
+def test_python_below_the_jvm_imports_nothing_of_the_folder(
+    hostile: HostileFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program of Spark is a script that starts Python as Spark starts its workers."""
+    program = tmp_path / "bin" / "spark-submit"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -m json.tool --help\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("pyspark.find_spark_home._find_spark_home", lambda: str(tmp_path))
+    with (tmp_path / "log").open("wb") as log:
+        process = SparkProcess({}, tmp_path, log)
+        process._process.wait(60)
+        process.end()
+    assert "usage: " in (tmp_path / "log").read_text()
+    assert hostile.marks() == []
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
+def test_executors_of_every_kind_of_cluster_have_a_safe_path(master: str) -> None:
+    properties = spark_properties(SessionOptions(master), "job", version=(4, 1))
+    assert {f"spark.executorEnv.{name}": value for name, value in spark_process.SAFE_PATH.items()}.items() <= (
+        properties.items()
+    )
