@@ -1,9 +1,7 @@
-"""Logins: which properties of a profile make one, when they are left out, and sasl.jaas.config from user and
-password.
-"""
+"""Logins: which properties make one, the address each belongs to, and sasl.jaas.config from user and password."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
 from kctl.client.config import read_bootstrap
@@ -19,6 +17,12 @@ OTHER_NAMES = {"sasl.mechanisms": MECHANISM}
 """Names of librdkafka for properties that Kafka's clients have."""
 _LOGIN = (JAAS, USERNAME, PASSWORD, "ssl.key.password")
 _LOGIN_PREFIXES = ("sasl.oauthbearer.", "sasl.kerberos.", "ssl.keystore.")
+CLIENT_ID = "sasl.oauthbearer.client.credentials.client.id"
+CLIENT_SECRET = "sasl.oauthbearer.client.credentials.client.secret"
+_PASSWORD_MODULES = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule")
+_REGISTRY_LOGIN = tuple(
+    f"schema.registry.{name}" for name in ("basic.auth.user.info", "bearer.auth.token", "bearer.auth.client.secret")
+)
 MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -35,27 +39,105 @@ def is_of_login(name: str) -> bool:
     return name in _LOGIN or name.startswith(_LOGIN_PREFIXES)
 
 
-def names_other_servers(profile: "Mapping[str, Setting]", servers: "Setting | None") -> bool:
-    """Return whether a call goes to an address that a profile does not have.
+class Withheld(NamedTuple):
+    """A login that a call does not use, because the call goes to an address that the login does not belong to.
 
-    Args: servers: bootstrap.servers of a flag, -X, variable or file; None where the profile's own are used.
+    Attributes:
+        owner: where the login was written: a profile or the environment.
+        is_of_profile: `-C` takes it along.
+        origin: where the other address was written.
+        address: the property of the address.
     """
-    if servers is None:
-        return False
+
+    owner: str
+    is_of_profile: bool
+    origin: str
+    address: str
+
+    def __str__(self) -> str:
+        other = "other servers" if self.address == SERVERS else f"another {self.address}"
+        return f"{self.origin} names {other} than {self.owner}, so its login is not used"
+
+
+class _Bound(NamedTuple):
+    """Secrets that go to one address, and how to tell that an address is part of another one."""
+
+    address: str
+    is_secret: "Callable[[str, Setting], bool]"
+    places: "Callable[[Setting], frozenset[object]]"
+
+
+def without_foreign_logins(
+    layer: "Mapping[str, Setting]",
+    below: "Mapping[str, Setting]",
+    above: "Mapping[str, Setting]",
+    *,
+    is_profile: bool,
+) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
+    """Return a layer of settings without the secrets of addresses that a higher layer replaces.
+
+    A variable without an address of its own is for any address: the command line takes no secrets.
+    Args:
+        layer: the profile or the environment.
+        below, above: the other layers, lower and higher, merged.
+    """
+    kept, withheld = dict(layer), []
+    for bound in _BOUND:
+        other = above.get(bound.address)
+        if other is None or (bound.address not in layer and not is_profile):
+            continue
+        secrets = [name for name, setting in kept.items() if bound.is_secret(name, setting)]
+        if not secrets or _is_part(bound, other, layer.get(bound.address)):
+            continue
+        kept = {name: setting for name, setting in kept.items() if name not in secrets}
+        if bound.address == SERVERS:
+            kept = _without_sasl(kept, {**below, **above})
+        owner = layer[secrets[0]].origin if is_profile else layer[bound.address].origin
+        withheld.append(Withheld(owner, is_profile, other.origin, bound.address))
+    return kept, tuple(withheld)
+
+
+def _is_part(bound: _Bound, other: "Setting", own: "Setting | None") -> bool:
     try:
-        own = read_bootstrap(profile[SERVERS].value)[0] if SERVERS in profile else ()
-        return not set(read_bootstrap(servers.value)[0]) <= set(own)
-    except ValueError:  # an error of its own where the servers are used; references are not fetched for this
-        return True
+        return own is not None and bound.places(other) <= bound.places(own)
+    except ValueError:  # an error of its own where the address is used; references are not fetched for this
+        return False
 
 
-def without_login(profile: "Mapping[str, Setting]", others: "Mapping[str, Setting]") -> "dict[str, Setting]":
-    """Return a profile without what logs in; without SASL, too, unless other settings have a login for it."""
-    kept = {name: setting for name, setting in profile.items() if not is_of_login(name)}
+def _without_sasl(kept: "dict[str, Setting]", others: "Mapping[str, Setting]") -> "dict[str, Setting]":
+    """Return a layer that lost its login; without SASL, too, unless other settings have a login for it."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
         kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
     return kept
+
+
+def _urls(setting: "Setting") -> frozenset[object]:
+    return frozenset(each.strip().rstrip("/") for each in setting.text.split(","))
+
+
+def _is_of_endpoint(name: str, setting: "Setting") -> bool:
+    """Whether a property may have the client secret of the token endpoint; a reference may be any login."""
+    if name == JAAS:
+        return not any(module in setting.text for module in _PASSWORD_MODULES)
+    return name in (CLIENT_ID, CLIENT_SECRET)
+
+
+def _is_of_registry(name: str, _setting: "Setting") -> bool:
+    return name in _REGISTRY_LOGIN or name.startswith("schema.registry.ssl.key")
+
+
+_BOUND = (
+    _Bound(SERVERS, lambda name, _: is_of_login(name), lambda each: frozenset(read_bootstrap(each.value)[0])),
+    _Bound("sasl.oauthbearer.token.endpoint.url", _is_of_endpoint, _urls),
+    _Bound("schema.registry.url", _is_of_registry, _urls),
+    _Bound(
+        "schema.registry.bearer.auth.issuer.endpoint.url",
+        lambda name, _: name == "schema.registry.bearer.auth.client.secret",
+        _urls,
+    ),
+)
+"""The addresses that have a login. Object stores take theirs, and their endpoint, from variables of their services."""
 
 
 # --- user and password ------------------------------------------------------------------------------------------------

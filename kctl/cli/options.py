@@ -303,12 +303,9 @@ def common(
     )
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
-    if chosen is not None and settings.is_login_left_out:
-        origin = settings.by_name["bootstrap.servers"].origin
-        shared.say(
-            f"{environment.program}: note: {origin} names other servers than profile {chosen.name}, "
-            f"so its login is not used (-C {chosen.name} uses it)"
-        )
+    for withheld in settings.withheld:
+        takes = f" (-C {chosen.name} uses it)" if chosen is not None and withheld.is_of_profile else ""
+        shared.say(f"{environment.program}: note: {withheld}{takes}")
     if verbose:
         _note_default_ports(shared)
     for path in foreign_project_files(working_folder()):

@@ -12,12 +12,10 @@ from typing import NamedTuple, TypeVar
 from kctl.cli.login import (
     OTHER_NAMES,
     PASSWORD,
-    SERVERS,
     USERNAME,
-    is_of_login,
-    names_other_servers,
+    Withheld,
     with_jaas,
-    without_login,
+    without_foreign_logins,
 )
 from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.cli.suggestions import Unknown, did_you_mean
@@ -91,12 +89,12 @@ class Settings(NamedTuple):
 
     Attributes:
         parts: what references in secret values stood for.
-        is_login_left_out: the call goes to servers that the profile does not have, so its login stays out.
+        withheld: the logins that stay out, because the call goes to other addresses.
     """
 
     by_name: Mapping[str, Setting]
     parts: tuple[str, ...] = ()
-    is_login_left_out: bool = False
+    withheld: tuple[Withheld, ...] = ()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -172,30 +170,29 @@ def merge_settings(
         command_config: a Java .properties file, or None.
         profile: the properties of the chosen profile, or None.
         file_flag: the option that named the file, for what is said of it.
-        keeps_login: use the profile's login wherever the call goes; else it goes to the profile's own servers only.
+        keeps_login: use the profile's logins wherever the call goes; otherwise each goes to its own address only.
     Raises:
         ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
     """
-    layers = [
-        read_settings_file(command_config, file_flag),
-        _of_environment(environ),
-        _of_overrides(overrides),
-        flags,
-    ]
-    lowest = {_kafka_name(name): setting for name, setting in (profile or {}).items()}
-    is_left_out = False
-    if lowest and not keeps_login:
-        others = {_kafka_name(name): setting for layer in layers for name, setting in layer.items()}
-        if names_other_servers(lowest, others.get(SERVERS)):
-            is_left_out = any(map(is_of_login, lowest))
-            lowest = without_login(lowest, others) if is_left_out else lowest
+    of_file = read_settings_file(command_config, file_flag)
+    file, variables, given, of_flags, lowest = (
+        {_kafka_name(name): setting for name, setting in layer.items()}
+        for layer in (of_file, _of_environment(environ), _of_overrides(overrides), flags, profile or {})
+    )
+    withheld: tuple[Withheld, ...] = ()
+    variables, of_environment = without_foreign_logins(
+        variables, {**lowest, **file}, {**given, **of_flags}, is_profile=False
+    )
+    if not keeps_login:
+        lowest, withheld = without_foreign_logins(
+            lowest, {}, {**file, **variables, **given, **of_flags}, is_profile=True
+        )
     merged: dict[str, Setting] = {}
     rank: dict[str, int] = {}
-    for number, layer in enumerate((lowest, *layers)):
-        for name, setting in layer.items():
-            merged[_kafka_name(name)] = setting
-            rank[_kafka_name(name)] = number
-    return Settings(with_jaas(merged, rank), is_login_left_out=is_left_out)
+    for number, layer in enumerate((lowest, file, variables, given, of_flags)):
+        merged.update(layer)
+        rank.update(dict.fromkeys(layer, number))
+    return Settings(with_jaas(merged, rank), withheld=(*withheld, *of_environment))
 
 
 def _kafka_name(name: str) -> str:

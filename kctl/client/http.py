@@ -14,6 +14,7 @@ import ssl
 import threading
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -61,6 +62,16 @@ class HttpLimits(NamedTuple):
     response_bytes: int = MOST_RESPONSE_BYTES
 
 
+class PlainLogin(NamedTuple):
+    """Whether logins may go over http to other machines, and the property that allows it."""
+
+    setting: str
+    is_allowed: bool
+
+
+NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
+
+
 class HttpClient:
     """Requests to HTTP servers; keeps one connection open between requests to the same server. Not thread-safe.
 
@@ -86,18 +97,22 @@ class HttpClient:
         setting: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        plain_login: PlainLogin = NO_PLAIN_LOGIN,
     ) -> HttpResponse:
         """Send one request and return the response, whatever its status.
 
         Args:
             url: http or https, without user and password, which belong into `headers`.
             setting: the property that has the URL; hints name it.
+            plain_login: whether a login may go over http to another machine.
         Raises:
-            ConfigError: the URL is none of HTTP.
+            ConfigError: the URL is none of HTTP, or a login would go over http.
             TransportError: no connection (DNS, refused, TLS, connect timeout), or lost, or no HTTP server there.
             RequestTimeout, ApiTimeout: no whole response in time.
         """
         parts = http_url(url)
+        if "Authorization" in (headers or {}):
+            check_plain_login(parts, setting, plain_login)
         exchange = _Exchange(self._clock, self._limits, timer, parts, setting)
         place = parts.scheme, exchange.host, exchange.port
         used = self._idle.pop(place, None)
@@ -334,6 +349,19 @@ def http_url(url: str) -> SplitResult:
     if not is_valid or any(ord(char) <= 0x20 for char in url):
         raise ConfigError("not a URL of http or https with a host and a port, such as http://registry:8081")
     return parts
+
+
+def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin) -> None:
+    """Raise ConfigError if a login would go over http to another machine, and no property allows it."""
+    host = parts.hostname or ""
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if parts.scheme == "http" and not is_local and not plain_login.is_allowed:
+        allowing = plain_login.setting
+        ways = f"use https, or set {allowing}=true" if allowing else "use https"
+        raise ConfigError(f"{setting}: a login is not sent to {host} over plain HTTP: {ways}", key=setting)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:

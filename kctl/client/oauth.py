@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from kctl.client.clock import Timer
 from kctl.client.errors import AuthenticationError, ConnectionLost, WrongPeerError
-from kctl.client.http import LEAST_SECRET_CHARS, HttpClient, http_url
+from kctl.client.http import LEAST_SECRET_CHARS, NO_PLAIN_LOGIN, HttpClient, PlainLogin, http_url
 from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
@@ -23,6 +23,7 @@ class ClientCredentials(NamedTuple):
     client_secret: str
     scope: str | None = None
     is_url_encoded: bool = False
+    plain_login: PlainLogin = NO_PLAIN_LOGIN
 
     def __repr__(self) -> str:
         return f"ClientCredentials({self.url}, {self.client_id}, ***)"
@@ -42,6 +43,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
     """Return a token of the endpoint, whose URL the property `setting` has.
 
     Raises:
+        ConfigError: the client secret would cross a network as plain text.
         AuthenticationError: the endpoint refuses the client, in its own words.
         ConnectionLost: it does not work for now (HTTP 429, or 500 and above).
         WrongPeerError: the response is not that of a token endpoint.
@@ -56,6 +58,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
         wanted.url,
         timer,
         setting=setting,
+        plain_login=wanted.plain_login,
         body=urlencode(form).encode(),
         headers={
             "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode('utf-8', 'surrogateescape')).decode()}",

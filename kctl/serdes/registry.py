@@ -33,7 +33,7 @@ from kctl.serdes.errors import (
 )
 
 if TYPE_CHECKING:
-    from kctl.client.http import HttpClient, HttpResponse
+    from kctl.client.http import HttpClient, HttpResponse, PlainLogin
 
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
 LATEST = "latest"
@@ -199,7 +199,15 @@ class SchemaRegistry:
             headers["Content-Type"] = CONTENT_TYPE
             content = json.dumps(body).encode()
         url, setting = server.url + place, RegistryConfig.schema_registry_url.name
-        return self._http.request(method, url, timer, setting=setting, body=content, headers=headers)
+        plain = self._plain_login()
+        return self._http.request(method, url, timer, setting=setting, body=content, headers=headers, plain_login=plain)
+
+    def _plain_login(self) -> "PlainLogin":
+        from kctl.client.http import PlainLogin  # imports TLS, which data without a registry does without
+
+        return PlainLogin(
+            RegistryConfig.schema_registry_allow_http_login.name, self._config.schema_registry_allow_http_login
+        )
 
     def _bearer(self, timer: Timer) -> dict[str, str]:
         config = self._config
@@ -229,7 +237,8 @@ class SchemaRegistry:
                 "bearer.auth.client.id and bearer.auth.client.secret",
                 key=RegistryConfig.schema_registry_bearer_auth_credentials_source.name,
             )
-        wanted = ClientCredentials(url, client_id, client_secret, config.schema_registry_bearer_auth_scope)
+        scope = config.schema_registry_bearer_auth_scope
+        wanted = ClientCredentials(url, client_id, client_secret, scope, plain_login=self._plain_login())
         setting = RegistryConfig.schema_registry_bearer_auth_issuer_endpoint_url.name
         return fetch_token(self._http, wanted, timer, setting=setting).value
 

@@ -50,6 +50,7 @@ def test_unreachable_token_endpoint_has_the_exit_code_of_its_fault(
             "sasl.oauthbearer.client.secret": "canary-7165",
             "sasl.login.connect.timeout.ms": "300",
             NAME: f"http://{place}/token",
+            "sasl.oauthbearer.token.endpoint.allow.http": "true",
         }
         file.write_text("".join(f"{name}={value}\n" for name, value in given.items()))
         limits = ("--connect-timeout", "1s", "--api-timeout", "3s")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kctl.client.config.base import BaseConfig
 from kctl.client.config.common import ClientConfig
-from kctl.client.config.property import AnyProperty, Property, Text, Words, optional_text, secret
+from kctl.client.config.property import AnyProperty, Property, Text, Words, flag, optional_text, secret
 from kctl.client.errors import ConfigError
 
 _PREFIX = "schema.registry."
@@ -37,6 +37,11 @@ class RegistryConfig(BaseConfig):
 
     schema_registry_url: Property[tuple[str, ...]] = Property(
         _PREFIX + "url", Words(Text(filled=True)), (), "URLs of the schema registry; if one fails, the next is used."
+    )
+    schema_registry_allow_http_login = flag(
+        _PREFIX + "allow.http.login",
+        False,
+        "Send logins over plain HTTP to a registry or issuer on another machine (kctl's own property).",
     )
     schema_registry_basic_auth_user_info = _secret("basic.auth.user.info", "User and password, as user:password.")
     schema_registry_basic_auth_credentials_source = _text(

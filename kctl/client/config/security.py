@@ -80,6 +80,11 @@ class SecurityConfig(BaseConfig):
     sasl_oauthbearer_token_endpoint_url = optional_text(
         "sasl.oauthbearer.token.endpoint.url", "Where tokens are fetched; file: reads one from a file."
     )
+    sasl_oauthbearer_token_endpoint_allow_http = flag(
+        "sasl.oauthbearer.token.endpoint.allow.http",
+        False,
+        "Send the client secret over plain HTTP to other machines (kctl's own property).",
+    )
     sasl_oauthbearer_client_credentials_client_id = Property(
         "sasl.oauthbearer.client.credentials.client.id",
         OptionalText(),

@@ -7,7 +7,7 @@ from pathlib import Path
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
 from kctl.client.errors import ApiTimeout, KafkaError
-from kctl.client.http import HttpResponse
+from kctl.client.http import NO_PLAIN_LOGIN, HttpResponse, PlainLogin
 from kctl.serdes.registry import SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
 from tests.support.registry.server import FakeRegistry
@@ -38,8 +38,9 @@ class InMemoryHttp:
         setting: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        plain_login: PlainLogin = NO_PLAIN_LOGIN,
     ) -> HttpResponse:
-        """As HttpClient.request."""
+        """As HttpClient.request; every login is allowed."""
         host, _, path = url.removeprefix("http://").partition("/")
         self.asked.append(f"{method} {host} /{path}")
         self.on_request()

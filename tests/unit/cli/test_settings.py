@@ -5,9 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from kctl.cli.login import is_of_login
 from kctl.cli.profile.change import read_overrides
 from kctl.cli.profiles.references import Fetched
-from kctl.cli.settings import Setting, has_password, is_secret, key_and_value, merge_settings, unknown_variables
+from kctl.cli.settings import (
+    KNOWN,
+    Setting,
+    Settings,
+    has_password,
+    is_secret,
+    key_and_value,
+    merge_settings,
+    unknown_variables,
+)
 from kctl.client.config import AdminConfig, ConsumerConfig
 from kctl.client.errors import ConfigError
 
@@ -160,3 +170,98 @@ def test_user_in_the_url_of_a_registry_is_refused_on_the_command_line(url: str) 
 def test_url_with_a_password_has_one_however_it_is_written(url: str) -> None:
     assert has_password(url)
     assert not has_password(url.replace(":p", ""))
+
+
+# --- logins and their addresses ---------------------------------------------------------------------------------------
+
+ADDRESSES = {
+    "bootstrap.servers": ("a:9092", "b:9092"),
+    "sasl.oauthbearer.token.endpoint.url": ("https://idp/token", "http://idp/token"),
+    "schema.registry.url": ("https://registry", "https://other"),
+    "schema.registry.bearer.auth.issuer.endpoint.url": ("https://idp/token", "https://idp/other"),
+}
+"""Each address that has a login, and another one."""
+SECRETS = {
+    "bootstrap.servers": (
+        "sasl.jaas.config",
+        "ssl.key.password",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.client.secret",
+        "ssl.keystore.key",
+    ),
+    "sasl.oauthbearer.token.endpoint.url": (
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.client.secret",
+    ),
+    "schema.registry.url": (
+        "schema.registry.basic.auth.user.info",
+        "basic.auth.user.info",
+        "schema.registry.bearer.auth.token",
+        "schema.registry.bearer.auth.client.secret",
+    ),
+    "schema.registry.bearer.auth.issuer.endpoint.url": ("schema.registry.bearer.auth.client.secret",),
+}
+PAIRS = [(address, name) for address, names in SECRETS.items() for name in names]
+NOT_SENT = {"ssl.truststore.password", "ssl.truststore.certificates"}
+"""Secrets that stay on this machine."""
+
+
+def test_every_secret_belongs_to_an_address() -> None:
+    secrets = {declared.name for declared in KNOWN.values() if declared.secret}
+    bound = {KNOWN[name].name for _, name in PAIRS} | {each for each in secrets if is_of_login(each)}
+    assert secrets - NOT_SENT == bound
+
+
+def merged(
+    address: str, name: str, layer: str, tmp_path: Path, *, own: bool = True, other: bool = True, keeps: bool = False
+) -> Settings:
+    """Return settings in which a profile or the environment has a secret, and `layer` names another address."""
+    file = tmp_path / "client.properties"
+    file.write_text(f"{address}={ADDRESSES[address][other]}\n" if layer == "file" else "")
+    variable = "KCTL_" + address.upper().replace(".", "_")
+    environ = {variable: ADDRESSES[address][other]} if layer == "variable" else {}
+    overrides = [f"{address}={ADDRESSES[address][other]}"] if layer == "-X" else []
+    flags = {address: Setting(ADDRESSES[address][other], "--flag")} if layer == "flag" else {}
+    profile = {name: Setting("secret", "profile p", of_profile=True)}
+    if own:
+        profile[address] = Setting(ADDRESSES[address][0], "profile p", of_profile=True)
+    return merge_settings(flags, overrides, environ, file, profile, keeps_login=keeps)
+
+
+@pytest.mark.parametrize("layer", ["file", "variable", "-X", "flag"])
+@pytest.mark.parametrize(("address", "name"), PAIRS)
+def test_secret_of_a_profile_is_left_out_at_another_address(
+    address: str, name: str, layer: str, tmp_path: Path
+) -> None:
+    kept = KNOWN[name].name
+    for own in (True, False):
+        settings = merged(address, name, layer, tmp_path, own=own)
+        assert kept not in settings.by_name
+        assert [(each.address, each.owner) for each in settings.withheld] == [(address, "profile p")]
+    assert kept in merged(address, name, layer, tmp_path, other=False).by_name
+    taken = merged(address, name, layer, tmp_path, keeps=True)
+    assert kept in taken.by_name
+    assert taken.withheld == ()
+
+
+@pytest.mark.parametrize(("address", "name"), PAIRS)
+def test_secret_of_the_environment_is_left_out_at_the_address_of_an_option(address: str, name: str) -> None:
+    kept = KNOWN[name].name
+    secret = {"KCTL_" + name.upper().replace(".", "_"): "secret"}
+    own = {"KCTL_" + address.upper().replace(".", "_"): ADDRESSES[address][0]}
+    other = [f"{address}={ADDRESSES[address][1]}"]
+    settings = merge_settings({}, other, secret | own, None)
+    assert kept not in settings.by_name
+    assert [str(each) for each in settings.withheld] == [
+        f"-X names {'other servers' if address == 'bootstrap.servers' else f'another {address}'} "
+        f"than {next(iter(own))}, so its login is not used".replace("than KCTL", "than $KCTL")
+    ]
+    assert kept in merge_settings({}, other, secret, None).by_name, "it is for any address"
+
+
+def test_password_login_does_not_belong_to_a_token_endpoint() -> None:
+    login = 'a.ScramLoginModule required username="a" password="b";'
+    profile = {"sasl.jaas.config": Setting(login, "profile p", of_profile=True)}
+    settings = merge_settings({}, ["sasl.oauthbearer.token.endpoint.url=https://idp"], {}, None, profile)
+    assert "sasl.jaas.config" in settings.by_name

@@ -160,16 +160,19 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
     url = config.sasl_oauthbearer_token_endpoint_url
     if url is None or url.startswith("file:"):
         return None
-    from kctl.client.http import http_url  # wanted for this login alone
+    from kctl.client.http import PlainLogin, check_plain_login, http_url  # wanted for this login alone
     from kctl.client.oauth import ClientCredentials
 
     name = "sasl.oauthbearer.token.endpoint.url"
     try:
-        http_url(url)
+        parts = http_url(url)
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}", key=name) from None
     client_id, client_secret, scope = _client_of(config)
-    return ClientCredentials(url, client_id, client_secret, scope, config.sasl_oauthbearer_header_urlencode)
+    allowing = type(config).sasl_oauthbearer_token_endpoint_allow_http.name
+    plain = PlainLogin(allowing, config.sasl_oauthbearer_token_endpoint_allow_http)
+    check_plain_login(parts, name, plain)
+    return ClientCredentials(url, client_id, client_secret, scope, config.sasl_oauthbearer_header_urlencode, plain)
 
 
 def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
