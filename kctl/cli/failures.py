@@ -123,6 +123,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.DiskError: ExitCode.DISK,
     job_errors.ExportDataError: ExitCode.DATA,
     job_errors.MirrorPositionError: ExitCode.DATA,
+    job_errors.RecordLossError: ExitCode.DATA,
     job_errors.LakesMissingError: ExitCode.USAGE,
     job_errors.StoreError: ExitCode.UNEXPECTED,
     job_errors.StoreUnreachableError: ExitCode.REFUSED,

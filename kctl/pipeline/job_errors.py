@@ -94,6 +94,10 @@ class MirrorPositionError(JobError):
     """How far a mirror has come is not known, or was recorded for a topic that was deleted since."""
 
 
+class RecordLossError(JobError):
+    """A target would delete or reject records of its source."""
+
+
 class LakesMissingError(JobError):
     """A library of the extra `lakes` is not installed here."""
 

@@ -14,6 +14,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout, BrokerError, ConfigError, InvalidOffsetError, MaxBlockTimeout
 from kctl.client.producer import Producer
+from kctl.pipeline.export_files.cluster_facts import TopicFacts
 from kctl.pipeline.fingerprints import Compared
 from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs import verify as verify_module
@@ -63,7 +64,7 @@ def test_everything_arrives_once_and_the_next_run_goes_on(kafka_newest: KafkaClu
     produce(kafka_newest.bootstrap(), topic, 3_000, partitions=3)
     request = mirroring(kafka_newest, topic, f"{topic}-copy")
     plan = plan_mirror(request)
-    assert (plan.offsets, plan.resumed, plan.missing) == (3_000, 0, {f"{topic}-copy": 3})
+    assert (plan.offsets, plan.resumed, plan.missing) == (3_000, 0, {f"{topic}-copy": TopicFacts(3, {})})
     assert plan.size_bytes > 3_000 * 50
     seen: list[JobProgress] = []
     first = mirror(request, session=session, on_progress=seen.append)
@@ -254,7 +255,7 @@ def test_mirror_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
         (into_itself._replace(topics=(topic, narrow), target_topic="one"), "would mix their partitions"),
         (
             into_itself._replace(target_topic=narrow),
-            "has 2 partitions, and target topic narrow.* only 1: .* -p 2 creates those",
+            "has 2 partitions, and target topic narrow.* only 1: .* --create adds those",
         ),
         (into_itself._replace(properties={**properties(kafka_newest), "sasl.jaas.config": "x"}), "in plain text"),
     ):

@@ -11,6 +11,7 @@ from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import (
+    AllowLossOption,
     SparkOptions,
     files_at,
     files_text,
@@ -23,14 +24,16 @@ from kctl.cli.pipeline.target_options import (
     KeepPartitionsOption,
     KeepTimestampsOption,
     ToTopicOption,
+    facts_text,
     group_selection,
     say_groups,
+    say_problems,
+    say_refused_configs,
 )
 from kctl.client.wording import counted, listed, one_line
 from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
-    from kctl.pipeline.export_files.cluster_facts import TopicFacts
     from kctl.pipeline.jobs.file_import import ImportPlan
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "records", "bytes", "task")
@@ -71,6 +74,7 @@ def import_(
             help="Have this exported group, or of '/app-.*/' all that match, continue in the target; repeatable.",
         ),
     ] = None,
+    allow_loss: AllowLossOption = False,
     progress: Annotated[
         str | None,
         typer.Option(
@@ -100,11 +104,12 @@ def import_(
         is_ordered=not unordered,
         create=create,
         groups=group_selection(groups),
+        allow_loss=allow_loss,
         progress=None if progress is None else files_at(progress),
     )
     if spark.dry_run:
         plan = partial(plan_import, options=spark.session_options())
-        return _show_plan(common, output, plan_of(common, spark, plan, request))
+        return _show_plan(common, output, plan_of(common, spark, plan, request), allow_loss=allow_loss)
     found = result_of(common, spark, import_files, request)
     row: Row = {name: getattr(found, name) for name in ("records", "ranges", "skipped")}
     facts: dict[str, object] = {}
@@ -120,16 +125,14 @@ def import_(
         facts["groups"] = [each._asdict() for each in found.group_offsets]
     write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
     for topic, of_topic in found.created.items():
-        common.say(f"kctl pipeline: {topic} was created with {_facts_text(of_topic)}")
-    for each in found.refused_configs:
-        config = one_line(f"{each.name}={each.value}")
-        common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")
+        common.say(f"kctl pipeline: {topic} was created with {facts_text(of_topic)}")
+    say_refused_configs(common, found.refused_configs)
     say_groups(common, found.group_offsets)
     is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
     return ExitCode.OK if is_whole else ExitCode.DEGRADED
 
 
-def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
+def _show_plan(common: Common, output: Output, plan: "ImportPlan", *, allow_loss: bool) -> int:
     groups: list[object] = [
         {"group": group, "topic": topic, "partition": number, "source_offset": offset}
         for group in plan.groups
@@ -143,7 +146,7 @@ def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
         f"{counted(len(plan.tasks), 'task')}; {plan.done} ranges are imported already"
     )
     for topic, facts in plan.missing.items():
-        common.say(f"kctl pipeline: {topic} would be created with {_facts_text(facts)}")
+        common.say(f"kctl pipeline: {topic} would be created with {facts_text(facts)}")
     for group in plan.groups:
         places = listed(
             f"{topic}-{number} at {offset}"
@@ -152,12 +155,8 @@ def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
         )
         what = one_line(f"{group} would continue with the records at these offsets of the export: {places}")
         common.say(f"kctl pipeline: {what}")
-    return ExitCode.OK
-
-
-def _facts_text(facts: "TopicFacts") -> str:
-    configs = one_line(", ".join(f"{name}={value}" for name, value in sorted((facts.configs or {}).items())))
-    return counted(facts.partitions, "partition") + (f" and {configs}" if configs else "")
+    say_problems(common, plan.problems)
+    return ExitCode.DATA if plan.problems and not allow_loss else ExitCode.OK
 
 
 def _plan_rows(plan: "ImportPlan") -> list[Row]:

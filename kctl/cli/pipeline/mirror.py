@@ -20,7 +20,15 @@ from kctl.cli.pipeline.spark_options import (
     result_of,
     spark_options,
 )
-from kctl.cli.pipeline.target_options import TargetOptions, group_selection, say_groups, target_options
+from kctl.cli.pipeline.target_options import (
+    TargetOptions,
+    facts_text,
+    group_selection,
+    say_groups,
+    say_problems,
+    say_refused_configs,
+    target_options,
+)
 from kctl.client.wording import counted
 
 if TYPE_CHECKING:
@@ -43,7 +51,10 @@ def mirror(
         typer.Option("--name", metavar="NAME", help="Name of this mirror: a run continues where the last one ended."),
     ] = None,
     create: Annotated[
-        bool, typer.Option("--create", help="Create topics that the target lacks, with the same number of partitions.")
+        bool,
+        typer.Option(
+            "--create", help="Create topics and partitions that the target lacks, with the configs of the source."
+        ),
     ] = False,
     restart: Annotated[
         bool,
@@ -96,13 +107,19 @@ def mirror(
         )
         if spark.dry_run:
             plan = partial(plan_mirror, options=spark.session_options())
-            return _show_plan(common, output, plan_of(common, spark, plan, request))
+            return _show_plan(common, output, plan_of(common, spark, plan, request), allow_loss=continuing.allow_loss)
         found = result_of(common, spark, job, request)
-    row: Row = {name: value for name, value in found._asdict().items() if name != "group_offsets"}
-    facts = {"groups": [each._asdict() for each in found.group_offsets]} if groups else {}
+    row: Row = {
+        name: value for name, value in found._asdict().items() if name not in ("group_offsets", "refused_configs")
+    }
+    facts: dict[str, object] = {"groups": [each._asdict() for each in found.group_offsets]} if groups else {}
+    if found.refused_configs:
+        facts["refused_configs"] = [each._asdict() for each in found.refused_configs]
     write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
     say_groups(common, found.group_offsets)
-    return ExitCode.DEGRADED if any(each.is_left_behind for each in found.group_offsets) else ExitCode.OK
+    say_refused_configs(common, found.refused_configs)
+    is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
+    return ExitCode.OK if is_whole else ExitCode.DEGRADED
 
 
 def _offsets(text: str) -> dict[int, int]:
@@ -137,14 +154,17 @@ def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "R
     return RangeBound(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
 
-def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
+def _show_plan(common: Common, output: Output, plan: "MirrorPlan", *, allow_loss: bool) -> int:
     fields = ((each.topic, each.partition, each.start_offset, each.end_offset, each.size) for each in plan.ranges)
     rows: list[Row] = [dict(zip(PLAN_COLUMNS, each, strict=True)) for each in fields]
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
-    for topic, partitions in plan.missing.items():
-        common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {partitions} partitions")
+    for topic, facts in plan.missing.items():
+        common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {facts_text(facts)}")
+    for topic, count in plan.grown.items():
+        common.say(f"kctl pipeline: {topic} would get partitions, {count} in all")
+    say_problems(common, plan.problems)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "
         f"the log, {counted(len(plan.tasks), 'task')}; {plan.resumed} partitions continue where an earlier run ended"
     )
-    return ExitCode.OK
+    return ExitCode.DATA if plan.problems and not allow_loss else ExitCode.OK

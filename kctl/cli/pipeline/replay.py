@@ -12,7 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import SparkOptions, result_of, spark_options, target_text
+from kctl.cli.pipeline.spark_options import AllowLossOption, SparkOptions, result_of, spark_options, target_text
 from kctl.cli.pipeline.target_options import KeepPartitionsOption, KeepTimestampsOption, TargetOptions, target_options
 from kctl.client.wording import counted
 from kctl.pipeline.locations import parse_location
@@ -92,6 +92,7 @@ def replay(
     ] = 3,
     keep_partitions: KeepPartitionsOption = False,
     keep_timestamps: KeepTimestampsOption = False,
+    allow_loss: AllowLossOption = False,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Name of this replay; a run continues where the last one ended."),
@@ -135,6 +136,7 @@ def replay(
             keep_timestamps,
             name,
             not spark.dry_run,
+            allow_loss,
         )
         found = result_of(common, spark, job, request)
     return _show(common, output, found, is_dry_run=spark.dry_run)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 AllowLossOption = Annotated[
-    bool, typer.Option("--allow-loss", help="Continue where records were deleted before they were read.")
+    bool, typer.Option("--allow-loss", help="Continue although records were deleted, or the target would lose some.")
 ]
 
 

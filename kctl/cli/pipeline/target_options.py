@@ -13,10 +13,12 @@ import typer
 from kctl.cli import click
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting, Settings, merge_settings
-from kctl.client.wording import one_line
+from kctl.client.wording import counted, one_line
 
 if TYPE_CHECKING:
+    from kctl.pipeline.export_files.cluster_facts import TopicFacts
     from kctl.pipeline.group_selection import GroupSelection
+    from kctl.pipeline.jobs.cluster_facts import RefusedConfig
     from kctl.pipeline.jobs.mirror_groups import GroupOffset
 
 ToTopicOption = Annotated[
@@ -114,3 +116,22 @@ def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
         what = f"continues at offset {each.target_offset}" if not each.problem else f"not carried over: {each.problem}"
         if each.problem != ALREADY_THERE:
             common.say(f"kctl pipeline: {where}: {what}")
+
+
+def facts_text(facts: "TopicFacts") -> str:
+    """Return the partitions and configs of a topic in one line."""
+    configs = one_line(", ".join(f"{name}={value}" for name, value in sorted((facts.configs or {}).items())))
+    return counted(facts.partitions, "partition") + (f" and {configs}" if configs else "")
+
+
+def say_refused_configs(common: Common, refused: "Sequence[RefusedConfig]") -> None:
+    """Write a line for each config that the target rejected."""
+    for each in refused:
+        config = one_line(f"{each.name}={each.value}")
+        common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")
+
+
+def say_problems(common: Common, problems: Sequence[str]) -> None:
+    """Write a line for each config by which the target would delete or reject records."""
+    for each in problems:
+        common.say(f"kctl pipeline: the target would lose records: {one_line(each)}")

@@ -106,11 +106,11 @@ def create_topics(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[Refus
             if e.code != ErrorCode.INVALID_CONFIG or not facts.configs:
                 raise
             admin.create_topics([NewTopic(name, facts.partitions)]).raise_first()
-            refused += _set_each(admin, name, facts.configs)
+            refused += set_configs(admin, name, facts.configs)
     return refused
 
 
-def _set_each(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[RefusedConfig]:
+def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[RefusedConfig]:
     """Set configs one by one, and return those that are refused."""
     resource, refused = ConfigResource(ResourceType.TOPIC, topic), []
     for name, value in sorted(configs.items()):

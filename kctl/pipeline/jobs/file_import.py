@@ -6,7 +6,7 @@ by which the next run passes it over: what was under way when a run ended is pro
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
@@ -24,6 +24,8 @@ from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import listed
+from kctl.pipeline.jobs.topic_rules import problems as rule_problems
+from kctl.pipeline.jobs.topic_rules import read_rules, refuse, rules_of
 from kctl.pipeline.locations import Location, StoreUrl, absolute
 from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.range_packing import pack, task_packing
@@ -63,6 +65,7 @@ class ImportRequest(NamedTuple):
         keep_timestamps: records keep their timestamps; else they get the time of the import.
         is_ordered: the records of an exported partition are produced in their order.
         create: make topics that the target lacks, with the partitions and configs that the export carries.
+        allow_loss: import with timestamps although the target would delete or reject records; otherwise an error.
         groups: consumer groups of the export that are to continue in the target; partitions and order have to be kept.
         progress: folder or prefix for what is done; None for one in the export, of this cluster and these settings,
             which a table has not.
@@ -79,6 +82,7 @@ class ImportRequest(NamedTuple):
     progress: Path | StoreUrl | None = None
     create: bool = False
     groups: GroupSelection = GroupSelection()
+    allow_loss: bool = False
     events: EventSink = ignore_events
 
 
@@ -89,7 +93,7 @@ class ImportPlan(NamedTuple):
         tasks: the ranges of each, in their order. done: ranges that earlier runs have imported.
         missing: topics that are to be created. ranges: all that are wanted, imported or not. groups: those to restore.
         facts: what the export carries beside records. topics: of the export, also those without records.
-        progress: where the marks of what is done are.
+        progress: where the marks of what is done are. problems: what the target would do to records.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -100,6 +104,7 @@ class ImportPlan(NamedTuple):
     groups: tuple[str, ...] = ()
     facts: ClusterFacts = NO_FACTS
     topics: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -150,6 +155,8 @@ def import_files(
     on_progress(JobProgress("planning"))
     options = options or SessionOptions()
     plan = plan_import(request, options, session)
+    if not request.allow_loss:
+        refuse(plan.problems)
     result = ImportResult(skipped=plan.done, created=plan.missing)
     if plan.missing:
         from kctl.pipeline.jobs.cluster_facts import create_topics
@@ -218,7 +225,7 @@ def plan_import(
     if groups and not (request.keep_partitions and request.is_ordered):
         raise ConfigError("groups continue where partitions and their order are kept", key="--keep-partitions")
     topics = _topics(request, wanted, facts, groups)
-    cluster_id, missing = _check_targets(request, topics, wanted, facts, groups)
+    cluster_id, missing, problems = _check_targets(request, topics, wanted, facts, groups)
     progress = request.progress
     if progress is None:
         assert isinstance(folder, Path | StoreUrl)
@@ -232,7 +239,7 @@ def plan_import(
     done_ranges = len(wanted) - len(left)
     shared = pack(list(tasks.values()), task_packing(tasks_at_once(session, options)), _file_bytes, itemgetter(0))
     made = tuple(tuple(each for ranges in task for each in ranges) for task in shared)
-    return ImportPlan(made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics))
+    return ImportPlan(made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics), problems)
 
 
 def _file_bytes(ranges: Sequence[ExportedRange]) -> int:
@@ -256,8 +263,11 @@ def _check_targets(
     ranges: Sequence[ExportedRange],
     facts: ClusterFacts,
     groups: Iterable[str],
-) -> tuple[str, dict[str, TopicFacts]]:
-    """Return the id of the cluster, whose topics have all partitions that are wanted, and the topics to be created."""
+) -> tuple[str, dict[str, TopicFacts], tuple[str, ...]]:
+    """Return the id of the cluster, the topics to be created, and what the others would do to records.
+
+    Raises: BrokerError: a topic has not all partitions that are wanted.
+    """
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
     highest: dict[str, int] = {}
@@ -290,7 +300,21 @@ def _check_targets(
                     f"Import to {topic}",
                     f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
                 )
-        return admin.describe_cluster().cluster_id, missing
+        problems = _problems(admin, sources, missing, facts) if request.keep_timestamps else ()
+        return admin.describe_cluster().cluster_id, missing, problems
+
+
+def _problems(
+    admin: Admin, sources: Mapping[str, Iterable[str]], missing: Container[str], facts: ClusterFacts
+) -> tuple[str, ...]:
+    """Return what topics of the target would do to records that are imported with their timestamps."""
+    rules = read_rules(admin, [topic for topic in sources if topic not in missing])
+    return tuple(
+        text
+        for topic, own in rules.items()
+        for name in sorted(sources[topic])
+        for text in rule_problems(rules_of(facts.topics.get(name)), own, topic)
+    )
 
 
 def _progress_name(request: ImportRequest, cluster_id: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription, NewTopic
+from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition
@@ -22,17 +22,22 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.pipeline import isolation
+from kctl.pipeline.export_files.cluster_facts import TopicFacts
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import MirrorPositionError
+from kctl.pipeline.jobs.cluster_facts import RefusedConfig, read_facts
 from kctl.pipeline.jobs.mirror_groups import GroupOffset, MirroredTopics, carry_group_offsets
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorPosition,
     MirrorTarget,
+    Positions,
     committed_offsets,
     create_positions_topic,
     find_positions,
 )
 from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_ranges
+from kctl.pipeline.jobs.topic_rules import Rules, create_alike, read_rules, refuse
+from kctl.pipeline.jobs.topic_rules import problems as rule_problems
 from kctl.pipeline.range_packing import pack_ranges, task_packing
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
@@ -54,9 +59,10 @@ class MirrorRequest(NamedTuple):
         target_properties: of the target's cluster.
         target_topic: where one topic goes; None for topics of the same names.
         name: of this mirror; where it continues is kept under it. None for one made of the source's cluster and topic.
-        create: make topics that the target lacks, with as many partitions.
+        create: create topics and partitions that the target lacks, with the configs of the source.
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
-        allow_loss: continue where records were deleted before they were mirrored; otherwise that is an error.
+        allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
+            records; otherwise both are errors.
         start: where the source is read from, instead of where an earlier run ended; None to continue. Partitions that
             it does not name continue.
         groups: consumer groups whose committed offsets are carried over after each round.
@@ -88,7 +94,9 @@ class MirrorPlan(NamedTuple):
         targets: by topic of the source.
         chosen: by partition, the positions that `MirrorRequest.start` chose.
         resumed: partitions that continue where an earlier run ended.
-        missing: topics that the target lacks, with the partitions they need.
+        missing: topics that the target lacks, with the partitions and configs of the source.
+        grown: topics of the target that have fewer partitions than the source, with the number of the source.
+        rules: of the source, by topic of the target. problems: what the target would do to records.
         size_bytes: about how many bytes all of it has in the source's log.
     """
 
@@ -96,8 +104,11 @@ class MirrorPlan(NamedTuple):
     targets: Mapping[str, MirrorTarget]
     chosen: Mapping[TopicPartition, MirrorPosition]
     resumed: int
-    missing: Mapping[str, int]
+    missing: Mapping[str, TopicFacts]
     size_bytes: int
+    grown: Mapping[str, int]
+    rules: Mapping[str, Rules | None]
+    problems: tuple[str, ...]
 
     @property
     def ranges(self) -> tuple[OffsetRange, ...]:
@@ -120,6 +131,8 @@ class MirrorResult(NamedTuple):
     rounds: int = 0
     group_offsets: tuple[GroupOffset, ...] = ()
     """What the last round found of consumer groups; empty where none were asked for."""
+    refused_configs: tuple[RefusedConfig, ...] = ()
+    """Configs of the source that the target rejected when its topics were created."""
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -143,18 +156,22 @@ def mirror(
     options = options or SessionOptions()
     on_progress(JobProgress("planning"))
     plan = plan_mirror(request, options, session)
-    if request.create and plan.missing:
-        _create(request, plan.missing)
+    refused: tuple[RefusedConfig, ...] = ()
+    if request.create and (plan.missing or plan.grown):
+        refused = _create(request, plan)
         plan = plan_mirror(request, options, session)
     _refuse_missing(plan)
+    if not request.allow_loss:
+        refuse(plan.problems)
     if not plan.ranges and request.interval_ms is None and not request.groups:
         _prepare(request, plan)
-        return MirrorResult(resumed=plan.resumed)
+        return MirrorResult(resumed=plan.resumed, refused_configs=refused)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl mirror", on_progress))
         _prepare(request, plan)  # not before Spark runs: a position that was chosen holds for the next run, too
         request = request._replace(start=None)
-        result = _round(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
+        before = MirrorResult(resumed=plan.resumed, refused_configs=refused)
+        result = _round(request, plan, before, running, on_progress)
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
@@ -187,18 +204,11 @@ def plan_mirror(
         chosen = _chosen(request, planner, starts, ends)
         with Admin(properties, events=request.events) as admin:
             source = admin.describe_cluster()
-        target_properties = resolve(request.target_properties)
-        with Admin(target_properties, events=request.events) as admin:
-            if is_same_cluster(source, admin.describe_cluster()):
-                same = [topic for topic in request.topics if request.target_of(topic) == topic]
-                if same:
-                    raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
-            wanted = {
-                topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics
-            }
-            targets, missing = _targets(admin, request, wanted, source.cluster_id)
-            there = {topic: target for topic, target in targets.items() if target.topic not in missing}
-            positions = find_positions(admin, target_properties, there, wanted)
+            facts = read_facts(admin, request.topics, GroupSelection()).topics
+            rules = {request.target_of(topic): each for topic, each in read_rules(admin, request.topics).items()}
+        wanted = {topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics}
+        target = _target_side(request, source, wanted, rules)
+        positions, targets = target.positions, target.targets
         planner.restart()
         known = {tp: position.source for tp, position in positions.found.items() if tp in ends}
         log_ends = planner.log_ends(known, ends)
@@ -219,7 +229,47 @@ def plan_mirror(
         for each in ranges
         if each.topic_partition in chosen
     }
-    return MirrorPlan(tuple(tasks), targets, reset, len(positions.found.keys() - chosen.keys()), missing, size_bytes)
+    return MirrorPlan(
+        tuple(tasks),
+        targets,
+        reset,
+        len(positions.found.keys() - chosen.keys()),
+        {each.topic: facts[topic] for topic, each in targets.items() if each.topic in target.missing},
+        size_bytes,
+        target.grown,
+        rules,
+        target.problems,
+    )
+
+
+class _TargetSide(NamedTuple):
+    """What a plan finds in the target. Attributes: missing: topics. The others as of MirrorPlan and find_positions."""
+
+    targets: dict[str, MirrorTarget]
+    missing: set[str]
+    grown: dict[str, int]
+    positions: Positions
+    problems: tuple[str, ...]
+
+
+def _target_side(
+    request: MirrorRequest, source: ClusterDescription, wanted: Mapping[str, int], rules: Mapping[str, Rules | None]
+) -> _TargetSide:
+    """Return what the target has. Raises: ConfigError: a topic would be mirrored into itself, or has no room."""
+    properties = resolve(request.target_properties)
+    with Admin(properties, events=request.events) as admin:
+        if is_same_cluster(source, admin.describe_cluster()):
+            same = [topic for topic in request.topics if request.target_of(topic) == topic]
+            if same:
+                raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
+        targets, missing, fewer = _targets(admin, request, wanted, source.cluster_id)
+        there = {topic: target for topic, target in targets.items() if target.topic not in missing}
+        found = read_rules(admin, (target.topic for target in there.values()))
+        problems = tuple(text for name, own in found.items() for text in rule_problems(rules[name], own, name))
+        counts = {topic: fewer.get(target.topic, wanted[topic]) for topic, target in there.items()}
+        positions = find_positions(admin, properties, there, counts)
+    grown = {target.topic: wanted[topic] for topic, target in there.items() if target.topic in fewer}
+    return _TargetSide(targets, missing, grown, positions, problems)
 
 
 def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
@@ -285,43 +335,59 @@ def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 
-def _existing(target: MirrorTarget, info: TopicInfo, topic: str, count: int) -> MirrorTarget:
-    """Return the target with its topic id. Raises: ConfigError: it has fewer partitions than the source."""
-    if len(info.partitions) < count:
-        text = f"{topic} has {count} partitions, and target topic {target.topic} only {len(info.partitions)}"
-        missing = f"kctl topics alter {target.topic} -p {count} creates those that are missing"
-        raise ConfigError(f"{text}: records keep their partitions; {missing}")
+def _existing(target: MirrorTarget, info: TopicInfo) -> MirrorTarget:
+    """Return the target with its topic id."""
     return target if info.topic_id == NO_TOPIC_ID else target._replace(topic_id=uuid_text(info.topic_id))
 
 
 def _targets(
     admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
-) -> tuple[dict[str, MirrorTarget], dict[str, int]]:
-    """Return the target of each topic, and those that are missing; raise where one has too few partitions."""
+) -> tuple[dict[str, MirrorTarget], set[str], dict[str, int]]:
+    """Return the target of each topic, those that are missing, and the partitions of those that have too few.
+
+    Raises: ConfigError: a target has too few partitions, and the request does not create any.
+    """
     found = admin.describe_topics([request.target_of(topic) for topic in wanted])
-    targets, missing = {}, {}
+    targets, missing, grown = {}, set(), {}
     for topic, count in wanted.items():
         target = MirrorTarget(request.target_of(topic), _group_id(request, source_id, topic))
         error = found.failed.get(target.topic)
         if isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            missing[target.topic] = count
+            missing.add(target.topic)
         elif error is not None:
             raise error
         else:
-            target = _existing(target, found[target.topic], topic, count)
+            info = found[target.topic]
+            target = _existing(target, info)
+            if len(info.partitions) < count:
+                grown[target.topic] = len(info.partitions)
+                if not request.create:
+                    text = (
+                        f"{topic} has {count} partitions, and target topic {target.topic} only {len(info.partitions)}"
+                    )
+                    raise ConfigError(f"{text}: records keep their partitions; --create adds those that are missing")
         targets[topic] = target
-    return targets, missing
+    return targets, missing, grown
 
 
 def _refuse_missing(plan: MirrorPlan) -> None:
-    for topic, count in plan.missing.items():
-        text = f"the topic does not exist in the target; --create creates it, with {count} partitions"
+    for topic, facts in plan.missing.items():
+        text = f"the topic does not exist in the target; --create creates it, with {facts.partitions} partitions"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Mirror to {topic}", text)
 
 
-def _create(request: MirrorRequest, missing: Mapping[str, int]) -> None:
+def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:
+    """Create topics and partitions, and return the configs that the target rejects.
+
+    Raises: RecordLossError: the configs of a source cannot be read.
+    """
+    if not request.allow_loss:
+        refuse(f"{name}: the configs of the source cannot be read" for name in plan.missing if plan.rules[name] is None)
     with Admin(resolve(request.target_properties), events=request.events) as admin:
-        admin.create_topics([NewTopic(topic, count) for topic, count in missing.items()]).raise_first()
+        refused = create_alike(admin, plan.missing, plan.rules)
+        if plan.grown:
+            admin.create_partitions(plan.grown).raise_first()
+    return tuple(refused)
 
 
 def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
@@ -364,6 +430,7 @@ def _run(
         max(before.partitions, len(done)),
         before.resumed,
         before.rounds + 1,
+        refused_configs=before.refused_configs,
     )
 
 

@@ -23,6 +23,8 @@ from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget, create_positions_topic
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, end_transactions, replay_ranges
+from kctl.pipeline.jobs.topic_rules import TIMES, Rules, read_rules, refuse, rules_of
+from kctl.pipeline.jobs.topic_rules import problems as rule_problems
 from kctl.pipeline.locations import Location
 from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
@@ -31,7 +33,7 @@ from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, Split, ignore_progress, open_session, run_split_counted
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import exported_ranges, files_of
+from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
 MAX_ATTEMPTS = 3
 
@@ -58,6 +60,7 @@ class ReplayRequest(NamedTuple):
         max_attempts: records that were replayed so often are left out.
         name: under which the positions are kept; None for one made of all of the above.
         writes: False to count only.
+        allow_loss: keep timestamps although the target would delete or reject records; otherwise an error.
         events: takes the events of the clients that plan.
     """
 
@@ -75,6 +78,7 @@ class ReplayRequest(NamedTuple):
     keep_timestamps: bool = False
     name: str | None = None
     writes: bool = True
+    allow_loss: bool = False
     events: EventSink = ignore_events
 
 
@@ -169,6 +173,9 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
     if request.to_topic is not None:
         with Admin(resolve(request.target_properties), events=request.events) as admin:
             admin.describe_topics([request.to_topic]).raise_first()
+            if request.keep_timestamps and not request.allow_loss:
+                own = read_rules(admin, [request.to_topic])[request.to_topic]
+                refuse(rule_problems(_source_rules(request), own, request.to_topic, TIMES))
     destination = Destination(
         request.to_topic,
         request.topic_header,
@@ -197,6 +204,14 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
         for each in _within(whole, request.offsets)
         if each.size > 0
     ]
+
+
+def _source_rules(request: ReplayRequest) -> Rules | None:
+    """Return the rules of the topic that is read."""
+    if request.folder is not None:
+        return rules_of(facts_in(request.folder, request.properties).topics.get(request.topic))
+    with Admin(isolation.of_source(resolve(request.properties)), events=request.events) as admin:
+        return read_rules(admin, [request.topic])[request.topic]
 
 
 def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
