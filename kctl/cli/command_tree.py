@@ -15,26 +15,12 @@ import typer
 from kctl.cli.app import COMMANDS, HELP, command_of, root
 from kctl.cli.commands import Group
 from kctl.cli.help_sections import argument_help, argument_name
+from kctl.cli.limit_names import PROPERTY_OF_OPTION
 from kctl.cli.options import Words, common_names, duration_ms
 from kctl.cli.pipeline.spark_options import files_text, path, target_text
 from kctl.cli.settings import KNOWN
 from kctl.client.config import Acks, Choice
 from kctl.grammar.durations import show_duration
-
-PROPERTY_OF_OPTION = {
-    "--bootstrap": "bootstrap.servers",
-    "--api-timeout": "default.api.timeout.ms",
-    "--connect-timeout": "socket.connection.setup.timeout.ms",
-    "--request-timeout": "request.timeout.ms",
-    "--delivery-timeout": "delivery.timeout.ms",
-    "--security-protocol": "security.protocol",
-    "--isolation": "isolation.level",
-    "--acks": "acks",
-    "--compression": "compression.type",
-    "--partitioner": "partitioner.class",
-    "--txn-id": "transactional.id",
-}
-"""Options that are another way to write a property: its default and its words are theirs."""
 
 
 class Option(NamedTuple):

@@ -13,6 +13,7 @@ from io import BufferedIOBase, BufferedReader, FileIO, RawIOBase
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from kctl.cli.data_out import RawStream
+from kctl.cli.limit_names import with_options
 from kctl.client.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Environment(NamedTuple):
 
     def say(self, line: str, *, is_error: bool = False) -> None:
         """Write a line for people to stderr. Where that takes nothing, the command ends as it would have."""
-        text = self.secrets.masked(line)
+        text = with_options(self.secrets.masked(line))
         if self.stderr_is_tty:
             from kctl.cli.view.notices import terminal_notice  # wanted on a terminal
 

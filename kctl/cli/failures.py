@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.limit_names import with_options
 from kctl.client import errors
 from kctl.client.wording import harmless_text
 from kctl.pipeline import job_errors
@@ -275,8 +276,8 @@ def explain(error: BaseException) -> Failure:
         hint = "ulimit -n shows how many files and connections this process may open"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
-    details = tuple(harmless_text(line) for line in _details(error))
-    return Failure(code, harmless_text(_message(error)), _hint(error, code), details)
+    details = tuple(harmless_text(with_options(line)) for line in _details(error))
+    return Failure(code, harmless_text(with_options(_message(error))), with_options(_hint(error, code)), details)
 
 
 def _message(error: BaseException) -> str:

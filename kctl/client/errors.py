@@ -306,7 +306,7 @@ class LoginServerUnavailable(ConnectionLost):
 
 
 class ConnectTimeout(TransportError):
-    """The connection was not ready within the connect timeout (--connect-timeout)."""
+    """The connection was not ready within socket.connection.setup.timeout.ms."""
 
     def __init__(self, message: str, *, limit_ms: int, elapsed_ms: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -394,7 +394,6 @@ class KafkaTimeoutError(KafkaError):
 
     Attributes:
         limit: the property of the limit, such as `default.api.timeout.ms`.
-        flag: the same limit on the command line.
         timeout_ms, elapsed_ms: its value and what was measured.
         waiting_for: what the call was waiting for when the limit passed.
         node_ids: the brokers that it was waiting for, where it was for some of several.
@@ -405,7 +404,6 @@ class KafkaTimeoutError(KafkaError):
 
     retriable = True
     limit = "default.api.timeout.ms"
-    flag = "--api-timeout"
     node_ids: "tuple[int, ...]" = ()
 
     def __init__(
@@ -432,7 +430,7 @@ class KafkaTimeoutError(KafkaError):
         elapsed, timeout = duration_text(self.elapsed_ms), duration_text(self.timeout_ms)
         if self.timeout_ms >= FOREVER_MS:
             return elapsed
-        return f"{elapsed} ({self.flag if elapsed == timeout else f'{self.flag} {timeout}'})"
+        return f"{elapsed} ({self.limit if elapsed == timeout else f'{self.limit} {timeout}'})"
 
     @property
     def time_breakdown(self) -> tuple[str, ...]:
@@ -453,21 +451,18 @@ class RequestTimeout(KafkaTimeoutError):
     """One request was not answered in time; its connection is dropped."""
 
     limit = "request.timeout.ms"
-    flag = "--request-timeout"
 
 
 class CloseTimeout(KafkaTimeoutError):
     """close() timed out with work left."""
 
     limit = "close(timeout)"
-    flag = "--close-timeout"
 
 
 class DeliveryTimeout(KafkaTimeoutError):
     """A record was not acknowledged within delivery.timeout.ms of send()."""
 
     limit = "delivery.timeout.ms"
-    flag = "--delivery-timeout"
 
 
 class MaxBlockTimeout(ApiTimeout):
@@ -484,12 +479,10 @@ class ResultTimeout(KafkaTimeoutError):
     """The record's fate was not known within the timeout of `result()`; the record itself is still sent."""
 
     limit = "result(timeout)"
-    flag = "timeout of result()"
 
 
 class FlushTimeout(KafkaTimeoutError):
     """flush() timed out; `undelivered` records are outstanding or have failed."""
 
     limit = "flush(timeout)"
-    flag = "timeout of flush()"
     undelivered = 0

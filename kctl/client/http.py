@@ -202,11 +202,11 @@ class HttpClient:
 
     def _too_slow(self, exchange: "_Exchange", what: str, timer: Timer) -> ConnectTimeout:
         timer.update()
-        limit_ms, option = self._limits.connect_timeout_ms, "--connect-timeout"
+        limit_ms, limit = self._limits.connect_timeout_ms, "socket.connection.setup.timeout.ms"
         whole = exchange.timer
         if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: of a login
-            limit_ms, option = whole.timeout_ms, "--api-timeout"
-        text = f"{what} within {duration_text(limit_ms)} ({option})"
+            limit_ms, limit = whole.timeout_ms, "default.api.timeout.ms"
+        text = f"{what} within {duration_text(limit_ms)} ({limit})"
         return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms, hint=exchange.unreachable_hint)
 
     def _refused(self, exchange: "_Exchange", phase: str, error: OSError, timer: Timer) -> TransportError:

@@ -181,12 +181,12 @@ def silent(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("answer", [drip, silent])
 def test_slow_or_silent_server_ends_by_the_request_timeout(answer: Callable[[socket.socket], None]) -> None:
-    with server(answer) as (port, _), pytest.raises(RequestTimeout, match=r"--request-timeout.*127\.0\.0\.1"):
+    with server(answer) as (port, _), pytest.raises(RequestTimeout, match=r"request.timeout.ms.*127\.0\.0\.1"):
         ask(client(request_ms=200), port)
 
 
 def test_api_timeout_ends_a_request_before_its_own() -> None:
-    with server(silent) as (port, _), pytest.raises(ApiTimeout, match="--api-timeout"):
+    with server(silent) as (port, _), pytest.raises(ApiTimeout, match=r"default.api.timeout.ms"):
         ask(client(), port, timeout_ms=200)
 
 
@@ -230,9 +230,9 @@ def test_name_that_does_not_exist_leads_to_the_property_of_the_url() -> None:
 @pytest.mark.parametrize(
     ("connect_ms", "api_ms", "limit"),
     [
-        (300, 10_000, r"within 300ms \(--connect-timeout\)"),
-        (10_000, 300, r"within 300ms \(--api-timeout\)"),
-        (300, 300, r"within 300ms \(--connect-timeout\)"),
+        (300, 10_000, r"within 300ms \(socket.connection.setup.timeout.ms\)"),
+        (10_000, 300, r"within 300ms \(default.api.timeout.ms\)"),
+        (300, 300, r"within 300ms \(socket.connection.setup.timeout.ms\)"),
     ],
 )
 def test_tls_handshake_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, api_ms: int, limit: str) -> None:
@@ -245,7 +245,10 @@ def test_tls_handshake_that_hangs_names_the_timeout_that_ended_it(connect_ms: in
 
 @pytest.mark.parametrize(
     ("connect_ms", "api_ms", "limit"),
-    [(300, 10_000, r"within 300ms \(--connect-timeout\)"), (10_000, 300, r"within 300ms \(--api-timeout\)")],
+    [
+        (300, 10_000, r"within 300ms \(socket.connection.setup.timeout.ms\)"),
+        (10_000, 300, r"within 300ms \(default.api.timeout.ms\)"),
+    ],
 )
 def test_connection_that_hangs_names_the_timeout_that_ended_it(connect_ms: int, api_ms: int, limit: str) -> None:
     with socket.socket() as listener:

@@ -1,8 +1,16 @@
 """Error classes: `retriable` of subclasses, and the messages of timeouts."""
 
+import ast
+import re
+from pathlib import Path
+
+import kctl.client
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import ApiTimeout, KafkaError, RequestTimeout
-from tests.unit.error_samples import error_classes
+from kctl.client.errors import ApiTimeout, KafkaError, KafkaTimeoutError, RequestTimeout
+from tests.unit.error_samples import error_classes, every_error
+
+HAS_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
 def test_no_subclass_is_retriable_where_its_base_class_is_declared_not_to_be() -> None:
@@ -22,10 +30,27 @@ def test_a_limit_is_told_with_what_was_measured_and_awaited() -> None:
         "waiting for x", timeout_ms=100, elapsed_ms=101, cause=RequestTimeout("y", timeout_ms=1, elapsed_ms=1)
     )
     assert str(error).startswith(
-        "timed out after 101ms (--api-timeout 100ms) while waiting for x; last error: timed out after 1ms"
+        "timed out after 101ms (default.api.timeout.ms 100ms) while waiting for x; last error: timed out after 1ms"
     )
 
 
 def test_a_call_without_a_limit_names_none() -> None:
     error = ApiTimeout("waiting for x", timeout_ms=FOREVER_MS, elapsed_ms=4000)
     assert str(error) == "timed out after 4s while waiting for x"
+
+
+def test_timeouts_name_the_limit_of_the_library() -> None:
+    timeouts = [each for each in every_error() if isinstance(each, KafkaTimeoutError)]
+    assert {each.limit for each in timeouts} >= {"max.block.ms", "delivery.timeout.ms", "close(timeout)"}
+    assert [each for each in timeouts if f"({each.limit} 3ms)" not in each.summary] == []
+
+
+def test_texts_of_the_library_name_no_option_of_the_command_line() -> None:
+    found = []
+    for path in sorted(Path(kctl.client.__path__[0]).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        named = [ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, HAS_DOCSTRING)]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in named:
+                found += [f"{path.name}:{node.lineno}: {option}" for option in OPTION.findall(node.value)]
+    assert found == []

@@ -6,6 +6,7 @@ Owns the counts and what has failed, until the command takes it.
 from collections import deque
 from collections.abc import Callable
 
+from kctl.cli.limit_names import with_options
 from kctl.cli.produce.undelivered import UndeliveredRecord
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
@@ -79,7 +80,7 @@ class Outcomes:
 def _undelivered(future: SendFuture) -> UndeliveredRecord:
     outcome = future.outcome
     assert outcome is not None
-    cause = "" if outcome.error is None else str(outcome.error)
+    cause = "" if outcome.error is None else with_options(str(outcome.error))
     return UndeliveredRecord(
         future.topic, _partition(future.partition), future.timestamp_ms, future.key, future.value, future.headers,
         cause, outcome.is_unknown,
@@ -87,7 +88,7 @@ def _undelivered(future: SendFuture) -> UndeliveredRecord:
 
 
 def _records_of(rows: SettledRows) -> list[UndeliveredRecord]:
-    cause = str(rows.outcome.error)
+    cause = with_options(str(rows.outcome.error))
     partition = _partition(rows.topic_partition.partition)
     return [
         UndeliveredRecord(

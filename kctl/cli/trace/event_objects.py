@@ -7,6 +7,7 @@ too bear the same names and fields, without its `round`.
 from typing import Any
 
 from kctl.cli.failures import exit_code
+from kctl.cli.limit_names import with_options
 from kctl.client.errors import KafkaError
 from kctl.client.events import (
     AutoCommitFailed,
@@ -89,7 +90,7 @@ def error_object(error: KafkaError) -> dict[str, Any]:
     """Return an error with its hint and exit code."""
     return {
         "name": type(error).__name__,
-        "message": str(error),
-        "hint": getattr(error, "hint", ""),
+        "message": with_options(str(error)),
+        "hint": with_options(getattr(error, "hint", "")),
         "exit_code": int(exit_code(error)),
     }

@@ -60,7 +60,7 @@ def serve(
                 state = State(looks, diagnosis_of(looks, scopes, options), timer.elapsed_ms, "")
                 before = now
             except KafkaError as error:
-                state = state._replace(error=str(error))
+                state = state._replace(error=explain(error).message)
                 common.say(f"{common.environment.program}: {explain(error).message}")
             runtime.driver.wait(waiter, next_at_ms)
     finally:

@@ -101,7 +101,7 @@ class LoginWait(Enum):
 
 _CLOSED_HINTS = {
     Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
-    Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
+    Phase.TLS: "try security.protocol=PLAINTEXT (or SASL_PLAINTEXT)",
     Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
     Phase.SASL: "some mechanisms are refused silently",
 }
@@ -112,13 +112,13 @@ def expired(
     phase: Phase,
     limit_ms: int,
     elapsed_ms: int,
-    flag: str = "--connect-timeout",
+    limit: str = "socket.connection.setup.timeout.ms",
     *,
     waits_for: LoginWait | None = None,
 ) -> TransportError:
-    """Return the error of an attempt that was not ready within its limit, which is the option `flag`."""
+    """Return the error of an attempt that was not ready within its limit, which is the property `limit`."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
-    text = f"{what} within {duration_text(limit_ms)} ({flag})"
+    text = f"{what} within {duration_text(limit_ms)} ({limit})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
@@ -127,7 +127,7 @@ def unfinished(
 ) -> TransportError:
     """Return the error of an attempt whose caller ran out of time before its own limit passed."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
-    text = f"{what} yet (--connect-timeout {duration_text(limit_ms)})"
+    text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
@@ -160,7 +160,7 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
     """Return the error of a peer whose first bytes are no Kafka frame."""
-    hint = "use --security-protocol SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
+    hint = "use security.protocol=SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
     return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
 
 

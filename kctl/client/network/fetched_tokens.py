@@ -79,7 +79,9 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         setting = ClientConfig.sasl_oauthbearer_token_endpoint_url.name
         return fetch_token(http, credentials, timer, setting=setting)
     except ApiTimeout as e:  # of this timer: a token is a part of connecting
-        text = f"{e.waiting_for}: no token within {duration_text(timer.timeout_ms)} (--connect-timeout)"
+        text = (
+            f"{e.waiting_for}: no token within {duration_text(timer.timeout_ms)} (socket.connection.setup.timeout.ms)"
+        )
         raise ConnectTimeout(text, limit_ms=timer.timeout_ms, elapsed_ms=e.elapsed_ms) from None
     finally:
         http.close()

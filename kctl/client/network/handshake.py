@@ -114,7 +114,7 @@ class Handshake:
             return AuthenticationError(f"SaslHandshake was answered with {error_name(code)}")
         if self.session_lifetime_ms:
             return AuthenticationError("the broker does not renew the session")
-        return AuthenticationError("this listener does not use SASL", hint="use --security-protocol PLAINTEXT or SSL")
+        return AuthenticationError("this listener does not use SASL", hint="use security.protocol=PLAINTEXT or SSL")
 
     def _on_token(self, response: Response) -> ConnectionState:
         from kctl.client.protocol.api.sasl import SaslAuthenticateResponse

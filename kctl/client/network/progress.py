@@ -121,7 +121,7 @@ class ConnectionProgress:
             return connect_errors.wrong_peer(self._target, self.phase, unframed)
         if overdue is not None:
             elapsed_ms = now_ms - overdue.sent_at_ms
-            return connect_errors.expired(self._target, self.phase, limit_ms, elapsed_ms, "--request-timeout")
+            return connect_errors.expired(self._target, self.phase, limit_ms, elapsed_ms, "request.timeout.ms")
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:

@@ -50,7 +50,7 @@ class BootstrapRefusal:
         first = refusals[0]
         others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
         text = f"no bootstrap server accepted a connection for {self._timeout_ms / 1000:g}s: {first}{others}"
-        how = "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) retries until the call times out"
+        how = "bootstrap.refused.timeout.ms=-1 retries until the call times out"
         return type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
 
 

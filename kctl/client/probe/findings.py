@@ -102,7 +102,7 @@ def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int]
         ready = [other for other in same_node if other.is_ready]
         where = str(report.target)
         if report.works_with:
-            hint = f"use --security-protocol {report.works_with}"
+            hint = f"use security.protocol={report.works_with}"
             text = f"{_reason(report)}; a second attempt with {report.works_with} succeeded"
             yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
@@ -260,14 +260,14 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         if not report.is_done and report.error is None and not report.is_ready:
             others = any(other.is_ready and not other.advertised for other in reports)
             severity = Severity.WARNING if others else Severity.ERROR
-            text = f"still in {report.phase.value} when the timeout of the whole round (--api-timeout) passed"
-            yield ProbeFinding("unfinished", severity, str(report.target), text, "use a longer --api-timeout")
+            text = f"still in {report.phase.value} when the timeout of the whole round (default.api.timeout.ms) passed"
+            yield ProbeFinding("unfinished", severity, str(report.target), text, "use a longer default.api.timeout.ms")
 
 
 def _untried(count: int) -> Iterable[ProbeFinding]:
     if count:
         text = f"{count} advertised brokers were not tried: the round timed out, or a probe has too many addresses"
-        yield ProbeFinding("untried", Severity.WARNING, "", text, "use a longer --api-timeout")
+        yield ProbeFinding("untried", Severity.WARNING, "", text, "use a longer default.api.timeout.ms")
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:

@@ -45,7 +45,8 @@ MOST_NODES = 10_000
 """How many nodes are probed at most; a response can advertise any number."""
 _NODES_PER_POLL = 100
 """How many look-ups start in one poll: between polls the caller looks at its deadline."""
-CONNECT_LIMIT, REQUEST_LIMIT, IDLE_WAIT, PAUSE = "--connect-timeout", "--request-timeout", "--idle", "another question"
+CONNECT_LIMIT, REQUEST_LIMIT = "socket.connection.setup.timeout.ms", "request.timeout.ms"
+IDLE_WAIT, PAUSE = "idle_ms", "another question"
 
 
 class ProbeOptions(NamedTuple):

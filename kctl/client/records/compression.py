@@ -91,7 +91,7 @@ def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
 
 def _too_large(codec: str, max_bytes: int) -> DecompressionError:
     return DecompressionError(
-        f"{codec}: more than the {max_bytes} bytes that a batch may become (kctl consume --max-memory raises it)"
+        f"{codec}: more than the {max_bytes} bytes that a batch may become (max_decompressed_bytes)"
     )
 
 

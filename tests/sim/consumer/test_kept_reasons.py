@@ -163,7 +163,7 @@ def test_call_that_times_out_names_the_last_failed_attempt(cluster: GroupCluster
             while error is not None:
                 texts.append(str(error))
                 error = getattr(error, "cause", None)
-            assert any(api in text and "--request-timeout" in text for text in texts), f"{timeout_ms} ms: {texts}"
+            assert any(api in text and "request.timeout.ms" in text for text in texts), f"{timeout_ms} ms: {texts}"
             replies.unanswered.add(api)
 
     with replies.installed():

@@ -25,7 +25,7 @@ def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
         assert (expired.at_ms, expired.elapsed_ms, expired.limit_ms, expired.phase) == (1000, 1000, 1000, phase)
         assert isinstance(expired.error, ConnectTimeout)
         assert cluster.client.status.node_error(-1) is expired.error
-        assert "within 1s (--connect-timeout)" in str(expired.error)
+        assert "within 1s (socket.connection.setup.timeout.ms)" in str(expired.error)
         cluster.client.close()
         hub.run(hub.now_ms + 10)
         assert cluster.network.open_connections == 0
@@ -56,7 +56,7 @@ def test_a_token_that_does_not_come_is_named_and_not_dns() -> None:
         assert not cluster.connect(until_ms=1000)
         (expired,) = cluster.seen(Expired)
         assert (expired.at_ms, expired.phase) == (1000, Phase.SASL)
-        assert "no OAUTHBEARER token within 1s (--connect-timeout)" in str(expired.error)
+        assert "no OAUTHBEARER token within 1s (socket.connection.setup.timeout.ms)" in str(expired.error)
 
 
 def test_time_spent_in_dns_is_taken_from_the_rest() -> None:
@@ -105,7 +105,7 @@ def test_a_request_of_the_handshake_expires_after_the_request_timeout(fault: Fau
         first = cluster.seen(Expired)[0]
         tcp_done_at_ms = next(event.at_ms for event in cluster.seen(PhaseDone) if event.phase is Phase.TCP)
         assert (first.phase, first.limit_ms, first.at_ms) == (Phase.APIVERSIONS, 400, tcp_done_at_ms + 400)
-        assert "within 400ms (--request-timeout)" in str(first.error)
+        assert "within 400ms (request.timeout.ms)" in str(first.error)
         cluster.nodes[0].faults.heal()
         assert cluster.connect(until_ms=2000)
 

@@ -97,4 +97,4 @@ def test_a_close_of_a_consumer_whose_coordinator_is_silent_gives_up_on_time(
         consumer.close(0.1)
 
     run(app)
-    assert f"timed out after {100 - CLOSE_MARGIN_MS}ms (--close-timeout 100ms) while committing offsets" in caplog.text
+    assert f"timed out after {100 - CLOSE_MARGIN_MS}ms (close(timeout) 100ms) while committing offsets" in caplog.text

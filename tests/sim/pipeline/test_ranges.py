@@ -135,7 +135,7 @@ def test_first_data_has_the_whole_limit(cluster: SimCluster, fault: Fault) -> No
         cluster.write(0, 10)
         cluster.break_all(fault)
         before_ms = cluster.hub.now_ms
-        with pytest.raises(ApiTimeout, match="--api-timeout") as caught:
+        with pytest.raises(ApiTimeout, match=r"default.api.timeout.ms") as caught:
             values(cluster, OffsetRange("t", 0, 0, 10))
         assert cluster.hub.now_ms - before_ms == LIMIT_MS
         assert caught.value.time_breakdown
@@ -322,7 +322,7 @@ def test_offsets_that_are_not_written_are_named(cluster: SimCluster) -> None:
         error = caught.value
         assert (error.delivered, error.undelivered) == (7, 3)
         assert str(error).startswith("3 of 10 rows not delivered: t-1: 3 ")
-        assert "(--delivery-timeout)" in str(error)
+        assert "(delivery.timeout.ms)" in str(error)
         cluster.sandbox.heal()
 
     run(cluster, body)

@@ -78,7 +78,7 @@ def test_next_limit_names_the_timeout_of_each_wait() -> None:
             names[limit.name] = limit.at_ms
             prober.poll(hub.now_ms + IDLE_MS)
         prober.close()
-        assert list(names) == ["--connect-timeout", "--request-timeout", IDLE_WAIT]
-        assert names["--connect-timeout"] == 2000
+        assert list(names) == ["socket.connection.setup.timeout.ms", "request.timeout.ms", IDLE_WAIT]
+        assert names["socket.connection.setup.timeout.ms"] == 2000
         assert names[IDLE_WAIT] == READY_AT_MS + IDLE_MS
         assert prober.next_limit() is None

@@ -72,7 +72,7 @@ def test_silent_endpoint_is_named_after_what_works() -> None:
         report = Round(hub).poll_until(10 * LIMIT_MS)
         assert (hub.now_ms, report.is_done) == (LIMIT_MS, True)
         assert isinstance(report.error, ConnectTimeout)
-        assert "no OAUTHBEARER token within 2s (--connect-timeout)" in str(report.error)
+        assert "no OAUTHBEARER token within 2s (socket.connection.setup.timeout.ms)" in str(report.error)
         assert {Phase.DNS, Phase.TCP, Phase.APIVERSIONS} <= set(report.phases_ms)
 
 

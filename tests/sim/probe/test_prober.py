@@ -58,7 +58,7 @@ def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
         cluster.run("slow.example")
         (expired,) = [event for event in cluster.events if isinstance(event, Expired)]
         assert (expired.at_ms, expired.elapsed_ms) == (2000, 2000)
-        assert "within 2s (--connect-timeout)" in str(expired.error)
+        assert "within 2s (socket.connection.setup.timeout.ms)" in str(expired.error)
         (ready,) = [event for event in cluster.events if isinstance(event, Ready)]
         assert (ready.at_ms, ready.elapsed_ms) == (304, 304)
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from kctl.cli.command_tree import PROPERTY_OF_OPTION, Command, read_tree
+from kctl.cli.command_tree import Command, read_tree
+from kctl.cli.limit_names import PROPERTY_OF_OPTION
 from kctl.cli.settings import KNOWN
 from tests.support.in_process import run_in_process
 

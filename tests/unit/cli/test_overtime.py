@@ -52,7 +52,7 @@ def test_block_is_interrupted_and_named(clock: ManualClock) -> None:
 
     with pytest.raises(ApiTimeout) as caught:
         work()
-    assert str(caught.value) == f"timed out after {duration_text(LONG_MS)} (--api-timeout) while reading"
+    assert str(caught.value) == f"timed out after {duration_text(LONG_MS)} (default.api.timeout.ms) while reading"
 
 
 def test_block_with_calls_is_interrupted_when_it_has_worked_beyond_the_timeout(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from kctl.cli.limit_names import OPTION_OF_LIMIT
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import AddressStatus, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
@@ -85,7 +86,8 @@ def _foot(scene: Scene, rows: int) -> list[Text]:
             waits_ms = max(0, scene.next_limit.at_ms - scene.now_ms)
             if waits_ms < scene.left_ms:
                 who = harmless_text(str(scene.next_limit.target))
-                lines.append(text_of(f"next: {scene.next_limit.name} of {who} in {_seconds(waits_ms)}"))
+                option = OPTION_OF_LIMIT.get(scene.next_limit.name, scene.next_limit.name)
+                lines.append(text_of(f"next: {option} of {who} in {_seconds(waits_ms)}"))
             else:
                 lines.append(text_of(f"next: --api-timeout in {_seconds(scene.left_ms)}"))
     return lines

@@ -6,6 +6,7 @@ They are a promise: within a version fields are added, never renamed or removed.
 from collections.abc import Mapping
 from typing import Any
 
+from kctl.cli.limit_names import with_options
 from kctl.cli.probe.view.result import AddressStatus, ProbeResult, brokers, count, outcome
 from kctl.cli.probe.view.statistics import AddressKey, AddressLatencies
 from kctl.cli.probe.view.text import LoggedEvent
@@ -86,8 +87,8 @@ def _finding(finding: ProbeFinding) -> dict[str, Any]:
         "id": finding.id,
         "severity": finding.severity.value,
         "where": finding.where,
-        "text": finding.text,
-        "hint": finding.hint,
+        "text": with_options(finding.text),
+        "hint": with_options(finding.hint),
     }
 
 

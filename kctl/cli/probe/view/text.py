@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
 from kctl.cli.failures import exit_code
+from kctl.cli.limit_names import with_options
 from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
@@ -20,9 +21,14 @@ def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
     return isinstance(event, LoggedEvent)
 
 
+def shown(text: str) -> str:
+    """Return a text of the client as the terminal shows it."""
+    return harmless_text(with_options(text))
+
+
 def event_line(event: LoggedEvent, started_at_ms: int) -> str:
     """Return the event as one line that starts with the milliseconds since `started_at_ms`."""
-    return harmless_text(f"{event.at_ms - started_at_ms:>6} ms  {event.target}  {_words(event)}")
+    return shown(f"{event.at_ms - started_at_ms:>6} ms  {event.target}  {_words(event)}")
 
 
 def _words(event: LoggedEvent) -> str:
@@ -50,7 +56,7 @@ _MOST_PLACES = 3
 def state(report: AddressReport) -> str:
     """Return how an address stands, with who answers there and where that broker is advertised."""
     if report.error is not None:
-        return harmless_text(report.reason)
+        return shown(report.reason)
     if not report.is_ready:
         return f"in {report.phase.value}"
     broker = report.broker
@@ -102,7 +108,7 @@ def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
             lines.append(f"  hint: {finding.hint}")
     if len(findings) > MOST_FINDINGS:
         lines.append(f"and {len(findings) - MOST_FINDINGS} more findings; --output json has them all")
-    return [harmless_text(line) for line in lines]
+    return [shown(line) for line in lines]
 
 
 def fact_lines(result: ProbeResult) -> list[str]:
@@ -115,7 +121,7 @@ def fact_lines(result: ProbeResult) -> list[str]:
         *_coordinator(result),
         *_idle(result.reports),
     ]
-    return [harmless_text(line) for line in lines]
+    return [shown(line) for line in lines]
 
 
 def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from kctl.cli.failures import exit_code
+from kctl.cli.limit_names import with_options
 from kctl.cli.probe.view.result import PHASES, latency_ms, outcome
 from kctl.client.config import nearest_name
 from kctl.client.events import Phase
@@ -45,7 +46,7 @@ FIELDS: dict[str, Field] = {
     **{f"{phase.value}_ms": _phase(phase) for phase in PHASES},
     "total_ms": lambda report, _: latency_ms(report) if report.is_ready else report.elapsed_ms,
     "limit_ms": lambda report, _: report.limit_ms,
-    "error": lambda report, _: report.reason,
+    "error": lambda report, _: with_options(report.reason),
     "error_name": lambda report, _: None if report.error is None else type(report.error).__name__,
     "exit_code": lambda report, _: 0 if report.error is None else int(exit_code(report.error)),
     "works_with": lambda report, _: report.works_with,

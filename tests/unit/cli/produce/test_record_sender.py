@@ -109,7 +109,7 @@ def test_wait_for_metadata_is_a_part_of_the_delivery() -> None:
     producer = _Producer(clock, [])
     producer.metadata_ms = 5_000
     sender = _sender(clock, producer, delivery_timeout_ms=2_000, request_timeout_ms=1_000)
-    with pytest.raises(DeliveryTimeout, match=r"timed out after 2s \(--delivery-timeout\) while"):
+    with pytest.raises(DeliveryTimeout, match=r"timed out after 2s \(delivery.timeout.ms\) while"):
         sender.send_rows("t", ROWS, None, None, ())
     assert clock.now_ms() == 2_000
     with pytest.raises(DeliveryTimeout):
