@@ -158,9 +158,9 @@ def _options(
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
-    arguments = rewrite(sys.argv[1:])
+    arguments = sys.argv[1:]
     interrupts = Interrupts(
-        program_of(arguments),
+        program_of(rewrite(arguments)),
         environment.closing_notice,
         stdout_is_tty=environment.stdout_is_tty,
         stderr_is_tty=environment.stderr_is_tty,

@@ -35,7 +35,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("The last hour, as JSON lines", "kctl consume orders -o @-1h:end --output jsonl"),
         Example("Offsets 0 to 4 of partition 0, with keys", "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'"),
         Example("New records until Ctrl-C", "kctl consume orders", _CTRL_C),
-        Example("Avro of a schema registry as JSON", "kctl consume orders --decode --output jsonl", _SPARK),
+        Example("Avro of a schema registry as JSON", "kctl consume orders --decode auto --output jsonl", _SPARK),
     ),
     "kctl schemas list": (
         Example("Subjects and versions", "kctl schemas list -X schema.registry.url=http://registry:8081", _SPARK),
@@ -98,7 +98,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl why group": (
         Example("Why does the group not read?", "kctl why group billing --severity error"),
-        Example("Also what changes, by checking twice", "kctl why group billing --watch 2s --severity error"),
+        Example(
+            "Also what changes, by checking twice", "kctl why group billing --watch --interval 2s --severity error"
+        ),
         Example("As JSON lines", "kctl why group billing --severity error --output jsonl"),
     ),
     "kctl why topic": (Example("What is wrong with a topic", "kctl why topic orders"),),

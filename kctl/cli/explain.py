@@ -9,7 +9,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.columns import READABLE
 from kctl.cli.formats.listing import SHAPES, write_lines, write_listing
-from kctl.cli.options import Output, output_option
+from kctl.cli.options import AsJson, Output, output_option, shape_of_json
 
 app = Commands()
 
@@ -26,6 +26,7 @@ def explain(
         Output | None,
         output_option(*SHAPES),
     ] = None,
+    as_json: AsJson = False,
 ) -> int:
     """Explain an exit code, an error, a timeout, a property, a finding of kctl why, or a line that kctl has printed.
 
@@ -36,6 +37,7 @@ def explain(
 
     environment: Environment = ctx.obj
     asked = " ".join(text or ())
+    output = shape_of_json(output) if as_json else output
     if output is None or output is Output.TABLE:
         columns = environment.columns if environment.stdout_is_tty else READABLE
         write_lines(environment, (line.rstrip() for line in text_lines(asked, is_list=list_, columns=columns)))

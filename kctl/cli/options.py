@@ -89,8 +89,24 @@ class Shapes(Words):
 def output_option(*offered: Output) -> Any:
     """Return the option --output of a command that offers these shapes."""
     shapes = Shapes(offered)
-    words = "Format of the data on stdout; --json means json, or jsonl for a stream."
+    words = "Format of the data on stdout."
     return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Same as --output json, or --output jsonl for a stream.")]
+"""The option --json of a command with --output."""
+
+
+def shape_of_json(
+    output: Output | None, offered: Sequence[Output] = (Output.JSON,), *, is_stream: bool = False
+) -> Output:
+    """Return the format that --json is short for. Raises: click.UsageError: --output is given too and differs."""
+    shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
+    if output not in (None, shape):
+        raise click.UsageError(
+            f"--json is --output {shape.value}, and cannot be combined with --output {output.value}."
+        )
+    return shape
 
 
 def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
@@ -248,6 +264,7 @@ def common(
         ),
     ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
+    as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print more detail on stderr.")] = False,
     trace: Annotated[
@@ -264,11 +281,17 @@ def common(
     ] = None,
     *,
     fetches: bool = True,
+    offered: Sequence[Output] = (),
+    is_stream: bool = False,
 ) -> Common:
     """Return what the shared options came to: their declaration and their meaning in one place.
 
-    Args: fetches: get what the references of the profile stand for; without, they stay as they are written.
+    Args:
+        fetches: get what the references of the profile stand for; without, they stay as they are written.
+        offered: the formats of the command; `is_stream`: --json is jsonl.
     """
+    if as_json:
+        output = shape_of_json(output, offered, is_stream=is_stream)
     environment: Environment = ctx.obj
     servers = [*(bootstrap or ()), *(brokers or ())]
     flags = {
@@ -388,8 +411,12 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     return None if limit_ms is None else Setting(limit_ms, flag)
 
 
+_OF_COMMAND = ("fetches", "offered", "is_stream")
+"""Parameters of `common` that a command's declaration sets, not its user."""
+
+
 def _shared_parameters() -> dict[str, inspect.Parameter]:
-    return {name: p for name, p in inspect.signature(common).parameters.items() if name != "fetches"}
+    return {name: p for name, p in inspect.signature(common).parameters.items() if name not in _OF_COMMAND}
 
 
 def shared_option_names() -> dict[str, bool]:
@@ -411,17 +438,23 @@ def common_names() -> frozenset[str]:
 
 
 def with_common(
-    *outputs: Output, fetches: bool | Callable[[Mapping[str, Any]], bool] = True, profile: str = ""
+    *outputs: Output,
+    fetches: bool | Callable[[Mapping[str, Any]], bool] = True,
+    repeats: Callable[[Mapping[str, Any]], bool] | None = None,
+    profile: str = "",
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
     Args:
         outputs: the shapes of --output; a command without any does not show the option, and refuses it.
+        repeats: whether a command with these options prints its rows again and again, which --json makes a stream.
         fetches: get what the references of the profile stand for; a function decides it by the command's own options.
         profile: the command's own parameter that names a profile as -C does.
     """
     shared = _shared_parameters()
     shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, output_option(*outputs)])
+    if not outputs:
+        del shared["as_json"]
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         own = list(inspect.signature(command).parameters.values())[1:]
@@ -437,7 +470,9 @@ def with_common(
                     raise click.UsageError(f"two profiles: {named} and -C {given['profile']}.")
                 given["profile"] = named
             does_fetch = fetches if isinstance(fetches, bool) else fetches(given)
-            merged = common(**{name: given.pop(name) for name in shared}, fetches=does_fetch)
+            is_stream = repeats is not None and repeats(given)
+            of_user = {name: given.pop(name) for name in shared}
+            merged = common(**of_user, fetches=does_fetch, offered=outputs, is_stream=is_stream)
             try:
                 return command(merged, **given)
             except StdoutFailed as failed:

@@ -13,7 +13,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Output, output_option
+from kctl.cli.options import AsJson, Output, output_option, shape_of_json
 from kctl.client.config import HIGHEST_PORT
 
 if TYPE_CHECKING:
@@ -218,7 +218,8 @@ def status(
             "--control", metavar="PATH", help="The socket of `kctl sandbox up`; else those of all running sandboxes."
         ),
     ] = None,
-    output: Annotated[str | None, output_option(*SHAPES)] = None,
+    output: Annotated[Output | None, output_option(*SHAPES)] = None,
+    as_json: AsJson = False,
 ) -> int:
     """Show the running sandboxes of this user: brokers, partitions that each leads, and faults."""
     from kctl.cli.formats.listing import write_listing
@@ -228,7 +229,8 @@ def status(
     found = read_status(environment.environ, control)
     if not found:
         raise no_sandbox()
-    write_listing(environment, Output(output or Output.TABLE.value), status_listing(found))
+    shape = (shape_of_json(output) if as_json else output) or Output.TABLE
+    write_listing(environment, shape, status_listing(found))
     return ExitCode.OK
 
 

@@ -1,7 +1,7 @@
 """Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
 
-Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), `--json`, `--watch 10s`, and the place of
-shared options: before the command they mean the same as behind it.
+Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), and the place of shared options: before the
+command they mean the same as behind it. Words behind the command are not read: only its parser knows their options.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,6 @@ GROUPS = (
     "configs", "cluster", "brokers", "partitions", "wait", "sandbox",
 )  # fmt: skip
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
-PRINTING = (*GROUPS, "api", "consume", "apply", "doctor", "explain", "probe")
-"""Commands with `--output`."""
-TWO_LOOKS = ("why", "doctor")
-OF_AUTO = ("--decode", "--encode")
-"""Options whose value is `auto` where none is given."""
 _OF_ROOT = ("-h", "--help", "-V", "--version")
 
 
@@ -44,8 +39,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
-    rest = _without_cluster_name(rest) if name == "acls" else rest
-    rest = _with_interval(name, _with_forms(_with_json(name, [*shared, *rest])))
+    rest = [*shared, *rest]
     if name not in GROUPS:
         return [name, *rest]
     more, behind = _take_shared(rest)
@@ -53,48 +47,6 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [name, *behind]
     subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
     return [name, subcommand, *more, *behind[1:]]
-
-
-def _without_cluster_name(words: Sequence[str]) -> list[str]:
-    """Return the words without the name behind `--cluster`, which is always the same in Kafka."""
-    return [word for at, word in enumerate(words) if (words[max(0, at - 1)], word) != ("--cluster", "kafka-cluster")]
-
-
-def _with_json(name: str, words: Sequence[str]) -> list[str]:
-    """Return the words of a command with `--output` in the place of `--json`: jsonl for a stream, json for a list."""
-    if "--json" not in words or name not in PRINTING:
-        return list(words)
-    has_looks = any(word.split("=")[0] in ("--watch", "--count") for word in words)
-    is_stream = name == "consume" or (has_looks and name not in TWO_LOOKS)
-    at = words.index("--json")
-    if "--" in words[:at]:
-        return list(words)
-    return [*words[:at], "--output", "jsonl" if is_stream else "json", *words[at + 1 :]]
-
-
-def _with_interval(name: str, words: Sequence[str]) -> list[str]:
-    """Return the words of `why` and `doctor` with `--watch --interval 10s` in the place of `--watch 10s`."""
-    if name not in TWO_LOOKS:
-        return list(words)
-    found: list[str] = []
-    for at, word in enumerate(words):
-        option, equals, value = word.partition("=")
-        follows = words[at + 1] if at + 1 < len(words) else ""
-        if option == "--watch" and (equals or follows[:1].isdigit()):
-            found += ["--watch", "--interval", *([value] if equals else [])]
-        else:
-            found.append(word)
-    return found
-
-
-def _with_forms(words: Sequence[str]) -> list[str]:
-    """Return the words with `auto` behind a --decode or --encode that has no value of its own."""
-    found: list[str] = []
-    for word, following in zip(words, [*words, "-"][1:], strict=True):
-        found.append(word)
-        if word in OF_AUTO and following.startswith("-"):
-            found.append("auto")
-    return found
 
 
 def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -113,7 +65,7 @@ def _words_of_shared(argument: str) -> int:
     """Return how many words a shared option is, with its value; 0 for what is no shared option."""
     from kctl.cli.options import shared_option_names  # 10 ms of import, wanted where an option comes first
 
-    takes_value = {**shared_option_names(), "--json": False}
+    takes_value = shared_option_names()
     name, equals, _ = argument.partition("=")
     if name in takes_value and not (equals and not takes_value[name]):
         return 2 if takes_value[name] and not equals else 1

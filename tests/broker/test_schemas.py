@@ -124,7 +124,7 @@ class Scene:
                 producer.send(self.topic, value=value)
 
     def read(self) -> list[dict[str, Any]]:
-        ended = self.run("consume", self.topic, "-e", "--decode", "--output", "jsonl")
+        ended = self.run("consume", self.topic, "-e", "--decode", "auto", "--output", "jsonl")
         assert ended.code == 0, ended.stderr
         return [json.loads(line) for line in ended.stdout.splitlines()]
 
@@ -328,7 +328,7 @@ def test_protobuf_of_java_goes_both_ways_by_a_local_file(
     files, file = files_of(order.DESCRIPTOR.file), tmp_path / "order.protoset"
     file.write_bytes(files)
     scene.send(java.write(scene.topic, form, files, b"Order", message.SerializeToString()))
-    by_registry = scene.run("consume", scene.topic, "-e", "--decode")
+    by_registry = scene.run("consume", scene.topic, "-e", "--decode", "auto")
     assert "this Protobuf schema as text only" in by_registry.stderr
     local = ("--protoset", str(file), "--message", "shop.Order")
     ended = scene.run("consume", scene.topic, "-e", "--decode", "protobuf", *local, "--output", "jsonl")

@@ -34,7 +34,7 @@ def test_rules_are_created_listed_by_filter_and_deleted(access: str) -> None:
     assert [row["result"] for row in rows(ended)] == ["exists"]
     words = ("--deny", "bob", "--operation", "AlterConfigs", "--operation", "delete", "--topic", "ord", "--prefixed")
     assert kctl("acls", "create", *words, "--host", "10.0.0.1", "-b", access).code == 0
-    cluster = ("--allow", "User:*", "--operation", "describe", "--cluster", "kafka-cluster")
+    cluster = ("--allow", "User:*", "--operation", "describe", "--cluster")
     assert kctl("acls", "create", *cluster, "-b", access).code == 0
     read = "allow User:ann * read topic orders literal"
     denied = [f"deny User:bob 10.0.0.1 {name} topic ord prefixed" for name in ("delete", "alter-configs")]

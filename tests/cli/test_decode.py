@@ -79,7 +79,7 @@ def records(ended: Ended) -> list[dict[str, Any]]:
 
 def test_decoded_value_is_an_object_beside_its_schema(scene: Scene) -> None:
     scene.fill(scene.good(1), None, b"plain")
-    ended = scene.consume("--decode", "--output", "jsonl")
+    ended = scene.consume("--decode", "auto", "--output", "jsonl")
     found = [(r["key"], r["key_schema"], r["value"], r["value_schema"]) for r in records(ended)]
     schema = {"id": scene.schema, "type": "AVRO"}
     assert found == [("k0", None, order(1), schema), ("k1", None, None, None), ("k2", None, "plain", None)]
@@ -99,7 +99,7 @@ def test_next_command_asks_the_registry_for_nothing(scene: Scene) -> None:
 def test_undecodable_values_are_printed_raw_and_counted(scene: Scene) -> None:
     unknown, damaged = write_frame(99, b"abc"), write_frame(scene.schema, b"\xff")
     scene.fill(scene.good(1), unknown, damaged, scene.good(2))
-    ended = scene.consume("--decode", "--output", "jsonl")
+    ended = scene.consume("--decode", "auto", "--output", "jsonl")
     assert [r["value"] for r in records(ended)] == [
         order(1),
         "\0\0\0\0cabc",
@@ -114,7 +114,7 @@ def test_undecodable_values_are_printed_raw_and_counted(scene: Scene) -> None:
 
 def test_strict_ends_at_the_first_and_prints_those_before(scene: Scene) -> None:
     scene.fill(scene.good(1), scene.good(2), write_frame(scene.schema, b"\xff"), scene.good(3))
-    ended = scene.consume("--decode", "--strict", "-f", "%v\\n")
+    ended = scene.consume("--decode", "auto", "--strict", "-f", "%v\\n")
     assert ended.code == ExitCode.DATA
     assert ended.stdout.count(b"\n") == 2
     assert "a value cannot be decoded: not Avro of this schema" in ended.stderr
@@ -129,14 +129,17 @@ def test_template_prints_json_schema_id_and_bytes(scene: Scene) -> None:
 
 def test_csv_says_json(scene: Scene) -> None:
     scene.fill(scene.good(1))
-    assert b'"{""id"":1,""price"":""1.50"",""note"":null}",json,' in scene.consume("--decode", "--output", "csv").stdout
+    assert (
+        b'"{""id"":1,""price"":""1.50"",""note"":null}",json,'
+        in scene.consume("--decode", "auto", "--output", "csv").stdout
+    )
 
 
 def test_grep_and_jq_look_at_the_decoded_value(scene: Scene) -> None:
     scene.fill(*(scene.good(number) for number in range(5)))
-    assert scene.consume("--decode", "--grep", 'v:"id":[34]', "-f", "%o ").stdout == b"3 4 "
-    assert scene.consume("--decode", "--grep", '"price":"2', "-f", "%o ").stdout == b"2 "
-    ended = scene.consume("--decode", "--jq", "select(.value.id >= 2) | .value.id, .offset", "-n", "2")
+    assert scene.consume("--decode", "auto", "--grep", 'v:"id":[34]', "-f", "%o ").stdout == b"3 4 "
+    assert scene.consume("--decode", "auto", "--grep", '"price":"2', "-f", "%o ").stdout == b"2 "
+    ended = scene.consume("--decode", "auto", "--jq", "select(.value.id >= 2) | .value.id, .offset", "-n", "2")
     assert ended.stdout == b"2\n2\n3\n3\n"
     bad = scene.consume("--jq", ".value +")
     assert (bad.code, bad.stdout) == (ExitCode.USAGE, b"")
@@ -146,13 +149,13 @@ def test_grep_and_jq_look_at_the_decoded_value(scene: Scene) -> None:
 def test_guid_in_a_header_names_the_schema(scene: Scene) -> None:
     guid = scene.registry.guid(scene.schema)
     scene.fill(CODEC.encode(order(1)), headers=((VALUE_HEADER, b"\x01" + guid.bytes),))
-    [record] = records(scene.consume("--decode", "--output", "jsonl"))
+    [record] = records(scene.consume("--decode", "auto", "--output", "jsonl"))
     assert (record["value"], record["value_schema"]) == (order(1), {"guid": str(guid), "type": "AVRO"})
 
 
 def test_decoded_records_are_encoded_again(scene: Scene) -> None:
     scene.fill(scene.good(1), b"plain", None, b"\xff\xfe", scene.good(2))
-    first = scene.consume("--decode", "--output", "jsonl")
+    first = scene.consume("--decode", "auto", "--output", "jsonl")
     sent = scene.produce(f"{scene.topic}-copy", "-i", "jsonl", "--encode", "auto", stdin=first.stdout)
     assert sent.code == 0, sent.stderr
     raw = kctl("consume", f"{scene.topic}-copy", "-e", "--output", "base64", environ=scene.environ)
@@ -161,7 +164,7 @@ def test_decoded_records_are_encoded_again(scene: Scene) -> None:
 
 def test_decoded_records_without_encode_are_refused(scene: Scene) -> None:
     scene.fill(scene.good(1))
-    sent = scene.produce("copy", "-i", "jsonl", stdin=scene.consume("--decode", "--output", "jsonl").stdout)
+    sent = scene.produce("copy", "-i", "jsonl", stdin=scene.consume("--decode", "auto", "--output", "jsonl").stdout)
     assert sent.code == ExitCode.DATA
     assert "--encode value=auto encodes it" in sent.stderr
 
@@ -172,7 +175,7 @@ def test_lines_of_json_are_encoded_by_a_schema(scene: Scene, target: str) -> Non
     target = target.format(id=scene.schema, topic=scene.topic)
     line = json.dumps(order(3)).encode()
     assert scene.produce(scene.topic, "--encode", f"value={target}", "-K", " ", "-D", ";", stdin=b"k " + line).code == 0
-    [record] = records(scene.consume("--decode", "--output", "jsonl"))
+    [record] = records(scene.consume("--decode", "auto", "--output", "jsonl"))
     assert (record["key"], record["value"], record["value_schema"]["id"]) == ("k", order(3), scene.schema)
 
 
@@ -183,7 +186,7 @@ def test_value_that_does_not_fit_is_named_and_those_before_are_delivered(scene: 
     assert "1 record delivered" in sent.stderr
     assert "stdin line 2 (byte " in sent.stderr
     assert "value: the value does not fit the Avro schema" in sent.stderr
-    assert len(records(scene.consume("--decode", "--output", "jsonl"))) == 1
+    assert len(records(scene.consume("--decode", "auto", "--output", "jsonl"))) == 1
 
 
 def test_schema_is_registered_only_with_register(scene: Scene, tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def _drip(handler: BaseHTTPRequestHandler) -> None:
 def test_registry_that_drips_costs_one_timeout_and_records_go_on(scene: Scene) -> None:
     scene.fill(*(scene.good(number) for number in range(20)))
     scene.registry.fault = _drip
-    ended = scene.consume("--decode", "--request-timeout", "1s", "--output", "jsonl")
+    ended = scene.consume("--decode", "auto", "--request-timeout", "1s", "--output", "jsonl")
     assert (ended.code, len(records(ended))) == (0, 20)
     assert len(scene.registry.requests) == 1
     assert "(--request-timeout)" in ended.stderr
@@ -238,17 +241,17 @@ def test_registry_that_drips_costs_one_timeout_and_records_go_on(scene: Scene) -
 )
 def test_registry_that_is_not_there_ends_strict_with_its_cause(scene: Scene, url: str, code: ExitCode) -> None:
     scene.fill(scene.good(1))
-    assert scene.consume("--decode", "--strict", url=url).code == code
+    assert scene.consume("--decode", "auto", "--strict", url=url).code == code
 
 
 def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -> None:
     scene.fill(scene.good(1))
     scene.registry.user_info = f"me:{CANARY}"
-    refused = scene.consume("--decode", "--strict")
+    refused = scene.consume("--decode", "auto", "--strict")
     assert refused.code == ExitCode.AUTHENTICATION
     scene.environ["KCTL_SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO"] = f"me:{CANARY}"
     trace = tmp_path / "trace.jsonl"
-    ended = scene.consume("--decode", "--strict", "-v", "--trace-file", str(trace))
+    ended = scene.consume("--decode", "auto", "--strict", "-v", "--trace-file", str(trace))
     assert ended.code == 0, ended.stderr
     written = [ended.stderr.encode(), ended.stdout, trace.read_bytes()]
     written += [path.read_bytes() for path in tmp_path.rglob("*.json")]
@@ -262,12 +265,13 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
     ("options", "problem"),
     [
         (("--decode", "avros"), "'avros' is not one of auto, avro"),
-        (("--decode", "--output", "raw"), "--decode cannot be combined with --output raw"),
+        (("--decode", "--output", "raw"), "'--output' is not one of auto, avro"),
+        (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
         (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),
         (("--decode", "protobuf", "--protoset", "x"), "--protoset and --message need each other"),
         (("--strict",), "--strict needs --decode."),
         (("--jq", ".", "--output", "csv"), "--jq prints JSON lines"),
-        (("--decode",), "schema.registry.url is not set"),
+        (("--decode", "auto"), "schema.registry.url is not set"),
         (("--decode", "avro", "--avsc", "/nonexistent"), "--avsc /nonexistent: No such file"),
         (("--decode", "avro", "--avsc", "/dev/null"), "--avsc /dev/null: not a valid Avro schema"),
     ],

@@ -99,14 +99,14 @@ def test_unknown_group_or_topic_exits_23(bootstrap: str) -> None:
 
 def test_second_look_checks_what_one_cannot(bootstrap: str, group: str) -> None:
     assert "not checked without --watch: group-stuck" in kctl("why", "group", group, "-b", bootstrap).stdout.decode()
-    ended = kctl("why", "group", group, "-b", bootstrap, "--watch", "1s", "--output", "json")
+    ended = kctl("why", "group", group, "-b", bootstrap, "--watch", "--interval", "1s", "--output", "json")
     document = json.loads(ended.stdout)
     assert document["needs_watch"] == []
     assert "group-stuck" in document["checked"]
 
 
 def test_terminal_hears_that_the_group_is_checked_twice_and_a_pipe_does_not(bootstrap: str, group: str) -> None:
-    command = ("why", "group", group, "-b", bootstrap, "--watch", "1s")
+    command = ("why", "group", group, "-b", bootstrap, "--watch", "--interval", "1s")
     with Terminal(*command, columns=40, with_stderr=True) as terminal:
         assert terminal.read_until(b"\n") == b"kctl why: checking twice, 1s apart\r\n"
         assert b"group-no-members" in terminal.read_all()
@@ -131,8 +131,11 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
     ("options", "text"),
     [
         (("--only", "group-stack"), "there is no finding 'group-stack'; did you mean group-stuck?"),
-        (("--watch", "100ms"), "two checks must be at least 1s apart"),
-        (("--watch", "10s", "--api-timeout", "5s"), "--interval 10s must be shorter than --api-timeout (5s)"),
+        (("--watch", "--interval", "100ms"), "two checks must be at least 1s apart"),
+        (
+            ("--watch", "--interval", "10s", "--api-timeout", "5s"),
+            "--interval 10s must be shorter than --api-timeout (5s)",
+        ),
         (("--budget", "0"), "--budget"),
     ],
 )

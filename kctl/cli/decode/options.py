@@ -48,15 +48,22 @@ class DecodeRequest(NamedTuple):
 NO_DECODING = DecodeRequest()
 
 
+def _checked(texts: list[str] | None) -> list[str] | None:
+    """Return the values of --decode. Raises: click.BadParameter: a topic, or another word that is no form."""
+    parse_sides(texts or (), "'--decode'", _form)
+    return texts
+
+
 def decode_options(
     decode: Annotated[
         list[str] | None,
         typer.Option(
             "--decode",
+            callback=_checked,
             metavar="FORM",
             help="Decode keys and values, or with key= or value= before it only these: auto (by the schema id before "
             "them), avro, protobuf, json-schema, json or msgpack; the registry is -X schema.registry.url=URL. "
-            "Repeatable; --decode alone is auto.",
+            "Repeatable.",
         ),
     ] = None,
     avsc: Annotated[

@@ -98,7 +98,7 @@ TERMS: dict[str, Term] = {
     "heartbeat": Term(
         "The request by which a member of a group shows that it is alive. Without one for the session timeout the "
         "group gives its partitions to others.",
-        ("kctl explain session.timeout.ms", "kctl why group GROUP --watch 10s"),
+        ("kctl explain session.timeout.ms", "kctl why group GROUP --watch --interval 10s"),
     ),
     "high watermark": Term(
         "The offset up to which all replicas in sync have the records; consumers read no further.",
@@ -179,7 +179,7 @@ TERMS: dict[str, Term] = {
     "rebalance": Term(
         "Sharing out the partitions of a group again, after a member has joined, left or not responded. Members of "
         "the classic protocol stop reading meanwhile.",
-        ("kctl groups members GROUP", "kctl why group GROUP --watch 10s"),
+        ("kctl groups members GROUP", "kctl why group GROUP --watch --interval 10s"),
         ("rebalancing", "consumer rebalance"),
     ),
     "record": Term(

@@ -92,7 +92,7 @@ def describe(common: Common, names: Names) -> int:
 
 
 @app.command()
-@with_common(*SHAPES)
+@with_common(*SHAPES, repeats=lambda given: given["watch"] or given["count"] is not None)
 def lag(
     common: Common,
     names: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", show_default=False)] = None,

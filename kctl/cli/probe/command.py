@@ -44,7 +44,11 @@ INTERVAL_MS = 1000
 
 
 @app.callback()
-@with_common(*SHAPES, fetches=lambda given: given["diff"] is None)
+@with_common(
+    *SHAPES,
+    fetches=lambda given: given["diff"] is None,
+    repeats=lambda given: given["watch"] or given["count"] is not None or given["interval"] is not None,
+)
 def probe(
     common: Common,
     strict: options.Strict = False,

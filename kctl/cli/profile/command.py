@@ -9,7 +9,7 @@ from kctl.cli import click
 from kctl.cli.changes import YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, Output, Words, output_option, with_common
+from kctl.cli.options import AsJson, Common, Output, Words, output_option, shape_of_json, with_common
 
 FORMAT = Words(("java", "librdkafka", "rpk"))
 
@@ -37,11 +37,11 @@ def profile() -> None:
 
 
 @app.command("list")
-def list_(ctx: typer.Context, output: Shape = None) -> int:
+def list_(ctx: typer.Context, output: Shape = None, as_json: AsJson = False) -> int:
     """List the profiles, and which one is current."""
     from kctl.cli.profile.show import list_profiles
 
-    return list_profiles(ctx.obj, output or Output.TABLE)
+    return list_profiles(ctx.obj, (shape_of_json(output) if as_json else output) or Output.TABLE)
 
 
 @app.command()
@@ -221,6 +221,7 @@ def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="[PROFILE]...", show_default=False)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings as well.")] = False,
     output: Shape = None,
+    as_json: AsJson = False,
 ) -> int:
     """Look for mistakes in profiles without asking any server; exits with 2 when one cannot work.
 
@@ -228,7 +229,8 @@ def check(
     """
     from kctl.cli.profile.check import check_profiles
 
-    return check_profiles(ctx.obj, names or (), output or Output.TABLE, strict=strict)
+    shape = (shape_of_json(output) if as_json else output) or Output.TABLE
+    return check_profiles(ctx.obj, names or (), shape, strict=strict)
 
 
 @app.command()

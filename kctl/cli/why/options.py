@@ -1,6 +1,5 @@
 """The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
 
-from functools import wraps
 from typing import Annotated, NamedTuple
 
 import typer
@@ -11,17 +10,7 @@ from kctl.cli.options import Words, duration_ms
 DEFAULT_BUDGET = 200
 DEFAULT_INTERVAL_MS = 10_000
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
-INTERVAL_FLAGS = "'--watch' or '--interval'"
 _severities = Words(("error", "warning", "note"))
-
-
-@wraps(duration_ms)
-def _interval_ms(value: str | int) -> int:
-    """Return a duration as milliseconds; it may have been given as that of --watch. Raises: click.BadParameter."""
-    try:
-        return duration_ms(value)
-    except click.BadParameter as e:
-        raise click.BadParameter(e.message, param_hint=INTERVAL_FLAGS) from None
 
 
 class WhyOptions(NamedTuple):
@@ -39,13 +28,11 @@ class WhyOptions(NamedTuple):
 def why_options(
     watch: Annotated[
         bool,
-        typer.Option(
-            "--watch", help="Check twice, because many findings are about changes. --watch 10s also sets the interval."
-        ),
+        typer.Option("--watch", help="Check twice, --interval apart, because many findings are about changes."),
     ] = False,
     interval: Annotated[
         int,
-        typer.Option("--interval", parser=_interval_ms, metavar="DURATION", help="Time between the two checks."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two checks."),
     ] = DEFAULT_INTERVAL_MS,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="ID", help="Check for this finding only; repeatable.")
@@ -76,7 +63,7 @@ def why_options(
 ) -> WhyOptions:
     """Return the options. Raises: click.BadParameter: there is no such finding."""
     if (watch or serve) and interval < 1000:
-        raise click.BadParameter("the two checks must be at least 1s apart.", param_hint=INTERVAL_FLAGS)
+        raise click.BadParameter("the two checks must be at least 1s apart.", param_hint="'--interval'")
     return WhyOptions(
         interval if watch else 0,
         _ids(only, "--only"),

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kctl.cli.app import root
+from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.spellings import rewrite
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
 from tests.docs.test_migration import PAGE
@@ -110,11 +113,29 @@ NAMED = [
     ("quotas set producer_byte_rat=1 --user ann", "is not a quota: did you mean producer_byte_rate?"),
     ("quotas unset xyz --user ann", "'xyz' is not a quota: there are producer_byte_rate, "),
     ("transactions abort --topic t", "Did you mean 'TOPIC:P without an option'?"),
+    ("consume --decode orders -e", "Invalid value for '--decode': 'orders' is not one of auto, avro"),
+    ("produce t --encode -e", "'-e' looks like an option: the schema before it is missing"),
+    ("topics list --json --output yaml", "--json is --output json, and cannot be combined with --output yaml."),
     ("produce t --encode avr", "'avr': did you mean avro? A subject of that name is subject:avr."),
-    ("doctor --watch 0", "Invalid value for '--watch' or '--interval': '0' has no unit"),
-    ("doctor --watch 0s", "Invalid value for '--watch' or '--interval': the two checks must be at least 1s apart."),
+    ("doctor --watch --interval 0", "Invalid value for '--interval': '0' has no unit"),
+    ("doctor --watch --interval 0s", "Invalid value for '--interval': the two checks must be at least 1s apart."),
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
+
+WORDS_OF_SPELLINGS = (
+    "--json", "--decode", "--encode", "--watch", "10s", "--cluster", "kafka-cluster", "ls", "topic", "help", "-b", "--",
+)  # fmt: skip
+"""Words that mean something to the spellings, or to an option."""
+LINES = [
+    command
+    for command in read_tree().walk()
+    if not command.commands and any(option.takes_value for option in command.options)
+]
+
+
+def valued(command: Command) -> list[str]:
+    """Return the options of a command behind which a value follows."""
+    return [name for option in command.options if option.takes_value for name in option.names]
 
 
 def run_line(line: str, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -178,16 +199,20 @@ def test_line_in_the_words_of_kctl_stays_as_it_is(words: list[str]) -> None:
     assert rewrite(rewrite(words)) == words
 
 
+@given(st.sampled_from(LINES), st.lists(st.sampled_from(WORDS_OF_SPELLINGS), max_size=3), st.data())
+def test_words_behind_a_command_are_not_changed(command: Command, values: list[str], data: st.DataObject) -> None:
+    behind = [word for value in values for word in (data.draw(st.sampled_from(valued(command))), value)]
+    assert rewrite([*command.path[1:], *behind]) == [*command.path[1:], *behind]
+
+
 def test_shared_options_move_behind_the_command() -> None:
     assert rewrite(["-b", "a:1", "-q", "topics", "-Xa=b", "ls", "--internal"]) == [
         "topics", "list", "-b", "a:1", "-q", "-Xa=b", "--internal",
     ]  # fmt: skip
     assert rewrite(["-b", "a:1", "consume", "--", "t"]) == ["consume", "-b", "a:1", "--", "t"]
     assert rewrite(["-b"]) == ["-b"]
-    assert rewrite(["sandbox", "--json", "status"]) == ["sandbox", "status", "--output", "json"]
-    assert rewrite(["--json", "groups", "lag", "--all", "--watch"]) == [
-        "groups", "lag", "--output", "jsonl", "--all", "--watch",
-    ]  # fmt: skip
+    assert rewrite(["sandbox", "--json", "status"]) == ["sandbox", "status", "--json"]
+    assert rewrite(["--json", "groups", "lag", "--all"]) == ["groups", "lag", "--json", "--all"]
 
 
 @pytest.mark.parametrize("line", ["topics --json", "-v topics", "cluster -q", "--json pipeline", "bench -b a:1"])

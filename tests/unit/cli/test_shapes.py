@@ -4,13 +4,16 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import pytest
 
+from kctl.cli import options
+from kctl.cli.click import UsageError
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.spellings import GROUPS, rewrite
+from kctl.cli.options import Output
+from kctl.cli.spellings import GROUPS
 from tests.support.in_process import run_in_process
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +29,17 @@ PRINT_NO_ROWS = {
     "completion install",
 }  # fmt: skip
 """Commands without --output: they print nothing, or one file in a format of its own."""
+JSON_OF = {
+    "kctl consume": {"": Output.JSONL},
+    "kctl probe": {
+        "": Output.JSON, "--watch": Output.JSONL, "--count 2": Output.JSONL, "--interval 2s": Output.JSONL,
+    },
+    "kctl groups lag": {"--all": Output.JSON, "--all --watch": Output.JSONL, "--all --count 2": Output.JSONL},
+    "kctl doctor": {"": Output.JSON, "--watch": Output.JSON},
+    "kctl why group": {"--watch": Output.JSON},
+    "kctl topics list": {"": Output.JSON, "--output json": Output.JSON},
+}  # fmt: skip
+"""What --json means, by command and by its options."""
 COMMANDS = [each for each in read_tree().walk() if not each.commands or each.name == "kctl probe"]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "docs" / "schemas" / "listing.v1.json").read_text())["$defs"]
 
@@ -44,17 +58,31 @@ def test_command_that_prints_rows_offers_every_format(command: Command) -> None:
     assert shapes_of(command) == expected
 
 
-@pytest.mark.parametrize("command", PRINTING, ids=lambda command: command.name)
-def test_json_is_a_format_that_the_command_offers(command: Command) -> None:
-    words = rewrite([*command.path[1:], "--json"])
-    assert words[-2] == "--output"
-    assert words[-1] in shapes_of(command)
-    assert words[-1] == ("jsonl" if command.name == "kctl consume" else "json")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_json_is_an_option_of_each_command_with_formats(command: Command) -> None:
+    assert any("--json" in option.names for option in command.options) == bool(shapes_of(command))
 
 
-@pytest.mark.parametrize("command", [("probe",), ("groups", "lag", "--all")])
-def test_json_of_a_command_that_looks_repeatedly_is_a_stream(command: tuple[str, ...]) -> None:
-    assert rewrite([*command, "--watch", "--json"])[-2:] == ["--output", "jsonl"]
+def shape_of_json(command: Command, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> Output | None:
+    """Return the format that a command with --json prints, read where all shared options come together."""
+    found: list[Output | None] = []
+
+    def merge(**given: Any) -> Never:
+        found.append(declared(**given).output)
+        raise UsageError("read")
+
+    declared = options.common
+    required = ("x" for each in command.arguments if each.is_required)
+    with monkeypatch.context() as patched:
+        patched.setattr(options, "common", merge)
+        run_in_process(*command.path[1:], *words, *required, "--json")
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("command", [each for each in PRINTING if each.name in JSON_OF], ids=lambda each: each.name)
+def test_json_is_jsonl_of_a_stream(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, shape in JSON_OF[command.name].items():
+        assert shape_of_json(command, tuple(words.split()), monkeypatch) is shape, words
 
 
 @pytest.mark.parametrize("command", PRINTING, ids=lambda command: command.name)
