@@ -9,10 +9,13 @@ from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, with_common
 
 if TYPE_CHECKING:
-    from kctl.client.admin import QuorumReplica
+    from kctl.client.admin import Admin, ClusterDescription, QuorumReplica
 
 BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller")
 QUORUM_COLUMNS = ("node", "role", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms")
+
+LONGEST_S = 5
+"""`describe` does not wait longer for the quorum, to which a broker forwards the request."""
 
 app = Commands(no_args_is_help=True)
 
@@ -32,14 +35,14 @@ def describe(common: Common) -> int:
     with admin_of(common) as admin:
         described = admin.describe_cluster()
         features = admin.describe_features()
-    controller = described.controller_id if described.controller_id >= 0 else None
+        controller = _controller(admin, described)
     rows: list[Row] = [
         {
             "broker": node.node_id,
             "host": node.host,
             "port": node.port,
             "rack": node.rack,
-            "controller": node.node_id == controller,
+            "controller": None if controller is None else node.node_id == controller,
         }
         for node in described.nodes
     ]
@@ -59,6 +62,19 @@ def describe(common: Common) -> int:
     sections = [Section(facts, rows)]
     write_listing(common.environment, output, Listing("brokers", BROKER_COLUMNS, rows, extra, sections=sections))
     return ExitCode.OK
+
+
+def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
+    """Return the active controller; None if the controllers do not report it in time or to this user."""
+    from kctl.client.errors import KafkaError
+
+    if described.controller_id >= 0:
+        return described.controller_id
+    try:
+        leader_id = admin.describe_quorum(timeout=LONGEST_S).leader_id
+    except KafkaError:
+        return None
+    return leader_id if leader_id >= 0 else None
 
 
 @app.command()

@@ -123,5 +123,5 @@ class Cluster(NamedTuple):
         return NO_NODE if info is None else info.leader_id
 
     def controller(self) -> Node | None:
-        """Return the node to which cluster changes are sent, or None when none is known."""
+        """Return the broker to which cluster changes are sent, or None if none is known; on KRaft it forwards them."""
         return self.node(self.controller_id)

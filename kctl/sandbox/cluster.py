@@ -123,8 +123,17 @@ class Cluster:
 
     @property
     def controller_id(self) -> int:
-        """The node that is named as controller."""
+        """The leader of the quorum of controllers."""
         return next(iter(self.nodes))
+
+    @property
+    def forwarding_id(self) -> int:
+        """The broker that Metadata and DescribeCluster name as controller: on KRaft any that forwards requests.
+
+        It is the last registered node without a fault, so that it seldom is the leader of the quorum.
+        """
+        live = [each.node_id for each in self.nodes.values() if each.state.is_registered and not each.faults.active]
+        return live[-1] if live else self.controller_id
 
     # --- topics -----------------------------------------------------------------------------------------------------
 

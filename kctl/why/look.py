@@ -154,7 +154,6 @@ class Look(NamedTuple):
 
     wall_ms: int
     nodes: tuple[Node, ...] = ()
-    controller_id: int = -1
     topics: Mapping[str, Mapping[int, PartitionInfo]] = MappingProxyType({})
     missing_topics: Mapping[str, KafkaError] = MappingProxyType({})
     groups: Mapping[str, GroupLook] = MappingProxyType({})

@@ -11,6 +11,7 @@ def test_cluster_is_described_with_brokers_and_features(bootstrap: str) -> None:
     found = json.loads(ended.stdout)
     assert (ended.code, [row["broker"] for row in found["rows"]], found["controller_id"]) == (0, [1, 2, 3], 1)
     assert found["features"]["transaction.version"] == {"level": 2, "lowest": 0, "highest": 2}
+    assert [row["controller"] for row in found["rows"]] == [True, False, False]
     table = kctl("cluster", "describe", "-b", bootstrap).stdout.decode()
     assert "BROKER  HOST" in table
     assert "transaction.version  2 of 2" in table

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, any_node
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import Node, TopicInfo
+from kctl.client.cluster import NO_NODE, Node, TopicInfo
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.metadata import nodes_in
 from kctl.client.network.in_flight import Answer
@@ -17,19 +17,23 @@ from kctl.client.protocol.api.cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeQuorumRequest,
-    DescribeQuorumRequestPartitionData,
-    DescribeQuorumRequestTopicData,
     DescribeQuorumResponse,
     ReplicaState,
 )
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.requests.items import each_once
+from kctl.client.requests.quorum import METADATA_TOPIC, quorum_request
 from kctl.client.requests.topics import described_topics, metadata_request
 from kctl.version import VERSION
 
 
 class ClusterDescription(NamedTuple):
-    """A cluster as one of its nodes describes it; `controller_id` is NO_NODE where the broker does not report it."""
+    """A cluster as one of its nodes describes it.
+
+    Attributes:
+        controller_id: the controller of a cluster with ZooKeeper. NO_NODE on KRaft, where brokers name any broker that
+            forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
+    """
 
     cluster_id: str
     controller_id: int
@@ -37,7 +41,7 @@ class ClusterDescription(NamedTuple):
 
 
 def describe_cluster(call: Call) -> ClusterDescription:
-    """Return the cluster's id, nodes by id, and controller."""
+    """Return the cluster's id, nodes by id, and the controller if the cluster has no quorum of controllers."""
     answer = call.answer_of(any_node, lambda _: DescribeClusterRequest(), DescribeClusterResponse)
     response = answer.response
     assert isinstance(response, DescribeClusterResponse)
@@ -49,7 +53,9 @@ def describe_cluster(call: Call) -> ClusterDescription:
         if isinstance(broker, KafkaError):
             raise broker
         nodes.append(Node(broker.broker_id, broker.host, broker.port, broker.rack))
-    return ClusterDescription(response.cluster_id, response.controller_id, tuple(sorted(nodes)))
+    has_quorum = call.client.network.supports(answer.node_id, DescribeQuorumRequest)
+    controller_id = NO_NODE if has_quorum else response.controller_id
+    return ClusterDescription(response.cluster_id, controller_id, tuple(sorted(nodes)))
 
 
 class Feature(NamedTuple):
@@ -74,10 +80,9 @@ def describe_features(call: Call) -> list[Feature]:
 
 
 class MetadataView(NamedTuple):
-    """What one broker reports: the brokers, the controller (NO_NODE: none), and topics by name."""
+    """What one broker reports: the brokers, and topics by name."""
 
     nodes: tuple[Node, ...]
-    controller_id: int
     topics: Mapping[str, TopicInfo]
 
 
@@ -99,10 +104,7 @@ def _view(call: Call, answer: Answer | KafkaError) -> MetadataView | KafkaError:
     if isinstance(topics, KafkaError):
         return topics
     view = answer.response
-    return MetadataView(nodes_in(view), view.controller_id, {topic.name: topic for topic in topics})
-
-
-METADATA_TOPIC = "__cluster_metadata"
+    return MetadataView(nodes_in(view), {topic.name: topic for topic in topics})
 
 
 class QuorumReplica(NamedTuple):
@@ -133,11 +135,8 @@ class QuorumDescription(NamedTuple):
 
 def describe_quorum(call: Call) -> QuorumDescription:
     """Return the quorum; a broker passes the request on to the leader."""
-    topic = DescribeQuorumRequestTopicData(
-        topic_name=METADATA_TOPIC, partitions=[DescribeQuorumRequestPartitionData(partition_index=0)]
-    )
     while True:
-        response = call.ask(any_node, lambda _: DescribeQuorumRequest(topics=[topic]), DescribeQuorumResponse)
+        response = call.ask(any_node, lambda _: quorum_request(), DescribeQuorumResponse)
         parts = [part for each in response.topics for part in each.partitions]
         code = response.error_code or next((part.error_code for part in parts if part.error_code), 0)
         if not code:

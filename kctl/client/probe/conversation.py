@@ -1,10 +1,12 @@
 """Conversation: what a probe asks a node that is ready, one question after the other. No I/O of its own.
 
-1. Metadata without topics: cluster id, controller and brokers, as this node sees them.
+1. Metadata without topics: cluster id and brokers, as this node sees them, and the controller of a cluster with
+   ZooKeeper. KRaft brokers name any broker that forwards requests there.
 2. The node's own id, by asking for the configuration of a broker that cannot exist: the refusal names the one that
    answers. Before Kafka 4.4 brokers do not report their id otherwise; without the right to describe configurations
    it stays unknown.
 3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
+4. The leader of the controllers of KRaft. Brokers forward this question, so that it may stay without an answer.
 """
 
 import re
@@ -18,14 +20,17 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.in_flight import Answer
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.cluster import DescribeQuorumRequest, DescribeQuorumResponse
 from kctl.client.protocol.api.configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
+from kctl.client.requests.quorum import quorum_request
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.requests.topics import metadata_request
 
+_NO_CONTROLLER = {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER}
 _BROKER = 4
 _NO_SUCH_BROKER = "-2"
 _EXPECTED_ID = re.compile(r"expected (\d+)")
@@ -33,6 +38,8 @@ _NEWEST_WITHOUT_NAME = 2
 """From version 3 on ApiVersions has to name the client's software, which the handshake did."""
 COORDINATOR_PATIENCE_MS = 5000
 """How long a coordinator that is not there yet is waited for."""
+QUORUM_PATIENCE_MS = 5000
+"""How long a broker is waited for that forwards a request to the controllers."""
 _AGAIN_AFTER_MS = 250
 _OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -61,6 +68,7 @@ class Conversation:
         if group is not None:
             self._questions.append(find_coordinator(KeyType.GROUP, [group], connection.versions))
             self._questions.append(metadata_request([_OFFSETS_TOPIC]))
+        self._questions.append(quorum_request())
 
     def is_pausing(self, now_ms: int) -> bool:
         """Return whether the next question has to wait; the pause is over at `again_at_ms`, and then forgotten."""
@@ -82,6 +90,8 @@ class Conversation:
                     raise connect_errors.controller(self._report.target)
                 continue
             version = versions.choose(type(question))
+            if isinstance(question, DescribeQuorumRequest):
+                deadline_at_ms = min(deadline_at_ms, now_ms + QUORUM_PATIENCE_MS)
             self._connection.send(
                 question, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=_answers_come_from_receive
             )
@@ -95,10 +105,23 @@ class Conversation:
                 self._on_metadata(response, elapsed_ms)
             elif self.coordinator is not None:
                 self.coordinator = _with_partition(self.coordinator, response)
+        elif isinstance(response, DescribeQuorumResponse):
+            self._on_controller(_quorum_leader(response))
         elif isinstance(response, DescribeConfigsResponse):
             self._report.answers_as = _own_id(response)
         elif isinstance(response, FindCoordinatorResponse):
             self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
+
+    def on_expired(self, api: str) -> bool:
+        """Return whether the conversation may end without this response: the broker reached no controller."""
+        if api != DescribeQuorumRequest.NAME:
+            return False
+        self._on_controller(NO_NODE)
+        return True
+
+    def _on_controller(self, node_id: int | None) -> None:
+        assert self._report.view is not None
+        self._report.view = self._report.view._replace(controller_id=node_id)
 
     def _on_coordinator(self, found: CoordinatorReport, now_ms: int) -> None:
         """Take what was said; where it may be otherwise soon, ask again: a cluster's first look-up makes the topic."""
@@ -111,7 +134,10 @@ class Conversation:
 
     def _on_metadata(self, response: MetadataResponse, elapsed_ms: int) -> None:
         brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
-        self._report.view = ClusterView(response.cluster_id, response.controller_id, brokers)
+        versions = self._connection.versions
+        has_quorum = versions is not None and versions.supports(DescribeQuorumRequest)
+        controller_id = None if has_quorum else response.controller_id
+        self._report.view = ClusterView(response.cluster_id, controller_id, brokers)
         self._report.phases_ms[Phase.METADATA] = elapsed_ms
         self._report.phase = Phase.READY
         self._on_brokers(brokers)
@@ -165,6 +191,15 @@ def _own_id(response: DescribeConfigsResponse) -> int | None:
             match = _EXPECTED_ID.search(result.error_message or "")
             return int(match[1]) if match else None
     return None
+
+
+def _quorum_leader(response: DescribeQuorumResponse) -> int | None:
+    """Return the leader of the controllers; NO_NODE where the broker knows none, None where it may not say."""
+    parts = [part for topic in response.topics for part in topic.partitions]
+    codes = {response.error_code, *(part.error_code for part in parts)} - {ErrorCode.NONE}
+    if not codes and len(parts) == 1:
+        return parts[0].leader_id
+    return NO_NODE if codes & _NO_CONTROLLER else None
 
 
 def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorReport:

@@ -467,6 +467,9 @@ class Prober:
         if request is not None:
             limit_ms = self._config.request_timeout_ms
             self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
+            if attempt.conversation is not None and attempt.conversation.on_expired(request.api):
+                self._asked_all(attempt, now_ms)
+                return
             waiting_for = f"waiting for the {request.api} answer of {connection.target}"
             elapsed_ms = now_ms - request.sent_at_ms
             error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms)

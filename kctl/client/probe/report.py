@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.cluster import Node
+from kctl.client.cluster import NO_NODE, Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Phase, Target
 from kctl.client.protocol.schema import Versions
@@ -46,11 +46,21 @@ def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
 
 
 class ClusterView(NamedTuple):
-    """The cluster as one node describes it."""
+    """The cluster as one node describes it.
+
+    Attributes:
+        controller_id: the leader of the quorum of controllers; of a cluster with ZooKeeper its controller. NO_NODE: the
+            node knows none; None: it has not reported it.
+    """
 
     cluster_id: str | None
-    controller_id: int
+    controller_id: int | None
     brokers: tuple[Node, ...]
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether the active controller is known."""
+        return self.controller_id not in (None, NO_NODE)
 
 
 class AddressReport:

@@ -17,7 +17,7 @@ def _answer(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespo
         )
     return DescribeClusterResponse(
         cluster_id=cluster.settings.cluster_id,
-        controller_id=cluster.controller_id,
+        controller_id=cluster.forwarding_id,
         brokers=[
             DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in cluster.nodes.values()

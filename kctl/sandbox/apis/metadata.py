@@ -36,7 +36,7 @@ def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
             if node.state.is_registered
         ],
         cluster_id=cluster.settings.cluster_id,
-        controller_id=cluster.controller_id,
+        controller_id=cluster.forwarding_id,
         topics=topics,
     )
 

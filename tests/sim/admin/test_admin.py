@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, CloseResult, NewTopic
 from kctl.client.broker_errors import error_class
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import NO_NODE, TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
 from kctl.sandbox import Fault
 from tests.sim.chaos.replies import Replies
@@ -52,7 +52,8 @@ def test_the_cluster_is_described() -> None:
         description = admin.describe_cluster()
         assert [node.node_id for node in description.nodes] == [1, 2, 3]
         assert description.cluster_id == cluster.sandbox.cluster.settings.cluster_id
-        assert description.controller_id == cluster.sandbox.cluster.controller_id
+        assert description.controller_id == NO_NODE, "the quorum has the controller"
+        assert admin.describe_quorum().leader_id == cluster.sandbox.cluster.controller_id
 
     run_with_admin(use, topics={})
 

@@ -114,7 +114,7 @@ def test_a_topic_id_leads_to_the_leader_of_its_partition() -> None:
 
 def test_configs_of_a_broker_come_from_that_broker_and_changes_of_topics_go_to_the_controller() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
-        controller = admin.describe_cluster().controller_id
+        controller = cluster.sandbox.cluster.forwarding_id
         for broker in (1, 2, 3):
             resource = {"resourceType": 4, "resourceName": str(broker), "configurationKeys": None}
             assert admin.request_api("DescribeConfigs", {"resources": [resource]}).broker == broker

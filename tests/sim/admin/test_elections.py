@@ -34,7 +34,7 @@ def test_election_whose_response_was_lost_was_held() -> None:
         cluster.sandbox.create_topic("r", replication_factor=2)
         preferred, other = cluster.sandbox.cluster.topics["r"].partitions[0].replicas
         cluster.sandbox.move_leader("r", 0, other)
-        controller = cluster.sandbox.cluster.controller_id
+        controller = cluster.sandbox.cluster.forwarding_id
         admin.describe_cluster()
         cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
         cluster.at(40_000, cluster.sandbox.heal)
@@ -65,10 +65,10 @@ def test_unclean_election_is_for_partitions_without_a_leader() -> None:
         assert admin.elect_leaders(ElectionType.UNCLEAN, [T0]).done == {T0: False}
         partition.elect(-1)
         for node_id in (first, second):
-            if node_id != cluster.sandbox.cluster.controller_id:
+            if node_id != cluster.sandbox.cluster.forwarding_id:
                 cluster.sandbox.start_fault(node_id, Fault.REFUSE)
         results = admin.elect_leaders(ElectionType.UNCLEAN, [T0])
-        up = [each for each in (first, second) if each == cluster.sandbox.cluster.controller_id]
+        up = [each for each in (first, second) if each == cluster.sandbox.cluster.forwarding_id]
         if up:
             assert (results.done, partition.leader_id) == ({T0: True}, up[0])
         else:

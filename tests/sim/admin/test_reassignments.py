@@ -91,7 +91,7 @@ def test_refused_target_leaves_a_move_in_progress_alone() -> None:
 def test_lost_response_starts_no_second_move() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
-        controller = cluster.sandbox.cluster.controller_id
+        controller = cluster.sandbox.cluster.forwarding_id
         cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
         cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
         assert admin.alter_partition_reassignments({T0: [2]}, timeout=60).failed == {}

@@ -65,7 +65,7 @@ def test_removal_of_a_user_that_never_was_fails_after_a_retry_too() -> None:
 def test_changes_that_were_made_are_reported_where_a_further_one_is_not_answered() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_user_scram_credentials([ScramPassword("bob", SHA_256, "b")]).raise_first()
-        cluster.sandbox.start_fault(cluster.sandbox.cluster.controller_id, Fault.DELAY, ms=1_500)
+        cluster.sandbox.start_fault(cluster.sandbox.cluster.forwarding_id, Fault.DELAY, ms=1_500)
         results = admin.alter_user_scram_credentials(NEW, timeout=2)
         assert list(results.done) == [("ann", SHA_256)]
         assert isinstance(results.failed[Credential("ann", SHA_512)], ApiTimeout)

@@ -2,12 +2,15 @@
 
 import pytest
 
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import NO_NODE
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
 from kctl.client.events import Closed, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
 from kctl.client.probe import prober as prober_module
 from kctl.client.probe.conversation import group_hash
 from kctl.client.probe.prober import PAUSE
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.cluster import DescribeQuorumRequest, DescribeQuorumResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kctl.client.protocol.api.sasl import SaslHandshakeRequest, SaslHandshakeResponse
@@ -173,6 +176,47 @@ def test_the_whole_cluster_is_followed_from_one_bootstrap_name() -> None:
         assert {report.answers_as for report in prober.reports} == {1, 2, 3}
         views = {report.view.cluster_id for report in prober.reports if report.view is not None}
         assert views == {nodes.sandbox.cluster.settings.cluster_id}
+
+
+def test_controller_is_the_leader_of_the_quorum_and_not_the_broker_that_forwards() -> None:
+    with Hub() as hub:
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        assert nodes.sandbox.cluster.forwarding_id != nodes.sandbox.cluster.controller_id
+        reports = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(*nodes.bootstrap.split(",")).reports
+        controllers = {report.view.controller_id for report in reports if report.view is not None}
+        assert controllers == {nodes.sandbox.cluster.controller_id}
+
+
+@pytest.mark.parametrize(
+    ("code", "controller_id", "ended_at_ms"),
+    [
+        (None, NO_NODE, 6 + 3000),
+        (ErrorCode.REQUEST_TIMED_OUT, NO_NODE, 8),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None, 8),
+    ],
+)
+def test_quorum_without_an_answer_leaves_the_address_usable(
+    code: ErrorCode | None, controller_id: int | None, ended_at_ms: int
+) -> None:
+    spoken = {MetadataRequest.API_KEY: 12, DescribeQuorumRequest.API_KEY: 2, 18: 3}
+
+    def answer(request: RequestFrame) -> Response | None:
+        if request.api_key == DescribeQuorumRequest.API_KEY:
+            return None if code is None else DescribeQuorumResponse(error_code=code)
+        if request.api_key == MetadataRequest.API_KEY:
+            return MetadataResponse(cluster_id="c", brokers=[], controller_id=7)
+        return ApiVersionsResponse(api_keys=[ApiVersion(api_key=k, max_version=v) for k, v in spoken.items()])
+
+    with Hub() as hub:
+        cluster = ProbedCluster(hub)
+        cluster.listen("10.0.0.1").answer = answer
+        prober = cluster.begin("10.0.0.1")
+        while not prober.is_done:
+            prober.poll(60_000)
+        (report,) = prober.reports
+        assert (report.is_ready, report.view and report.view.controller_id) == (True, controller_id)
+        assert hub.now_ms == ended_at_ms
+        prober.close()
 
 
 def test_a_dead_advertised_broker_is_found_behind_a_living_bootstrap() -> None:

@@ -11,7 +11,7 @@ TB = 1_000_000_000_000
 
 
 def view(*infos: PartitionInfo) -> MetadataView:
-    return MetadataView(NODES, 1, {"t": TopicInfo("t", b"", False, None, {info.partition: info for info in infos})})
+    return MetadataView(NODES, {"t": TopicInfo("t", b"", False, None, {info.partition: info for info in infos})})
 
 
 def quorum(*replicas: tuple[int, bool, int, int]) -> QuorumDescription:

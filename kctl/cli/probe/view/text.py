@@ -125,12 +125,12 @@ def fact_lines(result: ProbeResult) -> list[str]:
 
 
 def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
-    seen: dict[str, None] = {}
-    for report in reports:
-        view = report.view
-        if view is not None and str(view.cluster_id) not in seen:
-            seen[str(view.cluster_id)] = None
-            yield f"cluster {view.cluster_id}: {counted(len(view.brokers), 'broker')}, controller {view.controller_id}"
+    views = [report.view for report in reports if report.view is not None]
+    seen = {str(view.cluster_id): view for view in reversed(views)}
+    seen |= {str(view.cluster_id): view for view in reversed(views) if view.has_controller}
+    for cluster_id, view in seen.items():
+        controller = f", controller {view.controller_id}" if view.has_controller else ""
+        yield f"cluster {cluster_id}: {counted(len(view.brokers), 'broker')}{controller}"
 
 
 def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
