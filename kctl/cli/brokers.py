@@ -39,14 +39,18 @@ def disks(
 ) -> int:
     """Show the log directories of brokers: free space, space used by replicas, and the largest replica.
 
-    Without an ID, those of all brokers.
+    Without an ID, shows all brokers. Exits with 3 if a broker is fenced, or has replicas and is not registered.
     """
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.absent_brokers import find_absent  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
-        wanted = list(dict.fromkeys(ids)) if ids else [node.node_id for node in admin.describe_cluster().nodes]
-        results = admin.describe_log_dirs(wanted)
+        described = admin.describe_cluster()
+        wanted = list(dict.fromkeys(ids or (node.node_id for node in described.nodes)))
+        absent = {each.node_id: each.error() for each in find_absent(admin, described)}
+        results = admin.describe_log_dirs([each for each in wanted if each not in absent])
+        results.failed |= {each: absent[each] for each in (wanted if ids else absent) if each in absent}
     found = sorted(results.done.items())
     if replicas:
         rows = [row for broker, folders in found for row in _replica_rows(broker, folders)]

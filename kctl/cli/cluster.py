@@ -11,9 +11,11 @@ from kctl.cli.options import Common, with_common
 if TYPE_CHECKING:
     from kctl.client.admin import Admin, ClusterDescription, QuorumReplica
 
-BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller")
+BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller", "state")
 QUORUM_COLUMNS = ("node", "role", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms")
 
+LONGEST_ID = 10
+"""Digits of the largest id of a broker."""
 LONGEST_S = 5
 """`describe` does not wait longer for the quorum, to which a broker forwards the request."""
 
@@ -28,14 +30,19 @@ def cluster() -> None:
 @app.command()
 @with_common(*SHAPES)
 def describe(common: Common) -> int:
-    """Show the id of the cluster, its brokers with racks, the controller, and the levels of its features."""
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    """Show the id of the cluster, its brokers with racks and states, the controller, and the levels of its features.
+
+    Exits with 3 if a broker is fenced, or has replicas and is not registered.
+    """
+    from kctl.cli.absent_brokers import find_absent  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         described = admin.describe_cluster()
         features = admin.describe_features()
         controller = _controller(admin, described)
+        absent = find_absent(admin, described)
     rows: list[Row] = [
         {
             "broker": node.node_id,
@@ -43,9 +50,15 @@ def describe(common: Common) -> int:
             "port": node.port,
             "rack": node.rack,
             "controller": None if controller is None else node.node_id == controller,
+            "state": "up",
         }
         for node in described.nodes
     ]
+    for each in absent:
+        node = each.node
+        place: Row = {} if node is None else {"host": node.host, "port": node.port, "rack": node.rack}
+        rows.append({**dict.fromkeys(BROKER_COLUMNS), **place, "broker": each.node_id, "state": each.state})
+    rows.sort(key=lambda row: str(row["broker"]).zfill(LONGEST_ID))
     facts: list[tuple[str, Value]] = [
         ("cluster_id", described.cluster_id),
         ("controller", controller),
@@ -61,7 +74,9 @@ def describe(common: Common) -> int:
     }
     sections = [Section(facts, rows)]
     write_listing(common.environment, output, Listing("brokers", BROKER_COLUMNS, rows, extra, sections=sections))
-    return ExitCode.OK
+    for each in absent:
+        common.environment.say(f"{common.environment.program}: {each}")
+    return ExitCode.DEGRADED if absent else ExitCode.OK
 
 
 def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:

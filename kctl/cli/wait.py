@@ -58,12 +58,15 @@ def topic(
 @app.command()
 @with_common()
 def brokers(common: Common, count: Annotated[int, typer.Argument(metavar="N", min=1, show_default=False)]) -> int:
-    """Wait until at least N brokers are registered."""
+    """Wait until at least N brokers are registered and not fenced."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     def missing(admin: "Admin") -> str:
-        ids = [str(node.node_id) for node in admin.describe_cluster().nodes]
-        return "" if len(ids) >= count else f"{len(ids)} of {count} are registered: {', '.join(ids)}"
+        described = admin.describe_cluster()
+        ids = [str(node.node_id) for node in described.nodes]
+        fenced = ", ".join(str(node.node_id) for node in described.fenced_nodes)
+        more = f"; fenced: {fenced}" if fenced else ""
+        return "" if len(ids) >= count else f"{len(ids)} of {count} are up: {', '.join(ids)}{more}"
 
     return wait_until(common, f"{count} brokers", missing)
 

@@ -132,7 +132,7 @@ class Cluster:
 
         It is the last registered node without a fault, so that it seldom is the leader of the quorum.
         """
-        live = [each.node_id for each in self.nodes.values() if each.state.is_registered and not each.faults.active]
+        live = [each.node_id for each in self.nodes.values() if each.state.is_listed and not each.faults.active]
         return live[-1] if live else self.controller_id
 
     # --- topics -----------------------------------------------------------------------------------------------------

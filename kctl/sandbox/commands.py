@@ -231,6 +231,14 @@ def _unregister(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.register(_node(sandbox, words[0]), is_registered=False)
 
 
+def _fence(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.fence(_node(sandbox, words[0]))
+
+
+def _unfence(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.fence(_node(sandbox, words[0]), is_fenced=False)
+
+
 COMMANDS: dict[str, Command] = {
     "start": Command("NODE|all FAULT [MS]", "switch a fault on; MS is for delay", _start),
     "stop": Command("NODE|all FAULT", "switch a fault off", _stop),
@@ -263,5 +271,7 @@ COMMANDS: dict[str, Command] = {
     "release-metadata": Command("NODE", "let a node follow the metadata again", _release_metadata),
     "unregister": Command("NODE", "leave a node out of the metadata", _unregister),
     "register": Command("NODE", "take it back into the metadata", _register),
+    "fence": Command("NODE", "list a node as fenced, as if the controller heard no heartbeats of it", _fence),
+    "unfence": Command("NODE", "let the controller hear its heartbeats again", _unfence),
 }
 """By name; docs/sandbox.md shows them."""

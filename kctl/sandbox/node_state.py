@@ -29,11 +29,12 @@ class NodeState:
     Attributes:
         disk_bytes: the size of its disk.
         is_disk_offline: its log directory cannot be used.
-        is_registered: whether the metadata of the cluster names it.
+        is_registered: whether the cluster knows it.
+        is_fenced: the controller hears no heartbeats of it; only DescribeCluster names it, on request.
         held_at_ms: since when it has followed no metadata; None while it does.
     """
 
-    __slots__ = ("_held", "_held_topics", "disk_bytes", "held_at_ms", "is_disk_offline", "is_registered")
+    __slots__ = ("_held", "_held_topics", "disk_bytes", "held_at_ms", "is_disk_offline", "is_fenced", "is_registered")
 
     def __init__(self) -> None:
         self.held_at_ms: int | None = None
@@ -46,7 +47,13 @@ class NodeState:
         self.disk_bytes = ENDLESS_BYTES
         self.is_disk_offline = False
         self.is_registered = True
+        self.is_fenced = False
         self.release_metadata()
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the metadata of the cluster lists the node."""
+        return self.is_registered and not self.is_fenced
 
     def hold_metadata(self, topics: "Iterable[Topic]", wall_ms: int) -> None:
         """Keep reporting these topics as they are now, and no others."""

@@ -388,6 +388,18 @@ class Sandbox:
 
         self._do(change)
 
+    def fence(self, node_id: int, *, is_fenced: bool = True) -> None:
+        """Let the controller hear no heartbeats of a node, or hear them again: replicas and leaders stay as they are.
+
+        Raises:
+            KeyError: no such node.
+        """
+
+        def change() -> None:
+            self.cluster.nodes[node_id].state.is_fenced = is_fenced
+
+        self._do(change)
+
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the offset that the next record will have."""
         return self._do(lambda: self.cluster.topics[topic].partitions[partition].log.end_offset)

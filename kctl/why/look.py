@@ -125,6 +125,7 @@ class Look(NamedTuple):
 
     Attributes:
         wall_ms: when it began, by the clock of this machine.
+        nodes, fenced: the brokers that take part, and those of which the controller hears no heartbeats.
         topics: partitions by topic and number.
         missing_topics: topics of the groups that cannot be described, with the reason.
         starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
@@ -154,6 +155,7 @@ class Look(NamedTuple):
 
     wall_ms: int
     nodes: tuple[Node, ...] = ()
+    fenced: tuple[Node, ...] = ()
     topics: Mapping[str, Mapping[int, PartitionInfo]] = MappingProxyType({})
     missing_topics: Mapping[str, KafkaError] = MappingProxyType({})
     groups: Mapping[str, GroupLook] = MappingProxyType({})
@@ -206,7 +208,7 @@ class Look(NamedTuple):
 
     def node_name(self, node_id: int) -> str:
         """Return `2 (host:port)` of a broker, or its id alone where the cluster does not have it."""
-        node = next((node for node in self.nodes if node.node_id == node_id), None)
+        node = next((node for node in (*self.nodes, *self.fenced) if node.node_id == node_id), None)
         return str(node_id) if node is None else f"{node_id} ({node.host}:{node.port})"
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:

@@ -9,8 +9,9 @@ from kctl.client.probe import AddressReport, ProbeFinding, ProbeOptions, Prober,
 from kctl.client.runtime import Runtime
 
 WRONG_ADDRESS = "advertised-unusable"
-REQUESTS_EACH = 3
-"""What the probe asks of an address at most, beside logging in: ApiVersions, Metadata, DescribeCluster."""
+REQUESTS_EACH = 4
+"""What the probe asks of an address at most, beside logging in: ApiVersions, Metadata,
+DescribeConfigs, DescribeQuorum."""
 
 
 class Probed(NamedTuple):
@@ -34,7 +35,11 @@ class Probed(NamedTuple):
 def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:
     """Return one round; addresses that are not done by the end of the timer are as far as they came."""
     prober = Prober(
-        config, runtime, bootstrap_nodes(config), events=ignore_events, options=ProbeOptions(try_protocols=False)
+        config,
+        runtime,
+        bootstrap_nodes(config),
+        events=ignore_events,
+        options=ProbeOptions(try_protocols=False, surveys=False),
     )
     try:
         while not prober.is_done and timer.not_expired:

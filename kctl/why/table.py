@@ -15,6 +15,7 @@ from kctl.why.table_partitions import PARTITION_FINDINGS
 REQUEST_RIGHTS: dict[str, str] = {
     "ApiVersions": "none",
     PROBE: "none",
+    "DescribeCluster": "Describe on the cluster",
     "DescribeConfigs": "DescribeConfigs on the topic or the cluster",
     "DescribeClientQuotas": "DescribeConfigs on the cluster",
     "DescribeGroups": "Describe on the group",

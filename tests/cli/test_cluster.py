@@ -3,6 +3,7 @@
 import json
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
 
 
@@ -38,6 +39,32 @@ def test_disks_of_all_or_some_brokers(bootstrap: str, topic: str) -> None:
     assert topic in {row["topic"] for row in replicas}
     missing = kctl("brokers", "disks", "2", "99", "-b", bootstrap)
     assert (missing.code, "broker 99" in missing.stderr) == (ExitCode.DEGRADED, True)
+
+
+def test_fenced_and_missing_brokers_stay_failures() -> None:
+    with Sandbox(nodes=3).serve() as served:
+        sandbox = served.sandbox
+        b = ("-b", served.bootstrap)
+        sandbox.create_topic("r", 1, 3)
+        sandbox.cluster.create_topic("q", assignment=[[1, 3]])
+        plan = ("partitions", "plan", "q", "--away-from", "2", *b)
+        assert kctl(*plan).code == ExitCode.OK
+        sandbox.fence(2)
+        sandbox.register(3, is_registered=False)
+        ended = kctl("cluster", "describe", *b, "--output", "json")
+        assert ended.code == ExitCode.DEGRADED
+        states = [(row["broker"], row["state"], row["port"]) for row in json.loads(ended.stdout)["rows"]]
+        assert [each[:2] for each in states] == [(1, "up"), (2, "fenced"), (3, "missing")]
+        assert (states[1][2] is None, states[2][2]) == (False, None)
+        assert "broker 2 is fenced and has 1 replica" in ended.stderr
+        disks = kctl("brokers", "disks", *b)
+        assert (disks.code, "broker 2 is fenced" in disks.stderr, "broker 3" in disks.stderr) == (3, True, True)
+        left = kctl(*plan)
+        assert (left.code, "broker 3 is not registered and has 1 replica after this plan" in left.stderr) == (3, True)
+        waited = kctl("wait", "brokers", "3", *b, "--api-timeout", "500ms")
+        assert (waited.code, "1 of 3 are up: 1; fenced: 2" in waited.stderr) == (17, True)
+        probed = kctl("probe", *b, "-q")
+        assert probed.code == ExitCode.DEGRADED
 
 
 def test_wait_ends_with_0_or_with_17(bootstrap: str, topic: str) -> None:

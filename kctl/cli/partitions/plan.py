@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli import click
+from kctl.cli.absent_brokers import AbsentBroker, absent_brokers
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
@@ -78,12 +79,25 @@ def run_plan(common: Common, wish: Wish) -> int:
     changed = f"{len(plan)} of {counted(len(current), 'partition')} would change"
     copied = f"{counted(copies_of(current, plan), 'replica')} would be copied"
     common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
+    left = _left_behind(chosen, {**current, **plan}, cluster)
+    for each in left:
+        common.environment.say(f"{common.environment.program}: {each} after this plan")
     if lost:
         why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
         hint = "hint: start their brokers, or kctl partitions elect --unclean"
         common.environment.say(f"{common.environment.program}: {why}: {listed(lost)}\n{hint}")
         return ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
-    return ExitCode.OK
+    return ExitCode.DEGRADED if left else ExitCode.OK
+
+
+def _left_behind(
+    chosen: Mapping[TopicPartition, PartitionInfo],
+    planned: Mapping[TopicPartition, Sequence[int]],
+    cluster: ClusterDescription,
+) -> list[AbsentBroker]:
+    """Return the brokers that do not take part and have replicas after the plan."""
+    after = [each for tp, info in chosen.items() for each in planned.get(tp, info.replicas)]
+    return [each for each in absent_brokers(cluster, after) if each.replicas]
 
 
 def _nothing(common: Common) -> str:

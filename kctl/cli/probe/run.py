@@ -3,7 +3,7 @@
 Knows no options and no words.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
@@ -14,7 +14,7 @@ from kctl.cli.probe.view.statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import Event, EventSink, ignore_events
-from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose, unusable_brokers
+from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose
 from kctl.client.runtime import Runtime
 
 LOOK_MS = 50
@@ -84,7 +84,7 @@ def _round(plan: ProbePlan, runtime: Runtime, report: Report, take: EventSink, n
         wall_ms=wall_ms,
         cert_warn_ms=plan.cert_warn_ms,
         untried=untried,
-        leads=_leads(plan, runtime, prober, timer),
+        replicas=prober.replicas,
     )
     return ProbeResult(
         number,
@@ -96,15 +96,6 @@ def _round(plan: ProbePlan, runtime: Runtime, report: Report, take: EventSink, n
         tuple(findings),
         verdict(prober.reports, prober.coordinator, findings, strict=plan.strict),
     )
-
-
-def _leads(plan: ProbePlan, runtime: Runtime, prober: Prober, timer: Timer) -> Mapping[int, int] | None:
-    """Return how many partitions each broker leads, where one is unusable; not with --resolve, a probe's own."""
-    if plan.options.resolve or not unusable_brokers(prober.reports):
-        return None
-    from kctl.cli.probe.leadership import partitions_led  # the admin client: wanted only here
-
-    return partitions_led(plan.config, runtime, timer)
 
 
 def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:

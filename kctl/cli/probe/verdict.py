@@ -2,7 +2,7 @@
 
 0 usable; the code of the worst cause when no bootstrap node works; 18 when the bootstrap works and no broker can be
 reached where it is advertised, or brokers are not who they should be; 19 without the coordinator that was asked for;
-3 when a broker of the cluster cannot be used, and with --strict when anything is wrong.
+3 when a broker of the cluster cannot be used or does not take part, and with --strict when anything is wrong.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import AddressStatus, brokers, outcome
 from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Severity, unusable_brokers
 
+_NOT_TAKING_PART = ("broker-fenced", "broker-missing")
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
 
@@ -32,7 +33,7 @@ def verdict(
     if coordinator is not None and coordinator.node is None:
         code = ExitCode.UNEXPECTED if coordinator.error is None else exit_code(coordinator.error)
         return code if code is ExitCode.NOT_AUTHORISED else ExitCode.NOT_ABLE_YET
-    if unusable_brokers(reports):
+    if unusable_brokers(reports) or any(finding.id in _NOT_TAKING_PART for finding in findings):
         return ExitCode.DEGRADED
     if strict and (any(finding.severity is not Severity.NOTE for finding in findings) or _is_degraded(reports)):
         return ExitCode.DEGRADED

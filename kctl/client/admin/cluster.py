@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kctl.client.admin.call import Call, Results, any_node
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import NO_NODE, Node, TopicInfo
+from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.metadata import nodes_in
 from kctl.client.network.in_flight import Answer
@@ -21,8 +22,9 @@ from kctl.client.protocol.api.cluster import (
     ReplicaState,
 )
 from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.items import each_once
-from kctl.client.requests.quorum import METADATA_TOPIC, quorum_request
+from kctl.client.requests.quorum import FIRST_VERSION_WITH_FENCED, METADATA_TOPIC, quorum_request
 from kctl.client.requests.topics import described_topics, metadata_request
 from kctl.version import VERSION
 
@@ -33,29 +35,53 @@ class ClusterDescription(NamedTuple):
     Attributes:
         controller_id: the controller of a cluster with ZooKeeper. NO_NODE on KRaft, where brokers name any broker that
             forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
+        nodes: the brokers that take part.
+        fenced_nodes: brokers that are registered, and of which the controller hears no heartbeats (KIP-1073); brokers
+            before Kafka 4.0 do not report them.
     """
 
     cluster_id: str
     controller_id: int
     nodes: tuple[Node, ...]
+    fenced_nodes: tuple[Node, ...] = ()
+
+
+def cluster_request(versions: NodeVersions | None) -> DescribeClusterRequest:
+    """Return the request for all brokers, with those that are fenced if the broker can report them."""
+    is_able = versions is not None and versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED)
+    return DescribeClusterRequest(include_fenced_brokers=is_able)
 
 
 def describe_cluster(call: Call) -> ClusterDescription:
     """Return the cluster's id, nodes by id, and the controller if the cluster has no quorum of controllers."""
-    answer = call.answer_of(any_node, lambda _: DescribeClusterRequest(), DescribeClusterResponse)
+    node_ids: list[int] = []
+
+    def route(client: ClusterClient) -> int | None:
+        node_id = any_node(client)
+        node_ids[:] = [] if node_id is None else [node_id]
+        return node_id
+
+    answer = call.answer_of(
+        route,
+        lambda _: cluster_request(call.client.network.versions(node_ids[0])),
+        DescribeClusterResponse,
+        is_for_any=True,
+    )
     response = answer.response
     assert isinstance(response, DescribeClusterResponse)
     if response.error_code:
         raise broker_error(response.error_code, "DescribeCluster", response.error_message)
     brokers = [(f"broker {each.broker_id}", each) for each in response.brokers]
-    nodes = []
+    nodes: dict[bool, list[Node]] = {False: [], True: []}
     for broker in each_once(brokers, None, "DescribeCluster", call.name_of(answer.node_id)).values():
         if isinstance(broker, KafkaError):
             raise broker
-        nodes.append(Node(broker.broker_id, broker.host, broker.port, broker.rack))
+        nodes[broker.is_fenced].append(Node(broker.broker_id, broker.host, broker.port, broker.rack))
     has_quorum = call.client.network.supports(answer.node_id, DescribeQuorumRequest)
     controller_id = NO_NODE if has_quorum else response.controller_id
-    return ClusterDescription(response.cluster_id, controller_id, tuple(sorted(nodes)))
+    return ClusterDescription(
+        response.cluster_id, controller_id, tuple(sorted(nodes[False])), tuple(sorted(nodes[True]))
+    )
 
 
 class Feature(NamedTuple):

@@ -6,29 +6,37 @@
    answers. Before Kafka 4.4 brokers do not report their id otherwise; without the right to describe configurations
    it stays unknown.
 3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
-4. The leader of the controllers of KRaft. Brokers forward this question, so that it may stay without an answer.
+4. Fenced brokers, which Metadata does not name, and the replicas of all partitions, for the brokers that it lacks.
+5. The leader of the controllers of KRaft. Brokers forward this question, so that it may stay without an answer.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.cluster import NO_NODE, Node
+from kctl.client.cluster import NO_NODE, Node, TopicPartition
+from kctl.client.errors import KafkaError
 from kctl.client.events import Phase
 from kctl.client.network import connect_errors
 from kctl.client.network.connection import Connection
 from kctl.client.network.in_flight import Answer
-from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, ReplicaReport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.cluster import DescribeQuorumRequest, DescribeQuorumResponse
+from kctl.client.protocol.api.cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
 from kctl.client.protocol.api.configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
-from kctl.client.requests.quorum import quorum_request
+from kctl.client.requests.quorum import FIRST_VERSION_WITH_FENCED, quorum_request
 from kctl.client.requests.retry import FIND_COORDINATOR
-from kctl.client.requests.topics import metadata_request
+from kctl.client.requests.topics import described_topics, metadata_request
 
 _NO_CONTROLLER = {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER}
 _BROKER = 4
@@ -53,8 +61,12 @@ class Conversation:
         connection: Connection,
         on_brokers: Callable[[Sequence[Node]], None],
         group: str | None,
+        *,
+        wants_fenced: bool = False,
+        wants_replicas: bool = False,
     ) -> None:
         self.coordinator: CoordinatorReport | None = None
+        self.replicas: ReplicaReport | None = None
         self.again_at_ms: int | None = None
         """When to ask for the coordinator once more, as it may be there by then."""
         self._patient_until_ms: int | None = None
@@ -62,12 +74,20 @@ class Conversation:
         self._connection = connection
         self._on_brokers = on_brokers
         self._group = group
+        self._asked: Request | None = None
+        """The last question."""
         self._questions: list[Request] = [metadata_request([])]
+        if wants_fenced and connection.versions is not None:
+            versions = connection.versions
+            if versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED):
+                self._questions.append(DescribeClusterRequest(include_fenced_brokers=True))
         resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=_NO_SUCH_BROKER, configuration_keys=[])
         self._questions.append(DescribeConfigsRequest(resources=[resource]))
         if group is not None:
             self._questions.append(find_coordinator(KeyType.GROUP, [group], connection.versions))
             self._questions.append(metadata_request([_OFFSETS_TOPIC]))
+        if wants_replicas:
+            self._questions.append(metadata_request(None))
         self._questions.append(quorum_request())
 
     def is_pausing(self, now_ms: int) -> bool:
@@ -92,6 +112,7 @@ class Conversation:
             version = versions.choose(type(question))
             if isinstance(question, DescribeQuorumRequest):
                 deadline_at_ms = min(deadline_at_ms, now_ms + QUORUM_PATIENCE_MS)
+            self._asked = question
             self._connection.send(
                 question, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=_answers_come_from_receive
             )
@@ -103,8 +124,12 @@ class Conversation:
         if isinstance(response, MetadataResponse):
             if self._report.view is None:
                 self._on_metadata(response, elapsed_ms)
+            elif isinstance(self._asked, MetadataRequest) and self._asked.topics is None:
+                self.replicas = _replicas(response)
             elif self.coordinator is not None:
                 self.coordinator = _with_partition(self.coordinator, response)
+        elif isinstance(response, DescribeClusterResponse):
+            self._on_cluster(response)
         elif isinstance(response, DescribeQuorumResponse):
             self._on_controller(_quorum_leader(response))
         elif isinstance(response, DescribeConfigsResponse):
@@ -112,12 +137,20 @@ class Conversation:
         elif isinstance(response, FindCoordinatorResponse):
             self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
 
-    def on_expired(self, api: str) -> bool:
-        """Return whether the conversation may end without this response: the broker reached no controller."""
-        if api != DescribeQuorumRequest.NAME:
+    def on_expired(self) -> bool:
+        """Return whether the conversation may end without this response, as others depend on it."""
+        if isinstance(self._asked, MetadataRequest) and self._asked.topics is None:
+            return True
+        if not isinstance(self._asked, DescribeQuorumRequest):
             return False
         self._on_controller(NO_NODE)
         return True
+
+    def _on_cluster(self, response: DescribeClusterResponse) -> None:
+        assert self._report.view is not None
+        fenced = tuple(Node(b.broker_id, b.host, b.port, b.rack) for b in response.brokers if b.is_fenced)
+        self._report.view = self._report.view._replace(fenced=fenced)
+        self._on_brokers(fenced)
 
     def _on_controller(self, node_id: int | None) -> None:
         assert self._report.view is not None
@@ -191,6 +224,20 @@ def _own_id(response: DescribeConfigsResponse) -> int | None:
             match = _EXPECTED_ID.search(result.error_message or "")
             return int(match[1]) if match else None
     return None
+
+
+def _replicas(response: MetadataResponse) -> ReplicaReport | None:
+    """Return the replicas of all partitions; None if the node does not report them."""
+    topics = described_topics(response)
+    if isinstance(topics, KafkaError):
+        return None
+    parts = {TopicPartition(topic.name, number): info for topic in topics for number, info in topic.partitions.items()}
+    return ReplicaReport(
+        len(parts),
+        Counter(info.leader_id for info in parts.values() if info.leader_id != NO_NODE),
+        Counter(node_id for info in parts.values() for node_id in info.replicas),
+        tuple(sorted(tp for tp, info in parts.items() if len(info.isr) < len(info.replicas))),
+    )
 
 
 def _quorum_leader(response: DescribeQuorumResponse) -> int | None:

@@ -22,7 +22,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase
 from kctl.client.network.advertised import advertised_hint
-from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
+from kctl.client.probe.report import AddressReport, CoordinatorReport, ReplicaReport, TlsReport
 from kctl.client.protocol.api import api_name
 from kctl.client.wording import counted
 
@@ -58,7 +58,7 @@ def diagnose(
     wall_ms: int,
     cert_warn_ms: int = 21 * DAY_MS,
     untried: int = 0,
-    leads: Mapping[int, int] | None = None,
+    replicas: ReplicaReport | None = None,
 ) -> list[ProbeFinding]:
     """Return the findings of one round, the gravest first.
 
@@ -66,14 +66,16 @@ def diagnose(
         wall_ms: the present, to compare certificates with.
         cert_warn_ms: how long before it expires a certificate is reported.
         untried: how many advertised brokers were not tried.
-        leads: how many partitions each broker leads; None where that is not known.
+        replicas: of all partitions; None where they are not known.
     """
+    leads = None if replicas is None else replicas.leads
     found = [
         *_failed_bootstrap(reports, leads),
         *_failed_advertised(reports, leads),
         *_places(reports),
         *_misrouted(reports),
         *_clusters(reports),
+        *_absent(reports, replicas),
         *_no_controller(reports),
         *_coordinator(coordinator),
         *_idle(reports),
@@ -170,7 +172,8 @@ def _duties(broker: Node, reports: Sequence[AddressReport], leads: Mapping[int, 
     controllers = {report.view.controller_id for report in reports if report.view is not None}
     controller = ", controller" if broker.node_id in controllers else ""
     led = "" if leads is None else f", leads {counted(leads.get(broker.node_id, 0), 'partition')}"
-    return f"broker {broker.node_id}{controller}{led}, "
+    fenced = ", fenced" if broker in _fenced(reports) else ""
+    return f"broker {broker.node_id}{fenced}{controller}{led}, "
 
 
 def _predicate(report: AddressReport) -> str:
@@ -217,6 +220,31 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         parts = [f"{cluster_id} at {_list(str(r.target) for r in there)}" for cluster_id, there in by_cluster.items()]
         hint = "the list of bootstrap servers mixes clusters, or a name leads to several"
         yield ProbeFinding("two-clusters", Severity.ERROR, "", f"different cluster ids: {'; '.join(parts)}", hint)
+
+
+def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) -> Iterable[ProbeFinding]:
+    """Brokers that do not take part: fenced, or unregistered with replicas; and replicas that are not in sync."""
+    unusable = {broker.node_id for broker in unusable_brokers(reports)}
+    for broker in sorted(_fenced(reports)):
+        if broker.node_id not in unusable:
+            text = f"broker {broker.node_id} is fenced: the controller receives no heartbeats from it"
+            hint = "check its network to the controllers, and its log"
+            yield ProbeFinding("broker-fenced", Severity.ERROR, f"broker {broker.node_id}", text, hint)
+    if replicas is None:
+        return
+    known = {broker.node_id for broker in _brokers(reports)}
+    for node_id in sorted(replicas.has.keys() - known):
+        text = f"broker {node_id} has replicas of {counted(replicas.has[node_id], 'partition')} and is not registered"
+        yield ProbeFinding("broker-missing", Severity.ERROR, f"broker {node_id}", text, "start it")
+    if replicas.under_replicated:
+        count = f"{len(replicas.under_replicated)} of {counted(replicas.partitions, 'partition')}"
+        text = f"{count} under-replicated: {_list(map(str, replicas.under_replicated))}"
+        hint = "show them with: kctl topics list --under-replicated"
+        yield ProbeFinding("under-replicated", Severity.WARNING, "", text, hint)
+
+
+def _fenced(reports: Sequence[AddressReport]) -> set[Node]:
+    return {broker for report in reports if report.view is not None for broker in report.view.fenced}
 
 
 def _no_controller(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
@@ -327,9 +355,9 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return every broker that any node advertises, once."""
-    found = {broker: None for report in reports if report.view is not None for broker in report.view.brokers}
-    return list(found)
+    """Return every broker that any node advertises, fenced ones too, once."""
+    views = [report.view for report in reports if report.view is not None]
+    return list({broker: None for view in views for broker in (*view.brokers, *view.fenced)})
 
 
 def _reason(report: AddressReport) -> str:

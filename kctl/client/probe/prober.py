@@ -36,7 +36,7 @@ from kctl.client.probe.attempts import IdleHold, NameLookup, ProbeAttempt
 from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
 from kctl.client.probe.logins import Logins
 from kctl.client.probe.redials import Redials, other_protocol
-from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
+from kctl.client.probe.report import AddressReport, CoordinatorReport, ReplicaReport, reports_of_addresses, tls_report
 from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, Runtime
 
@@ -59,6 +59,7 @@ class ProbeOptions(NamedTuple):
         follow: probe the brokers that are advertised too.
         group: a consumer group whose coordinator is to be found.
         idle_ms: keep each connection silent for that long in the end, and see whether it survives; 0 does not.
+        surveys: ask for fenced brokers and for the replicas of all partitions.
         redials: dial failed addresses again, as a client does, while others are under way; the round is not longer.
     """
 
@@ -69,6 +70,7 @@ class ProbeOptions(NamedTuple):
     group: str | None = None
     idle_ms: int = 0
     redials: bool = False
+    surveys: bool = True
 
 
 class NextLimit(NamedTuple):
@@ -94,6 +96,9 @@ class Prober:
         self.clock = runtime.clock
         self.reports: list[AddressReport] = []
         self.coordinator: CoordinatorReport | None = None
+        self.replicas: ReplicaReport | None = None
+        """The replicas of all partitions, as the first node that is ready reports them."""
+        self._is_surveyed = not (options or ProbeOptions()).surveys
         self._options = options or ProbeOptions()
         self._config = config
         self._runtime = runtime
@@ -240,24 +245,11 @@ class Prober:
         detail = ", ".join(str(address) for address in addresses)
         self._events(PhaseDone(now_ms, target, Phase.DNS, elapsed_ms, detail))
         name.report.phases_ms[Phase.DNS] = elapsed_ms
-        for report, address in zip(self._reports_of(name.report, len(addresses)), addresses, strict=True):
+        for report, address in zip(
+            reports_of_addresses(self.reports, name.report, len(addresses)), addresses, strict=True
+        ):
             report.target = target._replace(attempt=self._number(), address=str(address))
             self._dial(report, address, name.deadline_at_ms, now_ms)
-
-    def _reports_of(self, found: AddressReport, addresses: int) -> list[AddressReport]:
-        """Return a report for each address of a name: that of the look-up, and further ones behind it."""
-        more = [
-            AddressReport(
-                found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=self._limit_ms
-            )
-            for _ in range(addresses - 1)
-        ]
-        for report in more:
-            report.phases_ms.update(found.phases_ms)
-        if more:
-            behind = self.reports.index(found) + 1
-            self.reports[behind:behind] = more
-        return [found, *more]
 
     def _name_failed(self, name: NameLookup, error: KafkaError, elapsed_ms: int) -> None:
         name.report.error, name.report.elapsed_ms, name.report.is_done = error, elapsed_ms, True
@@ -339,7 +331,15 @@ class Prober:
             self._idle_expiry.connected(connection.channel, now_ms)
             self._ready[connection.channel] = attempt
             report.phase = Phase.METADATA
-            attempt.conversation = Conversation(report, connection, self._on_brokers, self._ask_group())
+            is_first, self._is_surveyed = not self._is_surveyed, True
+            attempt.conversation = Conversation(
+                report,
+                connection,
+                self._on_brokers,
+                self._ask_group(),
+                wants_fenced=self._options.surveys,
+                wants_replicas=is_first,
+            )
         if connection.in_flight or attempt.conversation.is_pausing(now_ms):
             return
         deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
@@ -348,6 +348,7 @@ class Prober:
         elif not attempt.conversation.ask_next(now_ms, deadline_at_ms):
             if attempt.conversation.coordinator is not None:
                 self.coordinator = attempt.conversation.coordinator
+            self.replicas = attempt.conversation.replicas or self.replicas
             self._asked_all(attempt, now_ms)
 
     def _go_on_again(self, attempt: ProbeAttempt, now_ms: int) -> None:
@@ -467,7 +468,7 @@ class Prober:
         if request is not None:
             limit_ms = self._config.request_timeout_ms
             self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
-            if attempt.conversation is not None and attempt.conversation.on_expired(request.api):
+            if attempt.conversation is not None and attempt.conversation.on_expired():
                 self._asked_all(attempt, now_ms)
                 return
             waiting_for = f"waiting for the {request.api} answer of {connection.target}"

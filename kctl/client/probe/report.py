@@ -1,8 +1,9 @@
 """Results of a probe: one `AddressReport` for each address, filled in while the round runs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.cluster import NO_NODE, Node
+from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.events import Phase, Target
 from kctl.client.protocol.schema import Versions
@@ -51,11 +52,13 @@ class ClusterView(NamedTuple):
     Attributes:
         controller_id: the leader of the quorum of controllers; of a cluster with ZooKeeper its controller. NO_NODE: the
             node knows none; None: it has not reported it.
+        brokers, fenced: those that take part, and those of which the controller hears no heartbeats.
     """
 
     cluster_id: str | None
     controller_id: int | None
     brokers: tuple[Node, ...]
+    fenced: tuple[Node, ...] = ()
 
     @property
     def has_controller(self) -> bool:
@@ -138,6 +141,37 @@ class AddressReport:
         """The broker that answers here, as it is advertised; None where it is not known."""
         brokers = self.view.brokers if self.view is not None else ()
         return next((broker for broker in brokers if broker.node_id == self.answers_as), None)
+
+
+def reports_of_addresses(reports: list[AddressReport], found: AddressReport, addresses: int) -> list[AddressReport]:
+    """Return a report for each address of a name: the report of its lookup, and further ones, added behind it."""
+    more = [
+        AddressReport(
+            found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=found.limit_ms
+        )
+        for _ in range(addresses - 1)
+    ]
+    for report in more:
+        report.phases_ms.update(found.phases_ms)
+    if more:
+        behind = reports.index(found) + 1
+        reports[behind:behind] = more
+    return [found, *more]
+
+
+class ReplicaReport(NamedTuple):
+    """The replicas of all partitions that this client may describe.
+
+    Attributes:
+        partitions: how many partitions there are.
+        leads, has: how many of them each broker leads, and has a replica of.
+        under_replicated: partitions with replicas that are not in sync.
+    """
+
+    partitions: int
+    leads: Mapping[int, int]
+    has: Mapping[int, int]
+    under_replicated: tuple[TopicPartition, ...]
 
 
 class CoordinatorReport(NamedTuple):

@@ -1,4 +1,4 @@
-"""DescribeQuorum of the log of metadata, whose leader is the active controller of a KRaft cluster."""
+"""The members of a cluster: the quorum of its controllers, whose leader is the active one, and fenced brokers."""
 
 from kctl.client.protocol.api.cluster import (
     DescribeQuorumRequest,
@@ -7,6 +7,8 @@ from kctl.client.protocol.api.cluster import (
 )
 
 METADATA_TOPIC = "__cluster_metadata"
+FIRST_VERSION_WITH_FENCED = 2
+"""From that version on, which Kafka 4.0 has, DescribeCluster reports fenced brokers (KIP-1073)."""
 
 
 def quorum_request() -> DescribeQuorumRequest:

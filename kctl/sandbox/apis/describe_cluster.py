@@ -19,9 +19,11 @@ def _answer(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespo
         cluster_id=cluster.settings.cluster_id,
         controller_id=cluster.forwarding_id,
         brokers=[
-            DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            DescribeClusterBroker(
+                broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack, is_fenced=node.state.is_fenced
+            )
             for node in cluster.nodes.values()
-            if node.state.is_registered
+            if node.state.is_listed or (node.state.is_registered and request.include_fenced_brokers)
         ],
     )
 

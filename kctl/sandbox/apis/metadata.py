@@ -33,7 +33,7 @@ def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
         brokers=[
             MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in cluster.nodes.values()
-            if node.state.is_registered
+            if node.state.is_listed
         ],
         cluster_id=cluster.settings.cluster_id,
         controller_id=cluster.forwarding_id,

@@ -64,6 +64,24 @@ def _missing(look: Look) -> Iterator[Finding]:
         for node_id in info.replicas:
             if node_id not in registered:
                 of_broker.setdefault(node_id, []).append(tp)
+    for node in look.fenced:
+        fenced_replicas = of_broker.pop(node.node_id, [])
+        yield FINDINGS["broker-fenced"].found(
+            {
+                "broker": node.node_id,
+                "name": look.node_name(node.node_id),
+                "load": f", and has replicas of {counted(len(fenced_replicas), 'partition')}"
+                if fenced_replicas
+                else "",
+            },
+            [
+                Evidence(
+                    "DescribeCluster",
+                    "fenced brokers",
+                    {"brokers": ",".join(str(each.node_id) for each in look.fenced)},
+                )
+            ],
+        )
     for node_id, replicas in sorted(of_broker.items()):
         yield FINDINGS["broker-missing"].found(
             {"broker": node_id, "partitions": counted(len(replicas), "partition"), **place(replicas[0])},

@@ -64,7 +64,7 @@ class Gatherer:
         look = Look(self._runtime.clock.wall_ms())
         cluster = self._admin.describe_cluster()
         asker.nodes = cluster.nodes
-        look = look._replace(nodes=cluster.nodes)
+        look = look._replace(nodes=cluster.nodes, fenced=cluster.fenced_nodes)
         look = with_views(asker, look, selection, before)
         if selection.has_brokers:
             probed = probe_brokers(asker, self._runtime) if before is None else before.probed

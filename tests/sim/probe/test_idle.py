@@ -17,7 +17,7 @@ HOST = "10.0.0.1"
 
 
 def idled(hub: Hub, cluster: ProbedCluster) -> AddressReport:
-    (report,) = cluster.run(HOST, until_ms=2 * IDLE_MS, idle_ms=IDLE_MS).reports
+    (report,) = cluster.run(HOST, until_ms=2 * IDLE_MS, idle_ms=IDLE_MS, surveys=False).reports
     assert report.is_done
     return report
 
@@ -69,7 +69,7 @@ def test_next_limit_names_the_timeout_of_each_wait() -> None:
     with Hub() as hub:
         cluster = ProbedCluster(hub)
         cluster.listen(HOST)
-        prober = cluster.begin(HOST, idle_ms=IDLE_MS)
+        prober = cluster.begin(HOST, idle_ms=IDLE_MS, surveys=False)
         names: dict[str, int] = {}
         while not prober.is_done:
             limit = prober.next_limit()

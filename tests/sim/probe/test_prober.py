@@ -2,10 +2,13 @@
 
 import pytest
 
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.probe.verdict import verdict
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
 from kctl.client.events import Closed, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
+from kctl.client.probe import diagnose, unusable_brokers
 from kctl.client.probe import prober as prober_module
 from kctl.client.probe.conversation import group_hash
 from kctl.client.probe.prober import PAUSE
@@ -178,6 +181,31 @@ def test_the_whole_cluster_is_followed_from_one_bootstrap_name() -> None:
         assert views == {nodes.sandbox.cluster.settings.cluster_id}
 
 
+def test_fenced_broker_is_dialed_and_found_from_another_bootstrap() -> None:
+    with Hub() as hub:
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        nodes.sandbox.create_topic("r", 1, 3)
+        nodes.sandbox.fence(3)
+        nodes.sandbox.start_fault(3, Fault.SILENCE)
+        prober = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(nodes.bootstrap.split(",")[0])
+        [unusable] = unusable_brokers(prober.reports)
+        assert unusable.node_id == 3
+        findings = diagnose(prober.reports, wall_ms=0, replicas=prober.replicas)
+        assert verdict(prober.reports, None, findings, strict=False) == ExitCode.DEGRADED
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_broker_that_has_replicas_and_is_not_registered_is_found(is_registered: bool) -> None:
+    with Hub() as hub:
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        nodes.sandbox.create_topic("r", 1, 3)
+        nodes.sandbox.register(3, is_registered=is_registered)
+        prober = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(nodes.bootstrap.split(",")[0])
+        findings = diagnose(prober.reports, wall_ms=0, replicas=prober.replicas)
+        code = verdict(prober.reports, None, findings, strict=False)
+        assert code == (ExitCode.OK if is_registered else ExitCode.DEGRADED)
+
+
 def test_controller_is_the_leader_of_the_quorum_and_not_the_broker_that_forwards() -> None:
     with Hub() as hub:
         nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
@@ -190,9 +218,9 @@ def test_controller_is_the_leader_of_the_quorum_and_not_the_broker_that_forwards
 @pytest.mark.parametrize(
     ("code", "controller_id", "ended_at_ms"),
     [
-        (None, NO_NODE, 6 + 3000),
-        (ErrorCode.REQUEST_TIMED_OUT, NO_NODE, 8),
-        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None, 8),
+        (None, NO_NODE, 8 + 3000),
+        (ErrorCode.REQUEST_TIMED_OUT, NO_NODE, 10),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None, 10),
     ],
 )
 def test_quorum_without_an_answer_leaves_the_address_usable(
@@ -271,7 +299,7 @@ def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int
         assert (prober.coordinator.error is None) is (refusals < 1000)
         asked = [event.at_ms for event in cluster.events if isinstance(event, RequestSent) and "Find" in event.api]
         assert asked[:2] == [6, 6 + 2 + 250][: len(asked)]
-        assert hub.now_ms - 2 == ended_at_ms  # one more round trip, for the partition
+        assert hub.now_ms - 4 == ended_at_ms  # two more round trips, for the partition and for all replicas
 
 
 def test_the_partition_of_a_group_is_found_as_brokers_find_it() -> None:

@@ -41,6 +41,23 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
     run_story(body)
 
 
+def test_fenced_broker_is_found_as_fenced_and_not_as_unregistered() -> None:
+    def body(story: Story) -> None:
+        create(story)
+        for number in range(6):
+            if story.sim.leader(number, "r") == 2:
+                story.sim.sandbox.move_leader("r", number, 1)
+        story.sim.sandbox.fence(2)
+        for found in (found_now(story), story.topic("r")):
+            assert "and fenced: the controller receives no heartbeats" in found["broker-fenced"].sentence
+            assert found["broker-fenced"].subject == "broker 2"
+            assert "broker-missing" not in found
+        story.sim.sandbox.fence(2, is_fenced=False)
+        assert "broker-fenced" not in story.cluster()
+
+    run_story(body)
+
+
 def test_broker_that_no_longer_follows_the_metadata_is_found() -> None:
     def body(story: Story) -> None:
         create(story)

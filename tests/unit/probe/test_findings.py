@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import Node
+from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import (
     AuthenticationError,
     CertificateExpired,
@@ -18,7 +18,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase, Target
 from kctl.client.probe.findings import DAY_MS, ProbeFinding, Severity, diagnose, is_for
-from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, IdleReport, TlsReport
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, IdleReport, ReplicaReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
 
 NOW_MS = 1_700_000_000_000
@@ -45,6 +45,10 @@ def report(
         made.view = ClusterView(cluster_id, controller_id, brokers)
         made.answers_as = answers_as
     return made
+
+
+def led(leads: dict[int, int]) -> ReplicaReport:
+    return ReplicaReport(sum(leads.values()), leads, {}, ())
 
 
 def found(*reports: AddressReport, **more: object) -> dict[str, ProbeFinding]:
@@ -76,11 +80,11 @@ def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
 def test_hung_broker_is_named_with_its_duties() -> None:
     hung = report("b.example", node_id=-2, error=timeout("apiversions"))
     hung.phase = Phase.APIVERSIONS
-    finding = found(hung, report(brokers=(A, B), controller_id=2), leads={2: 12})["broker-unusable"]
+    finding = found(hung, report(brokers=(A, B), controller_id=2), replicas=led({2: 12}))["broker-unusable"]
     assert finding.severity is Severity.ERROR
     assert finding.text.startswith("broker 2, controller, leads 12 partitions, does not respond: ")
     assert "look at its process" in finding.hint
-    finding = found(hung, report(brokers=(A, B)), leads={1: 12})["broker-unusable"]
+    finding = found(hung, report(brokers=(A, B)), replicas=led({1: 12}))["broker-unusable"]
     assert finding.text.startswith("broker 2, leads 0 partitions, does not respond: ")
     finding = found(hung, report(brokers=(A, B)))["broker-unusable"]
     assert finding.text.startswith("broker 2, does not respond: ")
@@ -96,10 +100,31 @@ def test_hung_broker_that_was_only_advertised_has_no_wrong_address() -> None:
 def test_refused_broker_is_named_and_refused_credentials_are_no_dead_address() -> None:
     down = report("b.example", node_id=-2, error=ConnectionRefused("connection refused"))
     down.phase = Phase.TCP
-    text = found(down, report(brokers=(A, B)), leads={2: 1})["broker-unusable"].text
+    text = found(down, report(brokers=(A, B)), replicas=led({2: 1}))["broker-unusable"].text
     assert text == "broker 2, leads 1 partition, cannot be used: connection refused"
     wrong = report("b.example", node_id=2, advertised=True, error=AuthenticationError("SCRAM-SHA-512 refused"))
     assert set(found(wrong, report(brokers=(A, B)))) == {"authentication-failed"}
+
+
+def test_fenced_broker_is_an_error_whether_it_responds_or_not() -> None:
+    reporter = report(brokers=(A,))
+    assert reporter.view is not None
+    reporter.view = reporter.view._replace(fenced=(B,))
+    fenced = found(reporter, report("b.example", node_id=2, advertised=True))["broker-fenced"]
+    assert (fenced.severity, fenced.where) == (Severity.ERROR, "broker 2")
+    silent = report("b.example", node_id=2, advertised=True, error=timeout("apiversions"))
+    silent.phase = Phase.APIVERSIONS
+    findings = found(reporter, silent)
+    assert findings["broker-unusable"].text.startswith("broker 2, fenced, does not respond: ")
+    assert "broker-fenced" not in findings
+
+
+def test_replicas_on_unregistered_brokers_and_replicas_out_of_sync_are_reported() -> None:
+    replicas = ReplicaReport(3, {1: 3}, {1: 3, 2: 2}, (TopicPartition("t", 0), TopicPartition("t", 1)))
+    findings = found(report(), replicas=replicas)
+    assert findings["broker-missing"].text == "broker 2 has replicas of 2 partitions and is not registered"
+    assert findings["under-replicated"].text == "2 of 3 partitions under-replicated: t-0, t-1"
+    assert found(report(), replicas=led({1: 3})) == {}
 
 
 def test_dead_address_of_a_name_that_has_others() -> None:

@@ -39,6 +39,10 @@ def _in_sync(scenario: Scenario) -> list[int]:
     return scenario.cluster.topics["t"].partitions[0].in_sync
 
 
+def _fenced(scenario: Scenario) -> object:
+    return [node.state.is_fenced for node in scenario.cluster.nodes.values()]
+
+
 def _registered(scenario: Scenario) -> list[bool]:
     return [node.state.is_registered for node in scenario.cluster.nodes.values()]
 
@@ -115,6 +119,8 @@ def _debts(scenario: Scenario) -> list[int]:
         (["disk 1 offline"], lambda scenario: scenario.cluster.nodes[1].state.is_disk_offline, True),
         (["disk 1 offline", "heal 1"], lambda scenario: scenario.cluster.nodes[1].state.is_disk_offline, False),
         (["unregister 2"], _registered, [True, False, True]),
+        (["fence 2"], _fenced, [False, True, False]),
+        (["fence 2", "unfence 2"], _fenced, [False, False, False]),
         (["unregister 2", "register 2"], _registered, [True, True, True]),
         (["hold-metadata 3"], _following, [True, True, False]),
         (["hold-metadata 3", "release-metadata 3"], _following, [True, True, True]),

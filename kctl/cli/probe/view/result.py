@@ -56,7 +56,8 @@ def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
 
 def brokers(reports: Sequence[AddressReport]) -> list[Node]:
     """Return every broker that any node advertises, once, by id."""
-    found = {broker: None for report in reports if report.view is not None for broker in report.view.brokers}
+    views = [report.view for report in reports if report.view is not None]
+    found = {broker: None for view in views for broker in (*view.brokers, *view.fenced)}
     return sorted(found)
 
 

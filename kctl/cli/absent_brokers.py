@@ -1,0 +1,57 @@
+"""Brokers that do not take part in the cluster: fenced brokers, and unregistered brokers that have replicas.
+
+Metadata names neither. Before Kafka 4.0 no request names fenced brokers: only their replicas are known.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kctl.client.admin import Admin, ClusterDescription
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import Node
+from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
+
+
+class AbsentBroker(NamedTuple):
+    """A broker that does not take part.
+
+    Attributes:
+        node: its address; None where it is not registered.
+        replicas: how many replicas it has, as far as they may be described.
+    """
+
+    node_id: int
+    node: Node | None
+    replicas: int
+
+    @property
+    def state(self) -> str:
+        """`fenced`, or `missing` where it is not registered."""
+        return "missing" if self.node is None else "fenced"
+
+    def error(self) -> KafkaError:
+        """Return the state as the error of a request that needs the broker."""
+        code = ErrorCode.BROKER_ID_NOT_REGISTERED if self.node is None else ErrorCode.BROKER_NOT_AVAILABLE
+        return broker_error(code, str(self))
+
+    def __str__(self) -> str:
+        state = "is fenced" if self.node is not None else "is not registered"
+        return f"broker {self.node_id} {state} and has {counted(self.replicas, 'replica')}"
+
+
+def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> list[AbsentBroker]:
+    """Return the brokers that do not take part, by id, given the broker of each replica in the cluster."""
+    has = Counter(replicas)
+    fenced = {node.node_id: node for node in described.fenced_nodes}
+    absent = (has.keys() | fenced.keys()) - {node.node_id for node in described.nodes}
+    return [AbsentBroker(node_id, fenced.get(node_id), has[node_id]) for node_id in sorted(absent)]
+
+
+def find_absent(admin: Admin, described: ClusterDescription) -> list[AbsentBroker]:
+    """Return the brokers that do not take part. Raises: KafkaError: the topics are not reported."""
+    topics = admin.list_topics(include_internal=True).values()
+    return absent_brokers(
+        described, [each for of in topics for info in of.partitions.values() for each in info.replicas]
+    )
