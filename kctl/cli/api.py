@@ -172,7 +172,7 @@ def _report_errors(common: Common, response: "ApiResponse") -> int:
     """Say each error that the response reports; 3 when other parts of it succeeded, else the code of the first."""
     failures = [explain(error) for error in response.errors]
     for failure in failures:
-        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]))
+        common.environment.say_failure(failure, is_error=False)
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if response.has_successes else failures[0].code

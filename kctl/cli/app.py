@@ -188,7 +188,8 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
             code: int = ctx.command.invoke(ctx)
             return code
     except HelpWanted as e:
-        environment.say(e.format_message())
+        for line in e.format_message().splitlines():
+            environment.say(line)
         return ExitCode.USAGE
     except typer.Exit as e:  # the parser has printed a help, or the version
         if sys.stdout is None:  # closed by our caller, which the parser passes over
@@ -220,9 +221,7 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     context = error.ctx if isinstance(error, PARSER_ERRORS) else None
-    environment.say(f"{environment.program}: {failure.lines()[0]}", is_error=True)
-    for line in failure.lines()[1:]:
-        environment.say(line)
+    environment.say_failure(failure)
     if isinstance(error, ConfigError) and error.key == "bootstrap.servers":
         from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
 
@@ -233,7 +232,8 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
     if failure.code is ExitCode.UNEXPECTED and verbose:
         import traceback  # 5 ms of import, wanted only here
 
-        environment.say("".join(traceback.format_exception(error)))
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            environment.say(line)
     return failure.code
 
 

@@ -15,6 +15,7 @@ from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.options import Common, Output
 from kctl.client.errors import KafkaError
+from kctl.client.wording import one_line
 
 if TYPE_CHECKING:
     from kctl.client.admin import Admin
@@ -51,7 +52,7 @@ def is_confirmed(common: Common, facts: Sequence[str], question: str) -> bool:
         return False
     for line in facts:
         environment.say(line)
-    environment.stderr.write(f"{question} [y/N] ")
+    environment.stderr.write(f"{one_line(question)} [y/N] ")
     environment.stderr.flush()
     answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
     if not answer.endswith(b"\n"):  # Ctrl-D: what follows begins on a line of its own
@@ -106,8 +107,7 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError | 
     """
     failures = list(dict.fromkeys(explain(error) for error in failed))
     for failure in failures:
-        lines = [f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]
-        common.environment.say("\n".join(lines), is_error=True)
+        common.environment.say_failure(failure)
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code

@@ -1,10 +1,10 @@
 """DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end."""
 
 import select
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kctl.cli.failures import CommandError, file_exit_code
-from kctl.client.wording import harmless_text
 
 if TYPE_CHECKING:
     from kctl.client.records import ValuePlaces
@@ -22,15 +22,16 @@ class StdoutFailed(CommandError):
     Args: error: the system's. unwritten: the data that it did not take.
     """
 
-    def __init__(self, error: OSError, unwritten: bytes, hint: str = "") -> None:
-        super().__init__(file_exit_code(error), f"cannot write to stdout: {error.strerror or error}", hint)
+    def __init__(self, error: OSError, unwritten: bytes, details: Sequence[str] = ()) -> None:
+        message = f"cannot write to stdout: {error.strerror or error}"
+        super().__init__(file_exit_code(error), message, details=details)
         self._error = error
         self._unwritten = unwritten
 
     def with_result(self) -> "StdoutFailed":
         """Return the same error with the data below it, for a command that has changed something."""
-        lines = harmless_text(self._unwritten.decode("utf-8", "replace")).splitlines()
-        return StdoutFailed(self._error, self._unwritten, "\n  ".join(["the result was:", *lines]))
+        lines = self._unwritten.decode("utf-8", "replace").split("\n")
+        return StdoutFailed(self._error, self._unwritten, ["the result was:", *filter(None, lines)])
 
 
 class RawStream(Protocol):

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from kctl.cli.data_out import RawStream
 from kctl.cli.limit_names import with_options
 from kctl.client.clock import Clock, SystemClock
+from kctl.client.wording import one_line
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
+
+    from kctl.cli.failures import Failure
 
 NARROWEST = 20
 LOWEST, DEFAULT_ROWS = 5, 24
@@ -149,17 +152,29 @@ class Environment(NamedTuple):
 
         return coloured(text, style)
 
-    def say(self, line: str, *, is_error: bool = False) -> None:
-        """Write a line for people to stderr. Where that takes nothing, the command ends as it would have."""
-        text = with_options(self.secrets.masked(line))
-        if self.stderr_is_tty:
+    def say(self, line: str, *, is_error: bool = False, painted: str = "") -> None:
+        """Write a line for people to stderr. Where that takes nothing, the command ends as it would have.
+
+        Args:
+            line: stays one line, and steers no terminal, whatever a broker or a member of a group put into it.
+            painted: the rest of the line, kctl's own, which may have colours.
+        """
+        text = one_line(with_options(self.secrets.masked(line)))
+        if self.stderr_is_tty and not painted:
             from kctl.cli.view.notices import terminal_notice  # wanted on a terminal
 
             colour = self.colours_stderr
             text = terminal_notice(text, is_error=is_error, width=self.stderr_columns, colour=colour)
         with suppress(OSError):  # stderr has no reader any more
-            self.stderr.write(text + "\n")
+            self.stderr.write(f"{text}{painted}\n")
             self.stderr.flush()
+
+    def say_failure(self, failure: "Failure", *, is_error: bool = True) -> None:
+        """Write what failed, where, and what to do about it."""
+        first, *others = failure.lines()
+        self.say(f"{self.program}: {first}", is_error=is_error)
+        for line in others:
+            self.say(line)
 
 
 def system_environment() -> Environment:

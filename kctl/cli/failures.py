@@ -7,13 +7,13 @@ result: `account_code` (produce), `report_close` (consume), `verdict` (probe); t
 
 import errno
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.limit_names import with_options
 from kctl.client import errors
-from kctl.client.wording import harmless_text
 from kctl.pipeline import job_errors
 from kctl.serdes import errors as serdes_errors
 
@@ -25,10 +25,15 @@ _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 class CommandError(Exception):
     """A command cannot do what it was asked, for a reason the client has no error for."""
 
-    def __init__(self, code: ExitCode, message: str, hint: str = "") -> None:
+    def __init__(self, code: ExitCode, message: str, hint: str = "", details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.hint = hint
+        self.details = tuple(details)
+
+    def __str__(self) -> str:
+        """Return the message and the details, a line each."""
+        return "\n".join([str(self.args[0]), *(f"  {line}" for line in self.details)])
 
 
 def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
@@ -276,8 +281,12 @@ def explain(error: BaseException) -> Failure:
         hint = "ulimit -n shows how many files and connections this process may open"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
-    details = tuple(harmless_text(with_options(line)) for line in _details(error))
-    return Failure(code, harmless_text(with_options(_message(error))), with_options(_hint(error, code)), details)
+    details = _details(error)
+    message = _message(error)
+    if isinstance(error, PARSER_ERRORS):  # words of the parser and of the command line, in one or more lines
+        message, *others = message.replace("\n\t", " ").split("\n")
+        details = [line.removeprefix("  ") for line in others]
+    return Failure(code, with_options(message), with_options(_hint(error, code)), tuple(map(with_options, details)))
 
 
 def _message(error: BaseException) -> str:
@@ -285,7 +294,9 @@ def _message(error: BaseException) -> str:
         return _sentence(error)
     if isinstance(error, errors.KafkaTimeoutError):
         return error.summary
-    if isinstance(error, errors.KafkaError | CommandError):
+    if isinstance(error, CommandError):
+        return str(error.args[0])
+    if isinstance(error, errors.KafkaError):
         return str(error)
     return f"unexpected error, which is a bug: {type(error).__name__}: {error}"
 
@@ -336,6 +347,8 @@ def _range_text(text: str) -> str:
 
 def _details(error: BaseException) -> list[str]:
     """Return where the time of a timeout went, and what is wrong with the nodes that are not its cause."""
+    if isinstance(error, CommandError):
+        return list(error.details)
     if not isinstance(error, errors.KafkaTimeoutError):
         return []
     account = error.account

@@ -190,11 +190,9 @@ class Common(NamedTuple):
         return self.output
 
     def say(self, line: str) -> None:
-        """Tell people something on stderr, unless --quiet; what a broker sent does not steer their terminal."""
+        """Write a line for people to stderr, unless --quiet."""
         if not self.quiet:
-            from kctl.client.wording import harmless_text  # wanted where something is said
-
-            self.environment.say(harmless_text(line))
+            self.environment.say(line)
 
     def note_ignored(self, config: ClientConfig) -> None:
         """Tell which of the properties do nothing here: those of -X always, those of files and variables with -v."""

@@ -7,13 +7,17 @@ another library comes along where it can be pickled.
 from collections.abc import Collection
 from typing import NamedTuple, Self, TypeVar
 
-from kctl.client.wording import counted
+from kctl.client.wording import counted, one_line
 
 
 class KafkaError(Exception):
     """Base class of the errors that the client raises."""
 
     retriable: bool = False
+
+    def __str__(self) -> str:
+        """Return the message as one line: words of a broker in it are no commands to a terminal or a log."""
+        return one_line(super().__str__())
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

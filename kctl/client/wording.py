@@ -14,7 +14,7 @@ _LINES = {code: escape for code, escape in _ONE_LINE.items() if chr(code) not in
 
 def one_line(text: str) -> str:
     """Return a text that a broker sent with its control characters as escapes, so that it stays a part of our line."""
-    return text.translate(_ONE_LINE)
+    return text if text.isprintable() else text.translate(_ONE_LINE)
 
 
 def harmless_text(text: str) -> str:

@@ -11,7 +11,7 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.formats.rows import Row, Value, block_lines, cell_text, table_lines
 from kctl.cli.options import Output
-from kctl.client.wording import harmless_text
+from kctl.client.wording import one_line
 
 VERSION = 1
 """Of the envelope and the fields; within a version fields are added, never renamed or removed."""
@@ -76,7 +76,7 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
     if output is Output.TABLE:
         return list(_table(listing, environment))
     if output is Output.CSV:
-        return [harmless_text(line) if environment.stdout_is_tty else line for line in _csv(listing)]
+        return list(_csv(listing, for_terminal=environment.stdout_is_tty))
     objects = listing.objects
     if objects is None:
         objects = [{name: row[name] for name in listing.columns} for row in listing.rows]
@@ -139,8 +139,8 @@ def _table(listing: Listing, environment: Environment) -> Iterator[str]:
         yield from table_lines(shown, section.rows, width, paint)
 
 
-def _csv(listing: Listing) -> Iterator[str]:
-    """Yield a header and the rows (RFC 4180, but with line feeds)."""
+def _csv(listing: Listing, *, for_terminal: bool) -> Iterator[str]:
+    """Yield a header and the rows (RFC 4180, but with line feeds); for a terminal each row is one line."""
     import csv  # wanted only here
     from io import StringIO
 
@@ -148,7 +148,8 @@ def _csv(listing: Listing) -> Iterator[str]:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(listing.columns)
     for row in listing.rows:
-        writer.writerow(_csv_cell(row[name]) for name in listing.columns)
+        cells = (_csv_cell(row[name]) for name in listing.columns)
+        writer.writerow(map(one_line, cells) if for_terminal else cells)
     return iter(text.getvalue().removesuffix("\n").split("\n"))
 
 

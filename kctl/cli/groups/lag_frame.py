@@ -12,7 +12,7 @@ from kctl.cli.groups.lag_look import LagLook, shown_columns
 from kctl.cli.view.painter import text_of
 from kctl.cli.view.tables import fitting, fitting_table
 from kctl.client.errors import KafkaError
-from kctl.client.wording import counted, harmless_text
+from kctl.client.wording import counted, one_line
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,13 +23,13 @@ _NAMES = ("group", "topic")
 
 def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "list[Text]":
     """Return the frame of the last look with the error of this one below it."""
-    return [*before[: height - 2], text_of((harmless_text(explain(error).message), "red"))]
+    return [*before[: height - 2], text_of((one_line(explain(error).message), "red"))]
 
 
 def draw(look: LagLook, summary: str, columns: int, height: int) -> "list[Text]":
     """Return the frame for a terminal of that height; where rows do not fit, the partitions most behind are shown."""
-    notes: list[Text] = [text_of((harmless_text(note), "yellow")) for note in look.notes]
-    notes += [text_of((harmless_text(explain(error).message), "red")) for error in look.errors]
+    notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
+    notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
     notes = notes[: max(1, room // 3)]
     all_rows = look.shown_rows()

@@ -166,7 +166,7 @@ def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
     shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[first:last])
     before, after = "..." if first else "", "..." if last < len(data) else ""
     caret = " " * (len(before) + at - first) + "^"
-    return CommandError(ExitCode.DATA, f"{problem}\n  {before}{shown}{after}\n  {caret}")
+    return CommandError(ExitCode.DATA, problem, details=(f"{before}{shown}{after}", caret))
 
 
 def show_bytes(data: bytes) -> str:

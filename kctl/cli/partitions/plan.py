@@ -85,7 +85,8 @@ def run_plan(common: Common, wish: Wish) -> int:
     if lost:
         why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
         hint = "hint: start their brokers, or kctl partitions elect --unclean"
-        common.environment.say(f"{common.environment.program}: {why}: {listed(lost)}\n{hint}")
+        common.environment.say(f"{common.environment.program}: {why}: {listed(lost)}")
+        common.environment.say(hint)
         return ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
     return ExitCode.DEGRADED if left else ExitCode.OK
 

@@ -11,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.options import Common, Output
 from kctl.cli.probe.view.diff import Summary, differences, read_summary
-from kctl.client.wording import harmless_text
+from kctl.client.wording import one_line
 
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 
@@ -25,7 +25,7 @@ def show_differences(common: Common, before: Path, after: Path, *, strict: bool)
     found = differences(_read(before), _read(after))
     out = DataOut(common.environment.stdout)
     for difference in found:
-        out.write_line(harmless_text(str(difference)))
+        out.write_line(one_line(str(difference)))
     if not found and not common.quiet:
         out.write_line("no difference")
     out.flush()

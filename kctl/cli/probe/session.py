@@ -33,7 +33,6 @@ from kctl.client.events import Phase
 from kctl.client.network.system import system_runtime
 from kctl.client.probe import ProbeOptions
 from kctl.client.runtime import Address
-from kctl.client.wording import harmless_text
 
 MOST_SOCKETS = 10_000
 """For how many addresses room is made; how many names and brokers have is not known before."""
@@ -135,6 +134,6 @@ def _say_why(common: Common, result: ProbeResult) -> None:
         if finding is None or result.code is ExitCode.API_TIMEOUT
         else f"{finding.where}: {finding.text}"
     )
-    common.environment.say(f"kctl probe: {what}: {harmless_text(why)}")
+    common.environment.say(f"kctl probe: {what}: {why}")
     if finding is not None and finding.hint:
-        common.environment.say(f"hint: {harmless_text(finding.hint)}")
+        common.environment.say(f"hint: {finding.hint}")

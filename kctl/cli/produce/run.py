@@ -361,10 +361,7 @@ class _Producing:
         if ending is not None and (isinstance(ending, Interrupted) or is_cause or result.undelivered == 0):
             raise ending
         if ending is not None:
-            failure = explain(ending)
-            self._common.environment.say(
-                "\n".join([f"kctl produce: {failure.message}", *failure.lines()[1:]]), is_error=True
-            )
+            self._common.environment.say_failure(explain(ending))
         return account_code(result)
 
     def _not_ended(self, result: CloseResult) -> Ending:

@@ -20,7 +20,7 @@ from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
 from kctl.cli.settings import key_and_value
 from kctl.client.errors import ConfigError
-from kctl.client.wording import harmless_text, listed
+from kctl.client.wording import listed
 
 
 class Login(NamedTuple):
@@ -174,7 +174,7 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
     names = listed(content.profiles) or "no profiles"
     environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):
-        environment.say(harmless_text(f"  {allowance}").replace("\n", "\\n"))
+        environment.say(f"  {allowance}")
     if project_files(path.parent, content):
         environment.say("kctl profile: if a project file that it names changes, it has to be trusted again")
 

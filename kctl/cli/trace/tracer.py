@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from typing import Protocol
 
 from kctl.cli.trace.spans import Spans
 from kctl.cli.trace.waterfall import waterfall
@@ -24,7 +25,12 @@ from kctl.client.events import (
     Started,
     Throttled,
 )
-from kctl.client.wording import harmless_text
+
+
+class Say(Protocol):
+    """Prints a line; `painted` is the rest of it, which may have colours."""
+
+    def __call__(self, line: str, *, painted: str = "") -> None: ...
 
 
 class Tracer:
@@ -33,9 +39,7 @@ class Tracer:
     Args: styled: returns a text in a style of the terminal.
     """
 
-    def __init__(
-        self, say: Callable[[str], None], clock: Clock, styled: Callable[[str, str], str], *, limit_ms: int
-    ) -> None:
+    def __init__(self, say: "Say", clock: Clock, styled: Callable[[str, str], str], *, limit_ms: int) -> None:
         self._say = say
         self._styled = styled
         self._clock = clock
@@ -46,7 +50,7 @@ class Tracer:
     def on_event(self, event: Event) -> None:
         """Tell one event."""
         self._spans.on_event(event)
-        self._say(harmless_text(trace_line(event, self._started_at_ms)))
+        self._say(trace_line(event, self._started_at_ms))
 
     def finish(self) -> None:
         """Draw where the time went."""
@@ -59,7 +63,7 @@ class Tracer:
             more=self._spans.not_shown,
         )
         for start, bar, style in lines:
-            self._say(harmless_text(start) + self._styled(bar, style))
+            self._say(start, painted=self._styled(bar, style))
 
 
 def trace_line(event: Event, started_at_ms: int) -> str:

@@ -98,7 +98,7 @@ class Handshake:
 
         assert isinstance(response, SaslHandshakeResponse)
         assert self._sasl is not None
-        self.mechanisms_offered = tuple(response.mechanisms)
+        self.mechanisms_offered = tuple(map(one_line, response.mechanisms))
         if response.error_code != 0:
             raise self._refusal(response.error_code, self._sasl.name)
         self._token = self._sasl.first()

@@ -10,7 +10,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import DOCUMENT_SHAPES, write_document, write_lines
 from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
-from kctl.client.wording import counted, harmless_text
+from kctl.client.wording import counted, one_line
 
 if TYPE_CHECKING:
     from kctl.cli.probe.report.stored import StoredFile
@@ -62,7 +62,7 @@ def report(
         read_file(str(file), place_of(file), statistics)
     for each in stored:
         read_file(each.url, place_of(each.place), statistics, each.open)
-    bad = [harmless_text(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
+    bad = [one_line(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
     first = f", the first: {bad[0]}" if bad else ""
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
         hint = "kctl probe --watch --output jsonl >FILE, or --trace-file FILE on any command"

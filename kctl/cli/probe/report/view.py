@@ -9,7 +9,7 @@ from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.probe.report.result import Report, latency
 from kctl.cli.probe.report.statistics import Histogram, PlaceStatistics
 from kctl.cli.probe.report.timeouts import Timeouts
-from kctl.client.wording import harmless_text
+from kctl.client.wording import one_line
 from kctl.grammar.durations import show_duration
 from kctl.version import VERSION
 
@@ -66,7 +66,7 @@ def page(report: Report) -> str:
 
 
 def _wrap(text: str, width: int | None) -> list[str]:
-    return [harmless_text(text)] if width is None else wrapped(harmless_text(text), width)
+    return [one_line(text)] if width is None else wrapped(one_line(text), width)
 
 
 def _timeouts(place: str, timeouts: Timeouts) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from kctl.cli.view.painter import text_of
 from kctl.cli.view.tables import fitting, style_of
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
-from kctl.client.wording import harmless_text
+from kctl.client.wording import one_line
 from kctl.grammar.durations import show_duration
 
 WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60
@@ -78,14 +78,14 @@ def _head(scene: Scene, scale: Scale, columns: int) -> list[Text]:
 def _foot(scene: Scene, rows: int) -> list[Text]:
     lines: list[Text] = []
     if rows >= _EVENT_ROWS:
-        lines += [text_of((harmless_text(event), "dim")) for event in scene.events[-MOST_EVENTS:]]
+        lines += [text_of((one_line(event), "dim")) for event in scene.events[-MOST_EVENTS:]]
     lines.append(text_of((summary(scene.reports), "bold")))
     if scene.left_ms is not None and scene.budget_ms is not None:
         lines.append(text_of(f"{_seconds(scene.left_ms)} of {show_duration(scene.budget_ms)} left (--api-timeout)"))
         if scene.next_limit is not None:
             waits_ms = max(0, scene.next_limit.at_ms - scene.now_ms)
             if waits_ms < scene.left_ms:
-                who = harmless_text(str(scene.next_limit.target))
+                who = one_line(str(scene.next_limit.target))
                 option = OPTION_OF_LIMIT.get(scene.next_limit.name, scene.next_limit.name)
                 lines.append(text_of(f"next: {option} of {who} in {_seconds(waits_ms)}"))
             else:

@@ -9,7 +9,7 @@ from kctl.cli.probe.view.result import AddressStatus, ProbeResult, count
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, ProbeFinding, TlsReport
-from kctl.client.wording import counted, harmless_text, listed
+from kctl.client.wording import counted, listed, one_line
 from kctl.grammar.durations import show_duration
 
 LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
@@ -23,7 +23,7 @@ def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
 
 def shown(text: str) -> str:
     """Return a text of the client as the terminal shows it."""
-    return harmless_text(with_options(text))
+    return one_line(with_options(text))
 
 
 def event_line(event: LoggedEvent, started_at_ms: int) -> str:
@@ -65,12 +65,12 @@ def state(report: AddressReport) -> str:
     words = f"ready as broker {broker.node_id}"
     if (broker.host, broker.port) != (report.target.host, report.target.port):
         words += f", advertised as {broker.host}:{broker.port}"
-    return harmless_text(words)
+    return one_line(words)
 
 
 def name(report: AddressReport) -> str:
     """Return what to call an address: as it was dialled, and whose it is when that is known from the cluster."""
-    place = harmless_text(str(report.target))
+    place = one_line(str(report.target))
     return f"broker {report.target.node_id} {place}" if report.advertised else place
 
 
@@ -93,7 +93,7 @@ def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
     words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
-        words += f"; {harmless_text(str(unfinished[0].target))} {state(unfinished[0])}"
+        words += f"; {one_line(str(unfinished[0].target))} {state(unfinished[0])}"
         words += f", and {len(unfinished) - 1} more" if unfinished[1:] else ""
     return words
 

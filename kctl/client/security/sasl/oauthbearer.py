@@ -118,7 +118,7 @@ def _words(challenge: bytes) -> str:
         return repr(challenge[:100])
     if not isinstance(refusal, dict):
         return repr(challenge[:100])
-    return ", ".join(f"{name} {value}" for name, value in refusal.items() if isinstance(value, str))[:400]
+    return one_line(", ".join(f"{name} {value}" for name, value in refusal.items() if isinstance(value, str)))[:400]
 
 
 # --- where tokens come from ------------------------------------------------------------------------------------------
