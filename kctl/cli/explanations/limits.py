@@ -208,7 +208,8 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.races.CandidateRace",
-        "The head start of one bootstrap server, or of one address of a name, over the next.",
+        "The head start of one bootstrap server, or of one address of a name, over the next. A broker that is silent "
+        "for so long is connected to once more, beside the first attempt.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),
     Limit(

@@ -34,6 +34,7 @@ class Dialer:
         idle_expiry: IdleExpiryManager,
         advertised: AdvertisedAddresses,
         attempt_delay_ms: int,
+        longest_delay_ms: int,
         events: EventSink,
     ) -> None:
         self._clock = clock
@@ -45,6 +46,7 @@ class Dialer:
         self._idle_expiry = idle_expiry
         self._advertised = advertised
         self._attempt_delay_ms = attempt_delay_ms
+        self._longest_delay_ms = longest_delay_ms
         self._events = events
         self._attempting: dict[int, NodeEntry] = {}
         self._last_number = 0
@@ -106,6 +108,7 @@ class Dialer:
             deadline_at_ms=deadline_at_ms,
             limit_ms=limit_ms,
             delay_ms=self._attempt_delay_ms,
+            longest_delay_ms=self._longest_delay_ms,
         )
         self._attempting[node.node_id] = entry
         self._advance(entry, entry.attempt, now_ms)
@@ -192,6 +195,10 @@ class Dialer:
             attempt.resolved(lookup.addresses, now_ms)
         while (address := attempt.pop_due(now_ms)) is not None:
             self._dial(entry, attempt, address, now_ms)
+        if (address := attempt.pop_again(now_ms)) is not None:
+            replaced = attempt.replace_second(self._dial(entry, attempt, address, now_ms))
+            if replaced is not None:
+                self._channels.close(replaced, "silent, and dialled again")
         if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
             waits_for = self._waits_for(attempt)
             phase = Phase.DNS if waits_for is None else Phase.SASL
@@ -199,7 +206,7 @@ class Dialer:
             self._events(Expired(now_ms, target, phase, attempt.limit_ms, elapsed_ms, error))
             self._attempt_failed(entry, error, now_ms)
 
-    def _dial(self, entry: NodeEntry, attempt: NodeAttempt, address: Address, now_ms: int) -> None:
+    def _dial(self, entry: NodeEntry, attempt: NodeAttempt, address: Address, now_ms: int) -> Connection:
         self._last_number += 1
         connection = self._factory.connection(
             self._last_number, entry.node, address, attempt=attempt.number, started_at_ms=now_ms
@@ -207,6 +214,7 @@ class Dialer:
         attempt.connecting[connection.channel] = connection
         self._events(Started(now_ms, connection.target, Phase.TCP, attempt.limit_ms))
         self._channels.dial(entry, connection, address, attempt.deadline_at_ms)
+        return connection
 
     def _ended(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         self._channels.close(connection)

@@ -76,6 +76,7 @@ class NetworkClient:
             idle_expiry=self._idle_expiry,
             advertised=self._advertised,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
+            longest_delay_ms=config.reconnect_backoff_max_ms,
             events=events,
         )
         self._acceptance = Acceptance(self.states)

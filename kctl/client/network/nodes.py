@@ -8,7 +8,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network.connection import Connection
-from kctl.client.network.races import AddressRace
+from kctl.client.network.races import SHORTEST_SILENCE_MS, AddressRace
 from kctl.client.runtime import Address, Lookup
 
 
@@ -25,8 +25,14 @@ class NodeAttempt:
         deadline_at_ms: int,
         limit_ms: int,
         delay_ms: int,
+        longest_delay_ms: int,
     ) -> None:
-        """`reading`: what gets certificates or a token, which has to be done too, if any."""
+        """
+        Args:
+            reading: what gets certificates or a token, which has to be done too, if any.
+            delay_ms: the head start of an address; the first wait for a node that is silent.
+            longest_delay_ms: the longest wait between two further connections to a node that is silent.
+        """
         self.number = number
         self.limit_ms = limit_ms
         self.started_at_ms = started_at_ms
@@ -35,6 +41,9 @@ class NodeAttempt:
         """Channel to connection, those under way."""
         self.last_error: KafkaError | None = None
         self._delay_ms = delay_ms
+        self._longest_delay_ms = longest_delay_ms
+        self._second: Connection | None = None
+        """The one that was opened because all others are silent."""
         self._lookup: Lookup | None = lookup
         self._reading = reading
         self._race: AddressRace | None = None
@@ -57,19 +66,36 @@ class NodeAttempt:
 
     def resolved(self, addresses: list[Address], now_ms: int) -> None:
         """Start the race over what the name turned out to be."""
-        self._race = AddressRace(addresses, self._delay_ms, now_ms)
+        self._race = AddressRace(addresses, self._delay_ms, now_ms, longest_ms=self._longest_delay_ms)
 
     def pop_due(self, now_ms: int) -> Address | None:
         """Return the address to dial now, if one is due."""
         return None if self._race is None else self._race.pop_due(now_ms)
 
+    def _again_at_ms(self) -> int:
+        """Return when to dial once more: if no byte has come, and no connection of TCP for a head start."""
+        progress = [connection.progress for connection in self.connecting.values()]
+        if self._race is None or not progress or any(each.has_heard for each in progress):
+            return FOREVER_MS
+        silent_since_ms = max(each.phase_started_at_ms for each in progress)
+        return max(self._race.again_at_ms, silent_since_ms + max(self._delay_ms, SHORTEST_SILENCE_MS))
+
+    def pop_again(self, now_ms: int) -> Address | None:
+        """Return the address to dial once more now, because all are silent."""
+        return None if self._race is None or now_ms < self._again_at_ms() else self._race.pop_again(now_ms)
+
+    def replace_second(self, connection: Connection) -> Connection | None:
+        """Take the connection to an address that was dialled before; return the one to close in its favor, if any."""
+        replaced, self._second = self._second, connection
+        return None if replaced is None else self.connecting.pop(replaced.channel, None)
+
     def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
         """Note that one address failed; return whether the whole attempt has."""
-        self.connecting.pop(channel, None)
+        ended = self.connecting.pop(channel, None)
         self.last_error = error
         if not error.retriable or now_ms >= self.deadline_at_ms:
             return True
-        if self.connecting or self._race is None:
+        if ended is self._second or self._race is None or any(c is not self._second for c in self.connecting.values()):
             return False
         self._race.all_failed(now_ms)
         return self._race.is_exhausted
@@ -78,7 +104,8 @@ class NodeAttempt:
         """Return the instant at which something is due that is no I/O: an address to dial, or the end of DNS."""
         if self._race is None:
             return self.deadline_at_ms
-        return min(self._race.next_deadline_at_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
+        race_at_ms = self._race.next_deadline_at_ms()
+        return min(race_at_ms, self._again_at_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
 
 
 class NodeEntry:

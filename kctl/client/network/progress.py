@@ -49,6 +49,7 @@ class ConnectionProgress:
 
     Attributes:
         phases_ms: the phases that were passed, with their milliseconds.
+        phase_started_at_ms: when the present phase began.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class ConnectionProgress:
         self._events = events
         self._notes = notes
         self._uses_sasl = uses_sasl
-        self._phase_started_at_ms = started_at_ms
+        self.phase_started_at_ms = started_at_ms
         self.has_heard = False
         """Whether any byte came."""
         self._first_bytes = b""
@@ -83,10 +84,10 @@ class ConnectionProgress:
         """Move to the next state; where a phase ends with that, report it, with what it learnt (`detail`)."""
         following = moved(CONNECTION_TRANSITIONS, self.state, state)
         if _PHASES[following] is not self.phase:
-            elapsed_ms = now_ms - self._phase_started_at_ms
+            elapsed_ms = now_ms - self.phase_started_at_ms
             self.phases_ms[self.phase] = elapsed_ms
             self._events(PhaseDone(now_ms, self._target, self.phase, elapsed_ms, detail))
-            self._phase_started_at_ms = now_ms
+            self.phase_started_at_ms = now_ms
         self.state = following
 
     def close(self) -> None:
@@ -103,7 +104,7 @@ class ConnectionProgress:
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
         """Return why the connection ended, when the peer or the system ended it."""
-        elapsed_ms = now_ms - self._phase_started_at_ms
+        elapsed_ms = now_ms - self.phase_started_at_ms
         is_stranger = not (self._notes.has_answered or self._uses_sasl)
         if self.state is ConnectionState.READY and is_stranger and self._in_flight and error is None:
             return connect_errors.closed_on_first_request(self._target, self._in_flight.oldest.api)

@@ -1,4 +1,4 @@
-"""Races: the staggered start of further nodes (CandidateRace) and of further addresses of one node (AddressRace).
+"""Races: the staggered start of further nodes (CandidateRace) and of further connections to one node (AddressRace).
 
 Both take `now_ms` and do no I/O.
 """
@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.runtime import Address
+
+SHORTEST_SILENCE_MS = 100
+"""How long a node is silent at least before it is dialled once more."""
 
 
 class CandidateRace:
@@ -46,11 +49,19 @@ def interleave(addresses: Sequence[Address]) -> list[Address]:
 
 
 class AddressRace:
-    """The addresses of one node that were not dialled yet."""
+    """The addresses of one node that were not dialled yet, and then the address to dial once more.
 
-    def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int) -> None:
+    A connection that was opened inside a fault may stay dead after it. So while all are silent one more is opened
+    beside them, and replaced by the next, with waits that double as those of a node that refuses.
+    """
+
+    def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:
+        """Args: longest_ms: the longest wait between two further connections to addresses that are silent."""
         self._waiting = deque(interleave(addresses))
+        self._dialled: deque[Address] = deque()
         self._delay_ms = delay_ms
+        self._again_ms = max(delay_ms, SHORTEST_SILENCE_MS)
+        self._longest_ms = longest_ms
         self._next_at_ms = now_ms
 
     @property
@@ -62,8 +73,21 @@ class AddressRace:
         """Return the address to dial now, if one is due."""
         if not self._waiting or now_ms < self._next_at_ms:
             return None
-        self._next_at_ms = now_ms + self._delay_ms
-        return self._waiting.popleft()
+        self._next_at_ms = now_ms + (self._delay_ms if len(self._waiting) > 1 else self._again_ms)
+        self._dialled.append(self._waiting.popleft())
+        return self._dialled[-1]
+
+    @property
+    def again_at_ms(self) -> int:
+        """When an address may be dialled once more, after every address was dialled."""
+        return FOREVER_MS if self._waiting or not self._dialled else self._next_at_ms
+
+    def pop_again(self, now_ms: int) -> Address:
+        """Return the address to dial once more now: they take turns."""
+        self._again_ms = max(self._again_ms, min(self._again_ms * 2, self._longest_ms))
+        self._next_at_ms = now_ms + self._again_ms
+        self._dialled.rotate(-1)
+        return self._dialled[-1]
 
     def all_failed(self, now_ms: int) -> None:
         """Note that no attempt is under way any more: the next address need not wait."""

@@ -40,6 +40,12 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("a node that refused is never dialled again", *REFUSED_FOR_GOOD),
     Mutant("a damaged frame is a refusal", *_DAMAGE_REFUSES),
     Mutant(
+        "a silent connection that is replaced stays open",
+        "kctl/client/network/dialer.py",
+        'self._channels.close(replaced, "silent, and dialled again")',
+        "pass",
+    ),
+    Mutant(
         "a refusal fails clients that were accepted",
         "kctl/client/network/refusals.py",
         "if self._is_given_by_broker or any(",

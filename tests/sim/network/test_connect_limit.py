@@ -123,7 +123,7 @@ def test_all_connections_that_expire_together_are_evicted_in_one_poll() -> None:
 
 def test_the_poll_waits_for_the_connect_deadline_and_for_nothing_less() -> None:
     with Hub() as hub:
-        cluster = NetworkClientCluster(hub, **LIMIT)
+        cluster = NetworkClientCluster(hub, bootstrap_attempt_delay_ms=2000, **LIMIT)
         cluster.nodes[0].faults.start(Fault.BLACKHOLE)
         cluster.client.ready(-1)
         cluster.client.poll(FOREVER_MS)

@@ -36,7 +36,7 @@ def test_families_take_turns_the_first_one_first() -> None:
 
 
 def test_each_further_address_waits_for_its_head_start() -> None:
-    race = AddressRace(V4, 100, 1000)
+    race = AddressRace(V4, 100, 1000, longest_ms=300)
     assert race.pop_due(1000) == V4[0]
     assert race.pop_due(1000) is None
     assert race.next_deadline_at_ms() == 1100
@@ -46,3 +46,14 @@ def test_each_further_address_waits_for_its_head_start() -> None:
     assert race.pop_due(1105) == V4[2]
     assert race.is_exhausted
     assert race.next_deadline_at_ms() == FOREVER_MS
+
+
+def test_addresses_are_dialled_once_more_in_turn_with_doubled_waits() -> None:
+    race = AddressRace(V4[:2], 100, 0, longest_ms=300)
+    assert race.again_at_ms == FOREVER_MS
+    assert [race.pop_due(0), race.pop_due(100)] == V4[:2]
+    dialled = []
+    for _ in range(4):
+        at_ms = race.again_at_ms
+        dialled.append((at_ms, race.pop_again(at_ms)))
+    assert dialled == [(200, V4[0]), (400, V4[1]), (700, V4[0]), (1000, V4[1])]
