@@ -39,6 +39,7 @@ def read_range(
     columns: Sequence[str] | None = None,
     *,
     fail_on_data_loss: bool = True,
+    is_exact: bool = False,
     pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
 ) -> "Generator[pa.RecordBatch]":
@@ -50,6 +51,7 @@ def read_range(
         columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
         fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading continues with what is
             there, and the range ends where the topic was deleted or recreated.
+        is_exact: timestamps have milliseconds, as records do: some do not fit into microseconds.
         pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
     Raises:
         ApiTimeout: no record for too long: what was waited for, and where the time went.
@@ -58,7 +60,13 @@ def read_range(
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
     one = read_ranges(
-        properties, [offset_range], columns, fail_on_data_loss=fail_on_data_loss, pool=pool, runtime=runtime
+        properties,
+        [offset_range],
+        columns,
+        fail_on_data_loss=fail_on_data_loss,
+        is_exact=is_exact,
+        pool=pool,
+        runtime=runtime,
     )
     with closing(one):
         for _, batches in one:
@@ -71,6 +79,7 @@ def read_ranges(
     columns: Sequence[str] | None = None,
     *,
     fail_on_data_loss: bool = True,
+    is_exact: bool = False,
     pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
 ) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
@@ -83,7 +92,13 @@ def read_ranges(
     try:
         for each in ranges:
             reader = RangeReader(
-                properties, each, columns, fail_on_data_loss=fail_on_data_loss, fetch=fetch, runtime=runtime
+                properties,
+                each,
+                columns,
+                fail_on_data_loss=fail_on_data_loss,
+                is_exact=is_exact,
+                fetch=fetch,
+                runtime=runtime,
             )
             yield each, _batches(reader)
             fetch.end(each.topic_partition, is_read=reader.position >= each.end_offset)
@@ -122,6 +137,7 @@ class RangeReader:
         columns: Sequence[str] | None = None,
         *,
         fail_on_data_loss: bool = True,
+        is_exact: bool = False,
         fetch: RangeFetch | None = None,
         runtime: Runtime | None = None,
     ) -> None:
@@ -132,7 +148,8 @@ class RangeReader:
         self._range = offset_range
         self._tp = offset_range.topic_partition
         self._fails = fail_on_data_loss
-        self._columns = RecordColumns(*self._tp, DEFAULT_COLUMNS if columns is None else tuple(columns))
+        names = DEFAULT_COLUMNS if columns is None else tuple(columns)
+        self._columns = RecordColumns(*self._tp, names, is_exact=is_exact)
         self._fetch = fetch or RangeFetch(properties, [offset_range], pool=None, runtime=runtime)
         self._api_timeout_ms = self._fetch.api_timeout_ms
         self.records = 0

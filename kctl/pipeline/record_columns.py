@@ -34,6 +34,8 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "headers": HEADERS,
 }
 """Every column there is, in the order of Spark's connector; all can be null."""
+EXACT: Final = pa.timestamp("ms", "UTC")
+"""The type of timestamps that are copied to another topic, or compared."""
 REASON: Final = "reason"
 """A further column, of a table of records that do not decode: why."""
 COLUMN_NAMES: Final = tuple(TYPES)
@@ -58,10 +60,15 @@ class RecordColumns:
     Args:
         topic, partition: whose records.
         columns: names of the columns, in the order wanted.
+        is_exact: timestamps have milliseconds, as records do: brokers store some that do not fit into microseconds.
     """
 
-    def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
-        self.schema = schema_of(columns)
+    def __init__(self, topic: str, partition: int, columns: Sequence[str], *, is_exact: bool = False) -> None:
+        schema = schema_of(columns)
+        if is_exact and "timestamp" in columns:
+            schema = schema.set(schema.get_field_index("timestamp"), pa.field("timestamp", EXACT))
+        self.schema = schema
+        self._is_exact = is_exact
         self._names = tuple(columns)
         self._partition = TopicPartition(topic, partition)
         self._same: dict[str, pa.Array] = {}
@@ -113,6 +120,8 @@ class RecordColumns:
     def _timestamps(self, columns: Columns) -> pa.Array:
         assert columns.timestamps_ms is not None
         timestamps_ms = _numbers(columns.timestamps_ms)
+        if self._is_exact:
+            return timestamps_ms.view(EXACT)
         try:
             us = call_function("multiply_checked", [timestamps_ms, _US_PER_MS])
         except pa.ArrowInvalid:

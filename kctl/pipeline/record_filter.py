@@ -60,7 +60,7 @@ class RecordFilter(NamedTuple):
 
         Raises: RecordDataError: the jq program failed on a record.
         """
-        at_ms = pc.divide(batch.column("timestamp").cast(pa.int64()), 1000)
+        at_ms = _times_ms(batch)
         if self.since_ms is not None:
             batch, at_ms = _where(pc.greater_equal(at_ms, self.since_ms), batch, at_ms)
         if self.until_ms is not None:
@@ -119,15 +119,21 @@ def _is_selected(program: Any, record: dict[str, object]) -> bool:
 
 def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
     """Yield each record as `consume --output jsonl` prints it."""
-    times = batch.column("timestamp").cast(pa.int64()).to_pylist()
-    for row, at_us in zip(batch.select(COLUMNS).to_pylist(), times, strict=True):
+    times = _times_ms(batch).to_pylist()
+    names = [name for name in COLUMNS if name != "timestamp"]
+    for row, at_ms in zip(batch.select(names).to_pylist(), times, strict=True):
         yield {
             **{name: row[name] for name in ("topic", "partition", "offset")},
-            "timestamp": None if at_us is None else at_us // 1000,
+            "timestamp": at_ms,
             "key": _text(row["key"]),
             "value": _text(row["value"]),
             "headers": [[each["key"], _text(each["value"])] for each in row["headers"] or ()],
         }
+
+
+def _times_ms(batch: pa.RecordBatch) -> pa.Array:
+    """Return the timestamps as numbers; those of an export have microseconds."""
+    return batch.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
 def _is_unicode(text: str) -> bool:

@@ -154,9 +154,6 @@ def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
         times = column.cast(options=_TO_MS).cast(pa.int64())
     except pa.ArrowInvalid as error:
         raise ConfigError(f"column timestamp: {error}", key="timestamp") from None
-    earliest_ms = pc.min(times).as_py()
-    if earliest_ms < 0:
-        raise ConfigError(f"a timestamp of {earliest_ms} ms: records have none before 1970", key="timestamp")
     found: list[int | None] = times.to_pylist()
     return found
 

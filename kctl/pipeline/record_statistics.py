@@ -140,7 +140,7 @@ def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
     keys, values, offsets = batch.column("key"), batch.column("value"), batch.column("offset")
     key_sizes, value_sizes = pc.binary_length(keys), pc.binary_length(values)
     distinct, frequent = _keys(keys)
-    at_ms = pc.divide(batch.column("timestamp").cast(pa.int64()), 1000)
+    at_ms = batch.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
     known = at_ms.filter(pc.greater_equal(at_ms, 0))
     times = pc.min_max(known).as_py()
     steps = pc.subtract(known.slice(1), known.slice(0, max(0, len(known) - 1)))

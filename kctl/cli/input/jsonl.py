@@ -27,8 +27,8 @@ ROOM = 8
 """A line may be this many times max.request.size: base64 and escapes take more than bytes do."""
 
 _MOST_PARTITION = 2**31 - 1
-_MOST_TIMESTAMP = 2**63 - 1
-_NO_TIMESTAMP = -1
+_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 2
+"""Brokers store negative timestamps; -1 is that of records without one."""
 
 
 def read_jsonl(
@@ -74,7 +74,7 @@ def _record(place: str, given: Any, form: Form) -> InputRecord:
         _headers(given.get("headers")),
         _topic(given.get("topic")),
         _number(given, "partition", _MOST_PARTITION),
-        None if given.get("timestamp") == _NO_TIMESTAMP else _number(given, "timestamp", _MOST_TIMESTAMP),
+        _number(given, "timestamp", _MOST_TIMESTAMP, least=_LEAST_TIMESTAMP),
         _schema(given, "key", form),
         _schema(given, "value", form),
     )
@@ -110,12 +110,12 @@ def _topic(topic: Any) -> str | None:
     raise JsonError(f'"topic" must be a name, not {show_json(topic)}')
 
 
-def _number(given: dict[str, Any], field: str, most: int) -> int | None:
+def _number(given: dict[str, Any], field: str, most: int, *, least: int = 0) -> int | None:
     number = given.get(field)
     if number is None:
         return None
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
-        raise JsonError(f'"{field}" must be a number from 0 to {most}, or null, not {show_json(number)}')
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        raise JsonError(f'"{field}" must be a number from {least} to {most}, or null, not {show_json(number)}')
     return number
 
 

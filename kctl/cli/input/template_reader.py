@@ -26,8 +26,7 @@ _LENGTHS = {Verb.TOPIC_BYTES: Verb.TOPIC, Verb.KEY_BYTES: Verb.KEY, Verb.VALUE_B
 _TEXTS = {text: length for length, text in _LENGTHS.items()}
 _MOST_HEADERS = 1_000_000
 _MOST_PARTITION = 2**31 - 1
-_MOST_TIMESTAMP = 2**63 - 1
-_NO_TIMESTAMP = -1
+_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 2
 
 
 class InputTemplate(NamedTuple):
@@ -297,8 +296,7 @@ def _record(place: str, found: _Found) -> InputRecord:
 
 def _bounded(found: _Found, verb: Verb, most: int) -> int | None:
     number = found.numbers.get(verb)
-    if number is None or (verb is Verb.TIMESTAMP and number == _NO_TIMESTAMP):
-        return None
-    if 0 <= number <= most:
+    least = _LEAST_TIMESTAMP if verb is Verb.TIMESTAMP else 0
+    if number is None or least <= number <= most:
         return number
-    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: from 0 to {most} is possible")
+    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: from {least} to {most} is possible")

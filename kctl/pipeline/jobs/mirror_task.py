@@ -77,6 +77,7 @@ def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
             task.range._replace(start_offset=start),
             COLUMNS,
             fail_on_data_loss=not task.allow_loss,
+            is_exact=True,
             pool=TASK_CONSUMERS if runtime is None else None,
             runtime=runtime,
         )

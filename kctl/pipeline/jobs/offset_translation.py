@@ -152,7 +152,7 @@ def exported_from(
 def read_side(reading: ReadingProperties, side: OffsetRange, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
     from kctl.pipeline.range_reader import read_range
 
-    yield from read_range(reading, side, columns)
+    yield from read_range(reading, side, columns, is_exact=True)
 
 
 class Runs:

@@ -307,7 +307,8 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
         from kctl.pipeline.client_pool import TASK_CONSUMERS
         from kctl.pipeline.range_reader import read_range
 
-        yield from read_range(isolation.of_source(resolve(task.properties)), offsets, COLUMNS, pool=TASK_CONSUMERS)
+        reading = isolation.of_source(resolve(task.properties))
+        yield from read_range(reading, offsets, COLUMNS, is_exact=True, pool=TASK_CONSUMERS)
         return
     for batch in _exported(task, offsets):
         at = batch.column("offset")

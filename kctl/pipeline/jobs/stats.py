@@ -163,7 +163,7 @@ def read_statistics(task: _Task, _attempt: Attempt) -> "Iterator[RecordStatistic
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of
 
     properties = isolation.of_source(resolve(task.properties))
-    for _, batches in read_ranges(properties, task.ranges, COLUMNS, pool=TASK_CONSUMERS):
+    for _, batches in read_ranges(properties, task.ranges, COLUMNS, is_exact=True, pool=TASK_CONSUMERS):
         found = RecordStatistics()
         for batch in batches:
             found = found.then(statistics_of(batch))

@@ -361,7 +361,7 @@ def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.Rec
     from kctl.pipeline.range_reader import read_ranges
 
     reading = sides.reading(is_target=pieces[0].is_target)
-    for _, batches in read_ranges(reading, ranges, COLUMNS, pool=TASK_CONSUMERS):
+    for _, batches in read_ranges(reading, ranges, COLUMNS, is_exact=True, pool=TASK_CONSUMERS):
         yield batches
 
 
@@ -393,7 +393,7 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
     if piece.offsets is not None:
         from kctl.pipeline.range_reader import read_range
 
-        yield from read_range(sides.reading(is_target=piece.is_target), piece.offsets, COLUMNS)
+        yield from read_range(sides.reading(is_target=piece.is_target), piece.offsets, COLUMNS, is_exact=True)
         return
     from kctl.pipeline.export_files.exported_records import read_exported
 

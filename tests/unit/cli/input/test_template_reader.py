@@ -78,7 +78,7 @@ def test_headers() -> None:
 def test_topic_partition_timestamp_and_what_is_passed_over() -> None:
     (record,) = read("%t/%p/%d/%o/%e/%x/%y %v\\n", b"to/3/1700000000000/42/7/9/2 v\n")
     assert record[1:7] == (b"v", None, (), "to", 3, 1_700_000_000_000)
-    assert read("%d %v", b"-1 v")[0].timestamp_ms is None
+    assert read("%d %v", b"-1 v")[0].timestamp_ms == -1
 
 
 def test_null() -> None:
