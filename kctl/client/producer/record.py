@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kctl.client.arguments import INT32, LONGEST_STRING_BYTES, check, instant_ms, shown, wrong_type
+from kctl.client.arguments import INT32, INT64, LONGEST_STRING_BYTES, check, instant_ms, shown, wrong_type
 from kctl.client.clock import Clock
-from kctl.client.records import FIRST_TIMESTAMP_MS, TIMESTAMP_END_MS, Header
+from kctl.client.records import TIMESTAMP_END_MS, Header
 from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from kctl.client.records import RecordMetadata as RecordMetadata
 
@@ -117,7 +117,7 @@ def check_partition(partition: int) -> None:
 def checked_timestamp_ms(given: int | datetime) -> int:
     """Return the time of a record in ms since the epoch. Raises: TypeError, ValueError: no record can have it."""
     timestamp_ms = instant_ms("timestamp_ms", given)
-    if not FIRST_TIMESTAMP_MS <= timestamp_ms < TIMESTAMP_END_MS:
+    if not INT64[0] <= timestamp_ms < TIMESTAMP_END_MS:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
     return timestamp_ms
 

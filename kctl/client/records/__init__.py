@@ -40,7 +40,6 @@ from kctl.client.records._hot.packed import raise_registers
 from kctl.client.records._hot.places import ValuePlaces
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
-    FIRST_TIMESTAMP_MS,
     TIMESTAMP_END_MS,
     Rows,
     check_contents,
@@ -68,7 +67,6 @@ __all__ = [
     "BATCH_OVERHEAD_BYTES",
     "CODEC_IDS",
     "FIELD_NAMES",
-    "FIRST_TIMESTAMP_MS",
     "SUBJECT_NAMES",
     "TIMESTAMP_END_MS",
     "UNKNOWN_OFFSET",

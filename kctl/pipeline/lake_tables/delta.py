@@ -27,6 +27,7 @@ from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_
 from kctl.pipeline.lake_tables.table_schema import evolved
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
+    FILLED,
     POSITIONS,
     RUN,
     CommitConflictError,
@@ -63,6 +64,15 @@ _DAMAGE = re.compile(
 """How delta-rs reports a log that it cannot read, in the only class that it has for most errors."""
 MOST_COMMITS = 1000
 """Commits of others among which the newest of ours is looked for."""
+CONSTRAINT = "delta.constraints."
+MODES = {"delta.columnMapping.mode": "none", "delta.enableRowTracking": "false"}
+"""Properties by which files need other names of columns, or more facts: their usual values."""
+COLUMN_RULES = {
+    "delta.invariants": "an invariant",
+    "delta.generationExpression": "generated values",
+    "delta.identity.start": "identity values",
+}
+"""Rules in the metadata of columns."""
 BY_TIME = -1
 """In place of the version that was restored: the log has only the time, so no commit is known to be in the table."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
@@ -122,6 +132,24 @@ class DeltaTarget(TableTarget):
         if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
             words = ", ".join(found) or "nothing"
             raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
+
+    def rules(self) -> list[str]:
+        """Return constraints, computed columns and columns that must not be null: delta-rs does not check them here."""
+        if self._seen is None:
+            return []
+        words = self._seen.metadata().configuration
+        found = [
+            f"constraint {name.removeprefix(CONSTRAINT)} ({str(text)[:100]})"
+            for name, text in words.items()
+            if name.startswith(CONSTRAINT)
+        ]
+        found += [f"{name}={words[name]}" for name, usual in MODES.items() if words.get(name, usual) != usual]
+        for field in json.loads(self._seen.schema().to_json())["fields"]:
+            name, facts = field["name"], field.get("metadata") or {}
+            if not field["nullable"] and name not in FILLED:
+                found.append(f"column {name} must not be null")
+            found += [f"column {name} has {rule}" for key, rule in COLUMN_RULES.items() if key in facts]
+        return found
 
     def create(self, layout: str) -> None:
         """Create the table unless it is there."""

@@ -7,10 +7,11 @@ condition that the table's branch still ends where it was read; pyiceberg's own 
 another export's commit, is off for ours.
 """
 
+import io
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -75,12 +76,18 @@ class IcebergTarget(TableTarget):
     def check_layout(self, layout: str) -> None:
         """Raise FolderError where the table is partitioned otherwise."""
         table = self._loaded()
-        if table is not None and table.current_snapshot() is not None:
+        if table is not None and (table.current_snapshot() is not None or table.spec().fields):
             column = column_of(layout)
             found = [_shown(table, field) for field in table.spec().fields]
             if found != (_SPECS[layout] if column is None else [f"{COLUMN_LAYOUT}{name_of(column)}"]):
                 words = ", ".join(found) or "nothing"
                 raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
+
+    def rules(self) -> list[str]:
+        """Return the columns that are required: those of kctl's files are optional."""
+        table = self._loaded()
+        fields = () if table is None else table.schema().fields
+        return [f"column {each.name} is required" for each in fields if each.required]
 
     def create(self, layout: str) -> None:
         """Create namespace and table unless they are there."""
@@ -196,7 +203,8 @@ class IcebergTarget(TableTarget):
                 update.union_by_name(with_column(self.schema, self._layout))
             transaction.set_properties({**words, **({CARRIED: carried} if carried else {})})
             if paths:
-                transaction.add_files(paths, snapshot_properties=dict(words), check_duplicate_files=False)
+                with redirect_stdout(io.StringIO()):  # pyiceberg prints a table of columns that do not match
+                    transaction.add_files(paths, snapshot_properties=dict(words), check_duplicate_files=False)
             else:  # offsets without a record: the positions alone
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass

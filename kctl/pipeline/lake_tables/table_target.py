@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Points = dict[tuple[str, int], ResumePoint]
 RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
 """Facts of a commit: the run and its round, the files of that round in the table of errors, and all positions."""
+FILLED = frozenset({"topic", "partition", "offset", "timestampType", "date", "hour"})
+"""Columns that are never null."""
 CARRIED = "kctl.cluster"
 """The property of a table that has partitions and configs of topics, and offsets of groups."""
 LONGEST_NUMBER = 18
@@ -130,6 +132,11 @@ class TableTarget(ABC):
         if settings["format"] != "parquet":
             raise ConfigError(f"the files of a table are parquet, not {settings['format']}", key="format")
         self.read()
+        if rules := self.rules():
+            raise FolderError(
+                f"{self.name} has rules that kctl cannot keep: {listed(rules)}",
+                "choose another table, or remove the rules",
+            )
         self.check_layout(settings["layout"])
         column = column_of(settings["layout"])
         is_known = self._schema is not None or "decode" not in settings
@@ -305,6 +312,10 @@ class TableTarget(ABC):
     @abstractmethod
     def check_layout(self, layout: str) -> None:
         """Raise FolderError where the table that is there is partitioned otherwise, or lacks columns."""
+
+    @abstractmethod
+    def rules(self) -> list[str]:
+        """Return the rules of the table that records may not meet, each with its column."""
 
     @abstractmethod
     def create(self, layout: str) -> None:

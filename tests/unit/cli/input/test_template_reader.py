@@ -168,7 +168,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%p{hex8}%v", b"zz", "expects 2 hexadecimal digits", 0),
         ("%p{bool}%v", b"maybe", "expects true or false", 0),
         ("%p %v\\n", b"0 a\n2147483648 b\n", "from 0 to 2147483647 is possible", None),
-        ("%d %v\\n", b"99999999999999999999 b\n", "from 0 to", None),
+        ("%d %v\\n", b"99999999999999999999 b\n", "from -9223372036854775808 to", None),
         ("%p|%v", b"1" * 50 + b"|", "%p expects a number", 0),
         ("<%v>", b"<a>x", "'<' must come here", 3),
         ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: not valid base64", 4),

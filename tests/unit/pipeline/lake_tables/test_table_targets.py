@@ -3,6 +3,7 @@
 What is in a table is read by the formats' own libraries, which know nothing of kctl.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -643,3 +644,88 @@ def test_table_rolled_back_to_before_the_first_round_is_exported_from_the_start(
     assert again.resume_points(WANTED) == {}
     commit(again, 0, 3)
     assert rows(location) == sorted([*expected(0, 1, 2), (7, b"7")])
+
+
+RULED = pa.schema([*SCHEMA, pa.field("tenant", pa.string())])
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("not null", "column tenant must not be null"),
+        ("null key", "column key must not be null"),
+        ("constraint", r"constraint late \(offset >= 1000000\)"),
+        ("invariant", "column tenant has an invariant"),
+        ("generated", "column tenant has generated values"),
+        ("identity", "column tenant has identity values"),
+        ("mapping", "delta.columnMapping.mode=name"),
+    ],
+)
+def test_delta_table_with_rules_is_refused_before_anything_is_written(tmp_path: Path, rule: str, words: str) -> None:
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    schema, facts = RULED, {}
+    if rule in ("not null", "null key"):
+        name = "tenant" if rule == "not null" else "key"
+        at = RULED.get_field_index(name)
+        schema = RULED.set(at, RULED.field(at).with_nullable(False))
+    table = deltalake.DeltaTable.create(location, schema)
+    if rule == "constraint":
+        table.alter.add_constraint({"late": "offset >= 1000000"})
+    if rule in ("invariant", "generated", "identity"):
+        key = {"invariant": "delta.invariants", "generated": "delta.generationExpression"}.get(
+            rule, "delta.identity.start"
+        )
+        facts = {key: "1"}
+    log = tmp_path / "table/_delta_log/00000000000000000000.json"
+    if facts or rule == "mapping":
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        (metadata,) = [each["metaData"] for each in actions if "metaData" in each]
+        fields = json.loads(metadata["schemaString"])
+        fields["fields"][-1]["metadata"] = facts
+        metadata["schemaString"] = json.dumps(fields)
+        if rule == "mapping":
+            metadata["configuration"] = {"delta.columnMapping.mode": "name"}
+        log.write_text("\n".join(map(json.dumps, actions)))
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    for use in (
+        lambda: open_target(location, {}).check({"format": "parquet", "layout": "topic"}),
+        lambda: claimed(location),
+    ):
+        with pytest.raises(FolderError, match=f"has rules that kctl cannot keep: {words}"):
+            use()
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def iceberg_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, required: str = "") -> tuple[IcebergTable, Any]:
+    """Return a table that another program has created."""
+    location = iceberg_table(tmp_path, monkeypatch)
+    catalog = pyiceberg.catalog.load_catalog("lake")
+    catalog.create_namespace("db")
+    fields = [each.with_nullable(each.name != required) for each in RULED if each.name != "headers"]
+    return location, catalog.create_table("db.orders", pa.schema(fields))
+
+
+@pytest.mark.parametrize("required", ["tenant", "key", "offset"])
+def test_iceberg_table_with_a_required_column_is_refused_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], required: str
+) -> None:
+    location, table = iceberg_with(tmp_path, monkeypatch, required=required)
+    with pytest.raises(FolderError, match=f"has rules that kctl cannot keep: column {required} is required"):
+        claimed(location, layout="date")
+    assert table.refresh().schema().as_arrow().names == [each.name for each in RULED if each.name != "headers"]
+    assert table.spec().fields == ()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_empty_iceberg_table_with_a_partition_spec_of_others_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyiceberg.transforms import BucketTransform
+
+    location, table = iceberg_with(tmp_path, monkeypatch)
+    with table.update_spec() as update:
+        update.add_field("offset", BucketTransform(16), "spread")
+    with pytest.raises(FolderError, match=r"is partitioned by bucket\[16\], which is not layout topic"):
+        open_target(location, {}).check({"format": "parquet", "layout": "topic"})
