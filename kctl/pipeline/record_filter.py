@@ -132,7 +132,7 @@ def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
 
 
 def _times_ms(batch: pa.RecordBatch) -> pa.Array:
-    """Return the timestamps as numbers; those of an export have microseconds."""
+    """Return the timestamps in milliseconds; exports have microseconds."""
     return batch.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 

@@ -28,7 +28,7 @@ ROOM = 8
 
 _MOST_PARTITION = 2**31 - 1
 _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 2
-"""Brokers store negative timestamps; -1 is that of records without one."""
+"""Brokers store negative timestamps; records without a timestamp have -1."""
 
 
 def read_jsonl(

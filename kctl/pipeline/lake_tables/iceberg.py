@@ -84,7 +84,7 @@ class IcebergTarget(TableTarget):
                 raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
     def rules(self) -> list[str]:
-        """Return the columns that are required: those of kctl's files are optional."""
+        """Return the required columns: files of kctl have optional columns."""
         table = self._loaded()
         fields = () if table is None else table.schema().fields
         return [f"column {each.name} is required" for each in fields if each.required]
