@@ -15,6 +15,7 @@ from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 JsonOffsets = dict[str, dict[str, Any]]
 TOPIC_IDS: Final = "#topic_ids"
 LOG_ENDS: Final = "#log_ends"
+STARTS: Final = "#starts"
 """Keys beside the topics in offsets; no topic has such a name."""
 
 
@@ -25,11 +26,25 @@ class StreamOffsets(NamedTuple):
         offsets: by partition.
         topic_ids: by topic, where the brokers have ids.
         log_ends: the ends of the partitions when the offsets were chosen, where they are known.
+        starts: of the end of the first batch, where the batch begins. Until it is committed, Spark requests the initial
+            offsets at each restart, and partitions and ends may differ by then. Initial offsets have themselves.
     """
 
     offsets: Offsets
     topic_ids: Mapping[str, str]
     log_ends: Offsets
+    starts: Offsets | None = None
+
+    @property
+    def is_initial(self) -> bool:
+        """Whether these are the initial offsets of a query."""
+        return self.starts == self.offsets
+
+    def first_batch_to(self, end: "StreamOffsets") -> "StreamOffsets":
+        """Return the initial offsets that a first batch was planned with, in place of these."""
+        if end.starts is not None:
+            return StreamOffsets(end.starts, end.topic_ids, {}, end.starts)
+        return self._replace(offsets={tp: offset for tp, offset in self.offsets.items() if tp in end.offsets})
 
     def point(self, tp: TopicPartition) -> ResumePoint:
         """Return what is known of a partition."""
@@ -47,6 +62,8 @@ def as_json(known: StreamOffsets) -> JsonOffsets:
         found[TOPIC_IDS] = topic_ids
     if known.log_ends:
         found[LOG_ENDS] = by_topic(known.log_ends)
+    if known.starts is not None:
+        found[STARTS] = by_topic(known.starts)
     return found
 
 
@@ -60,9 +77,12 @@ def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
 
 def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
     """Return the offsets of a checkpoint; one of Spark's connector has neither topic ids nor ends of logs."""
-    topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS)}
+    topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS, STARTS)}
     return StreamOffsets(
-        by_partition(topics), dict(written.get(TOPIC_IDS, {})), by_partition(written.get(LOG_ENDS, {}))
+        by_partition(topics),
+        dict(written.get(TOPIC_IDS, {})),
+        by_partition(written.get(LOG_ENDS, {})),
+        by_partition(written[STARTS]) if STARTS in written else None,
     )
 
 

@@ -91,7 +91,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             most = self._options.max_offsets_per_trigger if start is None else _most_rows(limit)
             if most > 0:
                 end = self._limited(begin, end, most)
-            return as_json(end)
+            return as_json(end._replace(starts=begin.offsets) if begin.is_initial else end)
 
     def getDefaultReadLimit(self) -> Any:
         """Return the limit of a batch, where Spark asks for it (4.2 and newer)."""
@@ -114,6 +114,8 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> list[InputPartition]:
         """Return what each task of a batch reads; a partition that is new starts with its first record."""
         begin, until = as_offsets(start), as_offsets(end)
+        if begin.is_initial:
+            begin = begin.first_batch_to(until)
         self._planned = until
         with reported_in_one_line():
             starts = self._starts(begin, until)
@@ -174,7 +176,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             partitions = planner.partitions(self._options.selection)
             ends = planner.ends(partitions, LATEST)
             starts = planner.resolve(partitions, self._options.start, ends)
-            self._initial = StreamOffsets(starts, planner.topic_ids, ends)
+            self._initial = StreamOffsets(starts, planner.topic_ids, ends, starts)
         return self._initial
 
     def _latest(self) -> StreamOffsets:

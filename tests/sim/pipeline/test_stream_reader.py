@@ -1,5 +1,7 @@
 """Batches of a stream that were planned before a restart, against topics that were deleted or recreated since."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from kctl.client.admin import LATEST
@@ -68,5 +70,51 @@ def test_partitions_that_do_not_exist_are_left_out_only_where_asked() -> None:
                 planner.ends([*known, *unknown], LATEST)
 
     with Hub(seed=7) as hub:
+        cluster = SimCluster(hub)
+        run(cluster, body)
+
+
+@pytest.mark.parametrize(
+    ("start", "keeps_starts"),
+    [("earliest", True), ("latest", True), ("earliest", False)],
+    ids=["earliest", "latest", "checkpoint without starts"],
+)
+def test_first_batch_is_the_same_after_a_restart_with_more_partitions(start: str, keeps_starts: bool) -> None:
+    def reader(name: str) -> KctlStreamReader:
+        options = {"kafka.bootstrap.servers": cluster.bootstrap, "subscribe": "t", "startingOffsets": start}
+        made = KctlStreamReader(read_options(options, is_stream=True), ["value"])
+        made._planner = stack.enter_context(Planner(properties(cluster), runtime(cluster, name)))
+        return made
+
+    def ranges(of: KctlStreamReader, begin: JsonOffsets, end: JsonOffsets) -> list[tuple[int, int, int]]:
+        found = of.partitions(begin, end)
+        return sorted(
+            (one.partition, one.start_offset, one.end_offset)
+            for each in found
+            if isinstance(each, RangePartition)
+            for one in each.ranges
+        )
+
+    def body() -> None:
+        recreate(cluster, 10)
+        first = reader("first")
+        begin = first.initialOffset()
+        assert first.latestOffset() == begin or start == "earliest"
+        for partition in range(3):
+            cluster.write(partition, 5)
+        end = first.latestOffset()
+        planned = ranges(first, begin, end)
+        assert planned == [(n, 0 if start == "earliest" else 10, 15) for n in range(3)]
+        cluster.sandbox.cluster.add_partitions("t", 5)
+        for partition in range(5):
+            cluster.write(partition, 1)
+        again = reader("again")
+        kept = {key: value for key, value in end.items() if keeps_starts or key != "#starts"}
+        assert ranges(again, again.initialOffset(), kept) == planned
+        last = again.latestOffset()
+        assert "#starts" not in last
+        assert ranges(again, end, last) == [(0, 15, 16), (1, 15, 16), (2, 15, 16), (3, 0, 1), (4, 0, 1)]
+
+    with Hub(seed=7) as hub, ExitStack() as stack:
         cluster = SimCluster(hub)
         run(cluster, body)
