@@ -112,11 +112,16 @@ def session_over(spark: "SparkSession") -> Session:
     return Session(context, None, is_local=str(context.master).startswith("local"))
 
 
-def check_installed() -> None:
-    """Raise SparkMissingError, with what to install, when jobs cannot run here."""
+def check_packages() -> None:
+    """Raise SparkMissingError, with the command to install it, if a package of jobs is missing."""
     for module in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
+
+
+def check_installed() -> None:
+    """Raise SparkMissingError, with what to install, when jobs cannot run here."""
+    check_packages()
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         where = f"no bin/java in JAVA_HOME={home}" if home else "no JAVA_HOME"

@@ -17,7 +17,7 @@ from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError, listed
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, StoreUrl
-from kctl.pipeline.object_store.store import StoreTimeouts
+from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ def open_target(location: Location, properties: Mapping[str, object]) -> Target:
 
 
 def _table(location: IcebergTable | DeltaTable, timeouts: "StoreTimeouts") -> "TableTarget":
+    check_lakes("pyarrow", "pyiceberg" if isinstance(location, IcebergTable) else "deltalake")
     if isinstance(location, IcebergTable):
         from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 

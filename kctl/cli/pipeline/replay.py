@@ -108,6 +108,10 @@ def replay(
         raise click.UsageError("Choose a target: --to-topic or --topic-from-header.")
     output = common.choose_output(*SHAPES)
 
+    from kctl.pipeline.session import check_packages
+
+    check_packages()  # a dry run counts records with Spark, too
+
     from kctl.grammar.sizes import parse_rate
     from kctl.pipeline.jobs.replay import ReplayRequest
     from kctl.pipeline.jobs.replay import replay as job
