@@ -32,11 +32,18 @@ def _value(settings: Settings, name: str, default: int) -> int:
         return default
 
 
+def api_timeout_ms(settings: Settings) -> int | None:
+    """Return --api-timeout, if it was given."""
+    given = settings.by_name.get("max.block.ms")
+    return None if given is None or given.origin != _API else int(given.value)
+
+
 class EndBudget:
     """The time for what is outstanding once nothing more is read. A step never gets time that an earlier one used.
 
     --close-timeout, where it is given, is one budget from the end of the input to the end of the command. Without it,
-    the records have the delivery timeout, and closing then has the default close timeout.
+    the records have the delivery timeout, and closing then has the default close timeout. `end_by` makes it one budget,
+    too.
     """
 
     def __init__(self, clock: Clock, *, close_ms: int | None, default_close_ms: int) -> None:
@@ -45,6 +52,16 @@ class EndBudget:
         self._default_close_ms = default_close_ms
         self._timer: Timer | None = None
         self._is_closing = False
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one budget is for all that follows, so that `close` reports it."""
+        return self._close_ms is not None
+
+    def end_by(self, end_at_ms: int) -> None:
+        """Have the end over by an instant, unless --close-timeout was given."""
+        if self._close_ms is None:
+            self._close_ms = max(0, end_at_ms - self._clock.now_ms())
 
     def start_flush(self, delivery_ms: int) -> None:
         """Start the time of the outstanding records, at the end of the input."""

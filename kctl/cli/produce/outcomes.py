@@ -28,7 +28,7 @@ class Outcomes:
         self._announced: set[TopicPartition] = set()
         self.delivered = 0
         self.delivered_at_ms: int | None = None
-        """When rows were delivered last."""
+        """When records were delivered last."""
         self.undelivered = 0
         self.is_hopeless = False
         """Records failed by what the next ones will meet, too."""
@@ -45,6 +45,7 @@ class Outcomes:
         assert future.outcome is not None
         if future.outcome.error is None:
             self.delivered += 1
+            self.delivered_at_ms = self._now_ms()
         else:
             self._fail(future, 1, future.outcome.error)
 

@@ -17,7 +17,7 @@ from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
 from kctl.cli.produce.delivery_account import account_code, report_account
-from kctl.cli.produce.limits import EndBudget, bound_delivery
+from kctl.cli.produce.limits import EndBudget, api_timeout_ms, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
 from kctl.cli.produce.record_sender import RecordSender
@@ -121,6 +121,7 @@ class _Producing:
         )
         self._transactional_id = config.transactional_id
         self._is_open = self._is_committed = False
+        self._started_at_ms = runtime.clock.now_ms()
         self._total_bytes = self._inputs.total_bytes
         self._encoding: Encoding | None = None
         if request.encoding.sides:
@@ -182,8 +183,8 @@ class _Producing:
                     return
                 if pace is None:
                     self._send_block(request.topic, block)
-                else:
-                    self._send_paced(block, pace)
+                elif not self._send_paced(block, pace):
+                    return
                 self._is_taken()
                 self._keep_memory()
         else:
@@ -197,18 +198,21 @@ class _Producing:
                 self._is_taken()
         self._read_to = ""
 
-    def _send_paced(self, block: LineBlock, pace: Pace) -> None:
-        """Send the records of a block one by one."""
+    def _send_paced(self, block: LineBlock, pace: Pace) -> bool:
+        """Send the records of a block one by one; return whether all were sent."""
         driver = self._runtime.driver
         waiter = driver.waiter()
         self._unsent_bytes = sum(len(value or b"") + block.delimiter_bytes for value in block.values)
         for record in block.records():
+            if self._stops():
+                return False
             driver.wait(waiter, pace.reserve(self._runtime.clock.now_ms()))
             self._send_record(record)
             self._unsent_bytes -= len(record.value or b"") + block.delimiter_bytes
             if self._outcomes.has_failed:
                 self._report_failed()
         self._unsent_bytes = 0
+        return True
 
     def _is_taken(self) -> None:
         """Forget what the producer has taken as a whole; keep what has failed meanwhile."""
@@ -287,8 +291,11 @@ class _Producing:
     def _deliver_all(self) -> None:
         """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
         budget = self._budget
+        api_ms = api_timeout_ms(self._common.settings)
+        if self._stops() and api_ms is not None and self._transactional_id is None:
+            budget.end_by(max(self._started_at_ms, self._outcomes.delivered_at_ms or 0) + api_ms)
         budget.start_flush(self._config.delivery_timeout_ms)
-        is_limited = self._common.close_timeout_given_ms is not None
+        is_limited = budget.is_one
         if self._transactional_id is None:
             if not is_limited:  # else close() waits for them, and its errors report the timeout that was given
                 self._producer.flush(budget.remaining_s)
@@ -352,7 +359,8 @@ class _Producing:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
         self._report_in_hand(result.delivered + result.undelivered)
         if self._read_to:
-            self._common.environment.say(f"kctl produce: nothing after {self._read_to} was read")
+            what = "read" if self._inputs.are_lines else "sent or kept, but more was read ahead"
+            self._common.environment.say(f"kctl produce: nothing after {self._read_to} was {what}")
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction in ("unknown", "open"):
