@@ -37,7 +37,7 @@ class Diagnosis(NamedTuple):
     Attributes:
         checked: the ids that were looked for everywhere.
         unchecked: what could not be looked for.
-        needs_watch: the ids that need two looks, where there was one.
+        needs_watch: the ids that need two looks, or looks that are longer apart.
     """
 
     findings: tuple[Finding, ...]
@@ -73,7 +73,9 @@ def diagnose(
     ids = list(FINDINGS)
     order = list(Severity)
     found.sort(key=lambda finding: (order.index(finding.severity), ids.index(finding.id)))
-    needs_watch = tuple(kind.id for kind in kinds if kind.looks > 1) if looks.before is None else ()
+    needs_watch = tuple(
+        kind.id for kind in kinds if (kind.looks > 1 and looks.before is None) or kind.apart_ms > looks.apart_ms
+    )
     unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in needs_watch])
     blocked = {name for each in unchecked for name in each.ids} | set(needs_watch)
     checked = tuple(kind.id for kind in kinds if kind.id not in blocked)

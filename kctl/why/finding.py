@@ -66,7 +66,7 @@ class FindingKind(NamedTuple):
     Attributes:
         title: what it is, for headings and lists.
         scopes: for which subjects it is looked for.
-        looks: how many looks it needs.
+        looks: how many looks it needs; apart_ms: how long apart they are at least.
         requests: the APIs whose responses it needs, by Kafka's names.
         subject, sentence, show, cure: templates; names in braces are filled in.
     """
@@ -82,6 +82,7 @@ class FindingKind(NamedTuple):
     leads_to: str
     show: str
     cure: str
+    apart_ms: int = 0
 
     def found(self, values: Mapping[str, Value], evidence: Sequence[Evidence]) -> Finding:
         """Return the finding with these values in its sentence, its subject and its commands."""

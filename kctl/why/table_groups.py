@@ -75,6 +75,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         leads_to="The lag grows until records expire unread.",
         show="kctl groups lag {group} --topic {topic} --watch",
         cure="start more consumers (up to the number of partitions), or make each record cheaper to process",
+        apart_ms=30_000,
     ),
     FindingKind(
         id="rebalance-storm",

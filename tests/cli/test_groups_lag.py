@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.groups import lag_rates
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer
@@ -128,7 +129,8 @@ def test_lag_without_a_right_is_shown_without_its_times(own: ServedSandbox, api:
     assert (row["lag_ms"] is None) == (note is not None)
 
 
-def test_rates_need_two_looks(own: ServedSandbox) -> None:
+def test_rates_need_a_window(own: ServedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lag_rates, "WINDOW_MS", 10)
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
     [once] = rows(own, "g")
@@ -166,7 +168,10 @@ def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox)
     assert f"(id {down}) are missing" in ended.stderr
 
 
-def test_off_a_terminal_each_look_is_a_block_with_its_summary(own: ServedSandbox) -> None:
+def test_off_a_terminal_each_look_is_a_block_with_its_summary(
+    own: ServedSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lag_rates, "WINDOW_MS", 10)
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
     ended = lag(own, "g", "--count", "2", "--interval", "20ms")
@@ -216,7 +221,7 @@ def test_watch_over_silent_brokers_keeps_the_frame_and_ends_by_ctrl_c(own: Serve
     commit(own.bootstrap, "g", {("t", 0): 4})
     words = ("groups", "lag", "g", "--watch", "--interval", "100ms", "--api-timeout", "2s", "-b", own.bootstrap)
     with Terminal(*words, columns=120, rows=15, with_stderr=True) as terminal:
-        shown = terminal.read_until(b"READ PER S")
+        shown = terminal.read_until(b"lag 6")
         for node_id in (1, 2, 3):
             own.sandbox.start_fault(node_id, Fault.FREEZE)
         shown += terminal.read_until(b"timed out")

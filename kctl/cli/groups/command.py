@@ -103,7 +103,7 @@ def lag(
         typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
     ] = None,
     rates: Annotated[
-        bool, typer.Option("--rates", help="Measure twice, --interval apart, for rates and the time to catch up.")
+        bool, typer.Option("--rates", help="Measure rates and the time to catch up, for 30s or three commits.")
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     interval: Annotated[

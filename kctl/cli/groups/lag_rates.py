@@ -1,19 +1,24 @@
-"""Rates of groups between two looks: records read and written a second, and the time to catch up.
+"""Rates of groups over several looks: records read and written a second, and the time to catch up.
 
 Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kctl.cli.groups.lag import PartitionLag
 from kctl.client.cluster import TopicPartition
 
+WINDOW_MS = 30_000
+LEAST_INTERVALS = 3
+TOLERANCE = 0.1
+"""Rates that differ by less are the same: looks and commits happen at different times."""
 Key = tuple[str, TopicPartition]
 
 
 class LagRates(NamedTuple):
-    """Rates of one partition of a group, or of several together; None before the second look, or where not known.
+    """Rates of one partition of a group, or of several together; None where they are not known yet.
 
     Attributes:
         rate_per_s: how far the committed offset moved.
@@ -36,30 +41,66 @@ UNKNOWN = LagRates()
 
 
 class LagSamples:
-    """The last look at each partition."""
+    """The looks at each partition of the last 30 s. Clients commit every few seconds: a shorter window may show none."""
 
     def __init__(self) -> None:
-        self._samples: dict[Key, _Sample] = {}
+        self._samples: dict[Key, list[_Sample]] = {}
+        self._missing = 0
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether the last look had rates of all partitions of which the lag is known."""
+        return self._missing == 0
 
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
-        """Take one look, and return the rates since the one before.
+        """Take one look, and return the rates over 30 s or three intervals between commits, where these have passed.
 
-        A position that was moved back, and a log that was cut, have no rate.
+        A position that was moved back, and a log that was cut, begin anew.
         """
         rates: dict[Key, LagRates] = {}
+        self._missing = 0
         for lag in lags:
             key = lag.group_id, lag.partition
             if lag.committed is None or lag.end is None or lag.lag is None:
                 self._samples.pop(key, None)
                 continue
-            before = self._samples.get(key)
-            now = self._samples[key] = _Sample(now_ms, lag.committed, lag.end)
-            if before is not None and now.committed >= before.committed and now.end >= before.end:
-                seconds = (now_ms - before.at_ms) / 1000
-                if seconds > 0:
-                    read, written = (now.committed - before.committed) / seconds, (now.end - before.end) / seconds
-                    rates[key] = LagRates(round(read, 3), round(written, 3), catch_up_ms(lag.lag, read, written))
+            samples = self._samples.setdefault(key, [])
+            if samples and (lag.committed < samples[-1].committed or lag.end < samples[-1].end):
+                samples.clear()
+            samples.append(_Sample(now_ms, lag.committed, lag.end))
+            while len(samples) > 2 and samples[1].at_ms <= now_ms - WINDOW_MS:
+                del samples[0]
+            window = _window(samples)
+            if window is None:
+                self._missing += 1
+                continue
+            first, last = window
+            seconds = (last.at_ms - first.at_ms) / 1000
+            read, written = (last.committed - first.committed) / seconds, (last.end - first.end) / seconds
+            rates[key] = LagRates(round(read, 3), round(written, 3), catch_up_ms(lag.lag, read, written))
         return rates
+
+
+def _window(samples: Sequence[_Sample]) -> tuple[_Sample, _Sample] | None:
+    """Return the ends of the window for rates, or None while it is too short.
+
+    It goes from a commit to a commit, so that the time since the last one does not count as time without reading,
+    unless it is more than twice as long as between the others.
+    """
+    commits = [now for before, now in pairwise(samples) if now.committed > before.committed]
+    if len(commits) <= LEAST_INTERVALS and samples[-1].at_ms - samples[0].at_ms < WINDOW_MS:
+        return None
+    if len(commits) < 2:
+        return samples[0], samples[-1]
+    first, last = commits[0], commits[-1]
+    between_ms = (last.at_ms - first.at_ms) / (len(commits) - 1)
+    return first, samples[-1] if samples[-1].at_ms - last.at_ms > 2 * between_ms else last
+
+
+def keeps_pace(rates: LagRates) -> bool:
+    """Return whether a group reads about as fast as records are written."""
+    read, written = rates.rate_per_s or 0, rates.produced_per_s or 0
+    return read > 0 and read >= written * (1 - TOLERANCE)
 
 
 def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None:

@@ -13,7 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.groups.lag_look import COLUMNS, LagLook, LagQuery, code_of, look_at, shown_columns
-from kctl.cli.groups.lag_rates import LagSamples, total
+from kctl.cli.groups.lag_rates import LagSamples, keeps_pace, total
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
@@ -32,7 +32,7 @@ SHOW_AGAIN_MS = 200
 class Rounds(NamedTuple):
     """How often to look.
 
-    Attributes: looks: how many, None for ever; samples_first: look once more before, for rates.
+    Attributes: looks: how many, None for ever; samples_first: look before, until all rates are known.
     """
 
     looks: int | None
@@ -48,11 +48,14 @@ def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) ->
     number = 0
     is_painted = rounds.looks != 1 and output is Output.TABLE and common.environment.can_redraw
     with open_admin(common) as admin:
-        if rounds.samples_first:
+        is_sampled = not rounds.samples_first
+        while not is_sampled:
             next_at_ms = runtime.clock.start_ms() + rounds.interval_ms
             with admin.within():
                 look_at(common, admin, query, samples)
-            runtime.driver.wait(waiter, next_at_ms)
+            is_sampled = samples.are_complete
+            if not is_sampled:
+                runtime.driver.wait(waiter, next_at_ms)
         if is_painted:
             return _paint(common, admin, query, rounds, samples)
         while True:
@@ -152,7 +155,7 @@ def plain_summary(look: LagLook, wall_ms: int) -> str:
         parts.append(f"{rates.rate_per_s:.0f}/s read, {rates.produced_per_s:.0f}/s written")
         if lag and rates.catch_up_ms is not None:
             parts.append(f"caught up in {duration_text(rates.catch_up_ms)}")
-        elif lag:
-            parts.append("not catching up")
+        elif lag and len(look.rates) == sum(each.lag is not None for each in look.lags):
+            parts.append("keeping pace" if keeps_pace(rates) else "not catching up")
     parts.append(f"{counted(groups, 'group')}, {counted(len(look.lags), 'partition')}")
     return f"{datetime.fromtimestamp(wall_ms / 1000, UTC):%H:%M:%S} UTC  {', '.join(parts)}"

@@ -6,11 +6,12 @@ from kctl.cli.formats.columns import READABLE, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output
+from kctl.client.clock import duration_text
 from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted, listed, one_line
 from kctl.why import Diagnosis, Evidence, Finding, Looks
 from kctl.why.diagnosis import Unchecked
-from kctl.why.table import missing_right
+from kctl.why.table import FINDINGS, missing_right
 
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
 MOST_LISTED = 5
@@ -95,7 +96,10 @@ def _lines(subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None) 
     for line in _unchecked_lines(diagnosis):
         yield from _wrapped(line, width)
     if diagnosis.needs_watch:
-        yield from _wrapped(f"not checked without --watch: {', '.join(diagnosis.needs_watch)}", width)
+        longer = max(FINDINGS[each].apart_ms for each in diagnosis.needs_watch)
+        is_watched = all(FINDINGS[each].apart_ms for each in diagnosis.needs_watch)
+        option = f"--interval {duration_text(longer)}" if is_watched else "--watch"
+        yield from _wrapped(f"not checked without {option}: {', '.join(diagnosis.needs_watch)}", width)
 
 
 def _summary(subject: str, diagnosis: Diagnosis) -> str:

@@ -195,7 +195,7 @@ def _offsets(group: GroupLook, partitions: list[TopicPartition]) -> dict[TopicPa
 
 def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
     both = looks.both(group_id)
-    if both is None or not looks.apart_ms:
+    if both is None or looks.apart_ms < FINDINGS["falling-behind"].apart_ms:  # clients commit every few seconds
         return
     before, now = both
     topics: dict[str, list[TopicPartition]] = {}

@@ -40,8 +40,9 @@ class Story:
         meanwhile: Callable[[], None] | None = None,
         budget: int = BUDGET,
         timeout_ms: int = TIMEOUT_MS,
+        apart_ms: int = APART_MS,
     ) -> Looks:
-        """Return one look; two that are 10 s apart where something happens between them."""
+        """Return one look; two that are `apart_ms` apart where something happens between them."""
         timer = Timer(self.sim.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
             first = take_looks(self.admin, self.sim.runtime, timer, selection, 0)
@@ -50,14 +51,17 @@ class Story:
         started_ms = self.sim.clock.now_ms()
         meanwhile()
         runtime = self.sim.runtime
-        runtime.driver.wait(runtime.driver.waiter(), started_ms + APART_MS)
+        runtime.driver.wait(runtime.driver.waiter(), started_ms + apart_ms)
         timer = Timer(self.sim.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
             return Looks(Gatherer(self.admin, runtime, timer, selection).look(first.now), first.now)
 
-    def group(self, name: str = "g", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
+    def group(
+        self, name: str = "g", *, meanwhile: Callable[[], None] | None = None, apart_ms: int = APART_MS
+    ) -> dict[str, Finding]:
         """Return what is wrong with a group, by id."""
-        return by_id(diagnose(self.looks(Selection(groups=(name,)), meanwhile=meanwhile), (Scope.GROUP,)))
+        looks = self.looks(Selection(groups=(name,)), meanwhile=meanwhile, apart_ms=apart_ms)
+        return by_id(diagnose(looks, (Scope.GROUP,)))
 
     def topic(self, name: str = "t", *, meanwhile: Callable[[], None] | None = None) -> dict[str, Finding]:
         """Return what is wrong with a topic, by id."""

@@ -75,9 +75,9 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
         found = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING))
         assert found.keys() & {"falling-behind", "group-stuck"} == set()
         story.produce(BACKLOG)
-        slow = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING + 1))["falling-behind"]
+        slow = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING + 1), apart_ms=30_000)["falling-behind"]
         waiting = BACKLOG + ARRIVING - 1
-        assert slow.sentence.startswith(f"g falls behind on t: {ARRIVING} records arrived in 10")
+        assert slow.sentence.startswith(f"g falls behind on t: {ARRIVING} records arrived in 30")
         assert slow.sentence.endswith(f"and it committed 1; {waiting} wait")
 
     run_story(body, topics={"t": 1})

@@ -81,8 +81,9 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
         stable_ends=offsets({0: 6_000}),
     )
     before = {"groups": group(member("a", 0, 1), committed={0: 100}), "ends": offsets({0: 5_000})}
-    assert found_once(now, **before)["falling-behind"].sentence == (
-        "g falls behind on t: 1,000 records arrived in 10s and it committed 20; 5,880 wait"
+    assert "falling-behind" not in found_once(now, **before), "an interval between commits may be as long"
+    assert found_once(now, 30_000, **before)["falling-behind"].sentence == (
+        "g falls behind on t: 1,000 records arrived in 30s and it committed 20; 5,880 wait"
     )
     keeps_up = now._replace(groups=group(member("a", 0, 1), committed={0: 5_900}))
-    assert found_once(keeps_up, **before) == {}
+    assert found_once(keeps_up, 30_000, **before) == {}
