@@ -158,7 +158,7 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
         return "nothing is committed"
     few = [each for each in lags if each.lag is not None and most < each.lag <= MOST_MARKERS]
     records = next_records(admin, few)
-    behind = [each for each in without_markers(lags, records) if each.lag is None or each.lag > most]
+    behind = [each for each in without_markers(lags, records) if each.unread is None or each.unread > most]
     return _join(f"{each.partition}: {each.note or f'{each.lag} behind'}" for each in behind)
 
 

@@ -3,7 +3,7 @@
 Owns what is said where one of the two is not known: never a number that is not true.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.groups.positions import is_share
@@ -44,13 +44,21 @@ class PartitionLag(NamedTuple):
     start: int = 0
     is_share: bool = False
 
+    @property
+    def unread(self) -> int | None:
+        """How many offsets wait for the group: the lag, or the whole log if it has committed nothing."""
+        is_new = self.note == NOT_COMMITTED and self.end is not None
+        return (self.end or 0) - self.start if is_new else self.lag
+
 
 def partition_lags(
-    admin: Admin, groups: Iterable[GroupDescription], wanted: Mapping[str, Sequence[int]] | None = None
+    admin: Admin, groups: Collection[GroupDescription], wanted: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, list[PartitionLag]]:
-    """Return for each group the partitions that it has committed or that a member has.
+    """Return for each group the partitions that it has committed or that a member has, and others of its topics.
 
-    Args: wanted: partition numbers by topic; only these are reported, and also those without a commit.
+    A group has unread records in these others, as it has committed nothing of them.
+
+    Args: wanted: partition numbers by topic; only these are reported.
     Raises: KafkaError: the offsets of a group are unavailable.
     """
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
@@ -58,6 +66,7 @@ def partition_lags(
     mirrored: dict[str, set[TopicPartition]] = {}
     shared: dict[str, Mapping[TopicPartition, int | None]] = {}
     """The lag of partitions of share groups, as their coordinators count it."""
+    groups = list(groups)
     for group in groups:
         owners[group.group_id] = {tp: member for member in group.members for tp in member.assignment or ()}
         if is_share(group):
@@ -66,6 +75,7 @@ def partition_lags(
         results = admin.list_group_offsets(group.group_id)
         committed[group.group_id] = _committed(results, owners[group.group_id], wanted)
         mirrored[group.group_id] = {tp for tp, offset in results.done.items() if is_of_mirror(offset)}
+    added = set() if wanted is not None else _add_uncommitted(admin, groups, committed, mirrored)
     every = sorted({tp for of_group in committed.values() for tp in of_group})
     ends = admin.list_offsets(dict.fromkeys(every, LATEST))
     starts = _starts(admin, ends.done)
@@ -79,8 +89,35 @@ def partition_lags(
                 lag = _of_share_group(lag, shared[group_id].get(tp))
             elif tp in mirrored[group_id] and lag.end is not None:
                 lag = lag._replace(lag=None, note=MIRRORED)
-            lags[group_id].append(lag)
+            if (group_id, tp) not in added or lag.unread != 0:
+                lags[group_id].append(lag)
     return lags
+
+
+def _add_uncommitted(
+    admin: Admin,
+    groups: Sequence[GroupDescription],
+    committed: Mapping[str, dict[TopicPartition, int | KafkaError | None]],
+    mirrored: Mapping[str, set[TopicPartition]],
+) -> set[tuple[str, TopicPartition]]:
+    """Add the partitions of the topics of each group of which nothing is committed, and return them by group."""
+    added: set[tuple[str, TopicPartition]] = set()
+    topics: dict[str, set[str]] = {}
+    for group in groups:
+        if group.group_id in mirrored:  # share groups have a start offset in each partition that they read
+            subscribed = {topic for member in group.members for topic in member.subscribed_topics or ()}
+            own = committed[group.group_id].keys() - mirrored[group.group_id]
+            topics[group.group_id] = {tp.topic for tp in own} | subscribed
+    named = sorted(set().union(*topics.values()))
+    described = admin.describe_topics(named).done if named else {}
+    for group_id, of_group in topics.items():
+        for topic in of_group & described.keys():
+            for index in described[topic].partitions:
+                tp = TopicPartition(topic, index)
+                if tp not in committed[group_id]:
+                    committed[group_id][tp] = None
+                    added.add((group_id, tp))
+    return added
 
 
 def _shared(
@@ -147,7 +184,7 @@ def partition_lag(
             return PartitionLag(group_id, tp, committed, None, None, member, GONE, None)
         return PartitionLag(group_id, tp, committed, None, None, member, f"end unknown: {short(end)}", end)
     if committed is None:
-        return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None)
+        return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None, start)
     if committed > end:
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
     note = f"{start - committed} of them were deleted: the log starts at {start}" if committed < start else ""

@@ -143,12 +143,12 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     times = lag_times.lag_times(admin, lags, records, clock.wall_ms())
     errors += results.failed.values()
     errors += [lag.error for lag in lags if lag.error is not None]
-    behind = [lag for lag in lags if lag.lag is not None and query.threshold is not None and lag.lag > query.threshold]
+    behind = [] if query.threshold is None else [lag for lag in lags if (lag.unread or 0) > query.threshold]
     if behind:
-        worst = max(behind, key=lambda lag: lag.lag or 0)
+        worst = max(behind, key=lambda lag: lag.unread or 0)
         notes.append(
             f"{counted(len(behind), 'partition')} more than {query.threshold} behind; "
-            f"the worst is {worst.partition} of group {worst.group_id} with {worst.lag}"
+            f"the worst is {worst.partition} of group {worst.group_id} with {worst.unread}"
         )
     if query.group_ids is None and not groups and not errors:
         notes.append("there are no groups")

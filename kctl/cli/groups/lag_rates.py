@@ -41,7 +41,7 @@ UNKNOWN = LagRates()
 
 
 class LagSamples:
-    """The looks at each partition of the last 30 s. Clients commit every few seconds: a shorter window may show none."""
+    """The looks at each partition of the last 30 s. A shorter window may be without a commit."""
 
     def __init__(self) -> None:
         self._samples: dict[Key, list[_Sample]] = {}

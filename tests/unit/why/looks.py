@@ -47,7 +47,7 @@ def found(now: Look, before: Look | None = None) -> dict[str, Finding]:
     return {each.id: each for each in diagnose(Looks(now, before), tuple(Scope)).findings}
 
 
-def found_once(now: Look, apart_ms: int = 10_000, **before: object) -> dict[str, Finding]:
+def found_once(now: Look, apart_ms: int = 10_000, /, **before: object) -> dict[str, Finding]:
     """Return the findings of two looks that differ in these fields."""
     first = now._replace(wall_ms=now.wall_ms - apart_ms, **before)  # type: ignore[arg-type]
     return found(now, first)
