@@ -55,7 +55,7 @@ class LagSamples:
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
         """Take one look, and return the rates over 30 s or three intervals between commits, where these have passed.
 
-        A position that was moved back, and a log that was cut, begin anew.
+        A position that was moved back, and a log that was cut, start a window.
         """
         rates: dict[Key, LagRates] = {}
         self._missing = 0
