@@ -45,12 +45,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
     from pyiceberg.partitioning import PartitionField
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
 
 T = TypeVar("T")
 ANY_REGION = "us-east-1"
 """Of a server that is not Amazon's: it has to be signed with one, and has none."""
+TIME_BOUNDS = "write.metadata.metrics.column.timestamp"
+"""The property that leaves out the least and the largest timestamp of each file."""
 _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 
 
@@ -196,9 +198,9 @@ class IcebergTarget(TableTarget):
         location = f"{table.location().rstrip('/')}/data"
         paths = [f"{location}/{file.path}" for file in files]
         table.io = FootersAtHand(table.io, dict(zip(paths, files, strict=True)))  # of this object alone
-        transaction = table.transaction()
 
-        def stage() -> None:
+        def stage() -> "Transaction":
+            transaction = table.transaction()
             with transaction.update_schema() as update:
                 update.union_by_name(with_column(self.schema, self._layout))
             transaction.set_properties({**words, **({CARRIED: carried} if carried else {})})
@@ -208,9 +210,16 @@ class IcebergTarget(TableTarget):
             else:  # offsets without a record: the positions alone
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass
+            return transaction
 
-        self._asked(stage)
-        self._asked(transaction.commit_transaction)
+        def stage_any_time() -> "Transaction":
+            try:
+                return stage()
+            except OverflowError:  # pyiceberg makes datetimes of bounds, and a timestamp is after year 9999
+                table.metadata.properties[TIME_BOUNDS] = "counts"
+                return stage()
+
+        self._asked(self._asked(stage_any_time).commit_transaction)
 
     def _is_committed(self, words: Mapping[str, str]) -> bool:
         table = self._loaded()

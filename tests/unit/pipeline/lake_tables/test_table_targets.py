@@ -729,3 +729,18 @@ def test_empty_iceberg_table_with_a_partition_spec_of_others_is_refused(
         update.add_field("offset", BucketTransform(16), "spread")
     with pytest.raises(FolderError, match=r"is partitioned by bucket\[16\], which is not layout topic"):
         open_target(location, {}).check({"format": "parquet", "layout": "topic"})
+
+
+def test_timestamp_after_year_9999_is_written_to_a_table(location: Location) -> None:
+    target = claimed(location)
+    name, late_us = RangeName("t", 0, 0, 2), 1_700_000_000_000_000_000
+    with target.begin(1, FileKind("topic", "parquet", 1)).open(name, 0) as files:
+        rows_of = [
+            {"topic": "t", "partition": 0, "offset": offset, "timestamp": at_us, "value": b"%d" % offset}
+            for offset, at_us in enumerate([0, late_us])
+        ]
+        files.write(pa.RecordBatch.from_pylist(rows_of, SCHEMA))
+        target.commit([ExportedRange(*name, files.records, files.finish(), "an-id", 99)], {})
+    assert rows(location) == expected(0, 1)
+    commit(target, 2, 3)
+    assert rows(location) == expected(0, 1, 2)
