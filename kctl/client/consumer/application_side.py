@@ -32,6 +32,7 @@ from kctl.client.consumer.group.application_side import GroupSide
 from kctl.client.consumer.group.events import IdsByName, NoCommittedOffset
 from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.mailbox import ConsumerMailbox
+from kctl.client.consumer.metrics import PollTimes, lag_max, network_metrics
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
@@ -93,6 +94,8 @@ class ApplicationSide:
         }
         """The handler of each type of event of the network thread."""
         self._is_polling = False
+        self._polls = PollTimes()
+        self._counts = loop.counts
         self.closing: Timer | None = None
         self._is_in_close = False
         self.close_result: CloseResult | None = None
@@ -155,6 +158,7 @@ class ApplicationSide:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         self._is_polling = True
         group = self.group
+        self._polls.began(timer.start_at_ms)
         try:
             self.data.processed()
             if group is not None:
@@ -166,6 +170,7 @@ class ApplicationSide:
                     return taken
         finally:
             self._is_polling = False
+            self._polls.ended(timer.now_ms)
             if group is not None:
                 group.poll_ended()
 
@@ -224,6 +229,18 @@ class ApplicationSide:
             return max(0, state.end_offset - state.position)
         is_at_end = state.waiting is not None and state.waiting.kind in NOTHING_BEYOND
         return 0 if is_at_end and not self.data.has(topic_partition) else None
+
+    def metrics(self) -> dict[str, float]:
+        """Return what the consumer has counted; any thread."""
+        return {
+            "records-consumed-total": self.data.records_given,
+            "bytes-consumed-total": self.data.bytes_fetched,
+            "records-lag-max": lag_max(self.subscription.states),
+            "assigned-partitions": len(self.subscription.states),
+            "rebalance-total": 0 if self.group is None else self.group.rebalances,
+            **network_metrics(self._counts()),
+            **self._polls.metrics(self._clock.now_ms()),
+        }
 
     def learn_ends(self, ends: Mapping[TopicPartition, int]) -> None:
         """Store the end offsets that the leaders returned."""

@@ -266,6 +266,26 @@ class Consumer(AsyncioReads, NotCopied):
         self._check_open()
         return self._side.current_lag(topic_partition)
 
+    def metrics(self) -> dict[str, float]:
+        """Return what the consumer has counted since it began, by Kafka's names of the metrics.
+
+        Costs microseconds and never waits. Any thread may call it, also while another polls and after close(). Metrics
+        without a measurement are NaN. Rates are differences of two totals.
+
+        Returns:
+            records-consumed-total: records that the application was given; those of poll_chunk() are not counted.
+            bytes-consumed-total: bytes of fetched batches, compressed.
+            records-lag-max: the greatest current lag of an assigned partition, in offsets.
+            assigned-partitions, rebalance-total: partitions that the consumer has now, rebalances that have ended.
+            fetch-total: Fetch responses. fetch-throttle-time-avg, fetch-throttle-time-max: of each of them, in ms.
+            commit-total: commits that succeeded.
+            last-poll-seconds-ago: since the last poll began, in seconds.
+            time-between-poll-avg, time-between-poll-max: from the beginning of one poll to the next, in ms.
+            poll-idle-ratio-avg: share of the time that the application spent inside of poll, 0 to 1.
+        Source: Kafka's consumer metrics. Differs: counted since the beginning, without time windows.
+        """
+        return self._side.metrics()
+
     @for_one_user
     @checked
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:

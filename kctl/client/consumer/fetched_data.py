@@ -141,6 +141,8 @@ class FetchedData:
         """In the order of turns."""
         self.result: PollResult | None = None
         """The last poll, while the positions do not include it."""
+        self.bytes_fetched = 0
+        self._records_settled = 0
         self._in_hand: dict[TopicPartition, int] = {}
         """The first record of each partition that the application was given last and may still be working on."""
 
@@ -150,6 +152,7 @@ class FetchedData:
             last = queue[-1] if queue else None
             if isinstance(last, Delivery) and last.epoch == chunk.epoch and last.chunk.next_offset >= chunk.next_offset:
                 return  # it was taken when an interrupt came
+            self.bytes_fetched += len(chunk.data)
             queue.append(Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes)))
 
     def add_failure(self, failure: PartitionFailed) -> None:
@@ -270,7 +273,14 @@ class FetchedData:
                 self._settle_run(
                     run._replace(next_offset=last.offset + 1, leader_epoch=last.leader_epoch, is_last=False, rest=rest)
                 )
-        self.result = None
+        settled = self._records_settled + result.given * (result.chunk is None)
+        self._records_settled, self.result = settled, None
+
+    @property
+    def records_given(self) -> int:
+        """How many records the application was given, not counting those of undecoded chunks; any thread."""
+        result = self.result
+        return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 
     def _settle_run(self, run: Run) -> None:
         """Move one position; a chunk that is used up makes room for the next and lets other partitions have a turn."""

@@ -1,6 +1,6 @@
 """NetworkLoop: the network thread of a consumer, its request managers, and the handler of each event.
 
-No application thread uses anything in here.
+Of all this the application threads use `counts` alone.
 """
 
 import sys
@@ -36,6 +36,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
+from kctl.client.consumer.metrics import NetworkCounts
 from kctl.client.consumer.offset_queries import OffsetQueries
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
@@ -128,6 +129,11 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
         return GroupCoordinatorClient(config, config.group_id, client, rng, entropy, self._report, self._reset)
+
+    def counts(self) -> NetworkCounts:
+        """Return what was counted so far; any thread."""
+        fetch, commits = self._fetch, 0 if self._group is None else self._group.commits.committed
+        return NetworkCounts(fetch.fetches, fetch.throttle_time_ms, fetch.throttle_time_max_ms, commits)
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 

@@ -105,6 +105,11 @@ class Subscription:
         return list(self._partitions)
 
     @property
+    def states(self) -> list[PartitionState]:
+        """The states of all partitions; any thread."""
+        return list(self._partitions.copy().values())  # a copy in one step: another thread may assign
+
+    @property
     def has_any(self) -> bool:
         """Whether any partition is assigned."""
         return bool(self._partitions)

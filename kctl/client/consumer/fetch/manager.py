@@ -83,6 +83,7 @@ class FetchManager:
         self._sessions = FetchSessions()
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
+        self.fetches = self.throttle_time_ms = self.throttle_time_max_ms = 0
         self.wants_room = False
         """Whether the last poll would have fetched more, had the application consumed what it holds."""
 
@@ -321,6 +322,9 @@ class FetchManager:
             self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         session.answered(response)
+        self.fetches += 1
+        self.throttle_time_ms += response.throttle_time_ms
+        self.throttle_time_max_ms = max(self.throttle_time_max_ms, response.throttle_time_ms)
         if response.error_code != ErrorCode.NONE:
             if session.is_full or response.error_code not in SESSION_ERRORS:  # else all is asked again, in full
                 error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")

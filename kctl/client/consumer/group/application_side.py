@@ -99,6 +99,8 @@ class GroupSide:
         self._has_share = False
         """A rebalance has ended since the subscription began; with no partition, where there are too few."""
         self.topic_ids = NO_IDS
+        self.rebalances = 0
+        """How many have ended with this member in the group."""
         self._changes: deque[AssignmentChanged] = deque()
         self._update: AssignmentUpdate | None = None
         """The first change of those, when it is being applied."""
@@ -216,6 +218,7 @@ class GroupSide:
             update.steps.popleft()
         if self._changes and self._changes[0] is change:
             self._changes.popleft()
+            self.rebalances += change.is_complete
         for error in update.errors:
             raise error
 

@@ -91,6 +91,8 @@ class CommitManager:
         self._report = report
         self._backoff = retry_backoff(config, rng)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
+        self.committed = 0
+        """Commits that have succeeded."""
 
     # --- from the application ---------------------------------------------------------------------------------------
 
@@ -317,6 +319,7 @@ class CommitManager:
         self._run_actions()
 
     def _report_end(self, commit: PendingCommit, error: KafkaError | None) -> None:
+        self.committed += error is None
         if isinstance(commit.event, CommitAsync):
             self._report(CommitDone(commit.event.commit_id, error))
         elif not commit.is_abandoned:
