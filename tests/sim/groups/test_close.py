@@ -225,7 +225,7 @@ def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(cluster: Grou
         member = Member(cluster)
         with pytest.raises(ValueError, match="timeout must not be negative"):
             member.consumer.close(timeout)
-        with pytest.raises(ValueError, match="on_close is"):
+        with pytest.raises(ValueError, match="on_close must be"):
             member.consumer.close(on_close="stay")  # type: ignore[arg-type]  # plain text, as users write it
         assert member.consumer.poll(0) == []
         assert member.close()[1] == (True, True, None)
