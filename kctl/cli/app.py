@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -179,7 +180,11 @@ def main() -> int:
 def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; what failed is reported in one line and a hint."""
     arguments = rewrite(arguments)
-    environment = environment._replace(program=program_of(arguments))
+    with ExitStack() as resources:
+        return _run(arguments, environment._replace(program=program_of(arguments), resources=resources))
+
+
+def _run(arguments: Sequence[str], environment: Environment) -> int:
     environment.secrets.values = ()
     try:
         with command_of(root).make_context(

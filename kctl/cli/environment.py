@@ -8,7 +8,7 @@ import select
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from io import BufferedIOBase, BufferedReader, FileIO, RawIOBase
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -99,6 +99,8 @@ class Environment(NamedTuple):
     stdout_is_tty: bool = False
     stderr_is_tty: bool = False
     columns: int = 80
+    resources: ExitStack | None = None
+    """Closed at the end of the command line that `run` runs: connections that the command shares."""
     program: str = "kctl"
     """How messages on stderr begin: `kctl consume`, so that two commands in one pipe can be distinguished."""
 

@@ -6,6 +6,7 @@ Processes run the source of this tree, or, with KCTL_TEST_COMMAND=PATH, the `kct
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,8 @@ HAS_SPARK = not INSTALLED and find_spec("pyspark") is not None
 CHECKED_LINES = 1000
 """How many lines of a listing as JSON lines are held to the schema: one takes a millisecond."""
 
+_WAIT = re.compile(r"(?m)^kctl [\w-]+: (?:waiting: .*|continuing)\n")
+
 is_checked = False
 """Whether each listing that is printed as JSON is held to its schema; set for all of tests/cli."""
 is_in_process = False
@@ -53,10 +56,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**ours, **pure, **source, "COLUMNS": "80", "XDG_CONFIG_HOME": NO_PROFILES, **(extra or {})}
 
 
-def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ended:
-    """Run kctl to its end."""
+def kctl(
+    *arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None, shows_waits: bool = False
+) -> Ended:
+    """Run kctl to its end; its notices of waits, which a slow machine causes, are left out unless they are wanted."""
     run = _run_inside if is_in_process else _run_process
     ended = run(arguments, stdin, environment(environ))
+    if not shows_waits:
+        ended = ended._replace(stderr=_WAIT.sub("", ended.stderr))
     if is_checked:
         _check_shape(ended.stdout)
     return ended

@@ -46,7 +46,12 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
             assert _first_line(reader) == b"one\n"
         ended = end(process, signal.SIGINT)
     assert ended.code == ExitCode.SIGINT
-    assert ended.stderr == f"kctl produce: 1 record delivered ({topic}-0: 1)\nkctl produce: interrupted (Ctrl-C)\n"
+    account = (
+        f"1 record delivered ({topic}-0: 1)",
+        "nothing after stdin line 1 (byte 0) was read",
+        "interrupted (Ctrl-C)",
+    )
+    assert ended.stderr == "".join(f"kctl produce: {line}\n" for line in account)
 
 
 def test_hangup_that_nohup_ignores_does_not_end_it(bootstrap: str, topic: str) -> None:
@@ -242,7 +247,9 @@ def test_command_that_prints_data_to_a_closed_stdout_fails_and_commits_nothing(
     )
     assert b"cannot write to stdout: Bad file descriptor\n" in ended.stderr
     assert ended.returncode == ExitCode.USAGE
-    assert committed(cluster.bootstrap, topic) == {}
+    assert set(committed(cluster.bootstrap, topic).values()) <= {0}, (
+        "the offset at which the group began, and no record"
+    )
 
 
 def test_change_whose_result_cannot_be_printed_has_it_in_its_error(cluster: ServedSandbox, topic: str) -> None:

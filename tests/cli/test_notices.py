@@ -24,7 +24,7 @@ STORE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "
 @pytest.mark.parametrize("command", ONE_SHOT, ids=" ".join)
 def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str, ...], refused: str) -> None:
     """The whole --api-timeout, 60 s, is beyond the bound of a run."""
-    ended = kctl(*command, "-v", "-b", refused)
+    ended = kctl(*command, "-v", "-b", refused, shows_waits=True)
     assert ended.code == ExitCode.REFUSED
     waiting, *_, hint = ended.stderr.splitlines()
     assert waiting == f"kctl {command[0]}: waiting: {refused}: connection refused, retrying for up to 5s (--fail-fast)"
@@ -36,7 +36,7 @@ def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str,
 
 @pytest.mark.parametrize("command", [*ENDLESS, JOB, ("topics", "list", "--no-fail-fast")], ids=" ".join)
 def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ...], refused: str) -> None:
-    ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n")
+    ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n", shows_waits=True)
     assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED, ExitCode.API_TIMEOUT)
     assert "retrying for up to 9s (--api-timeout)" in ended.stderr
     assert "no bootstrap server accepted" not in ended.stderr
@@ -56,6 +56,7 @@ def test_object_store_that_refuses_connections_is_reported_and_ends_the_job(loca
         "pipeline", "import", location, "--progress", "/nonexistent", "--dry-run", "-v", "-b", refused,
         "--api-timeout", "4s",
         environ={**STORE, "AWS_ENDPOINT_URL": f"http://{refused}"},
+        shows_waits=True,
     )  # fmt: skip
     assert ended.code == ExitCode.REFUSED
     waiting, error = ended.stderr.splitlines()
@@ -71,15 +72,16 @@ def test_terminal_shows_what_is_waited_for(silent: str) -> None:
 
 
 def test_pipe_without_verbose_shows_only_the_end(refused: str) -> None:
-    ended = kctl("topics", "list", "-b", refused, "--api-timeout", "3s")
+    ended = kctl("topics", "list", "-b", refused, "--api-timeout", "3s", shows_waits=True)
     assert "waiting:" not in ended.stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("command", [("consume", "t"), ("topics", "list"), ("produce", "t")], ids=" ".join)
 def test_pipe_gets_one_line_about_a_listener_of_another_protocol(command: tuple[str, ...], closing: str) -> None:
-    ended = kctl(*command, "-b", closing, "--api-timeout", "4s", stdin=b"a record\n")
+    ended = kctl(*command, "-b", closing, "--api-timeout", "4s", stdin=b"a record\n", shows_waits=True)
     first, *others = ended.stderr.splitlines()
     assert first.startswith(f"kctl {command[0]}: waiting: {closing}: the server closed the connection")
     assert first.endswith(", retrying for up to 4s (--api-timeout)")
     assert not any("waiting: " in line for line in others)
-    assert "waiting: " not in kctl(*command, "-b", closing, "-q", "--api-timeout", "2s", stdin=b"a record\n").stderr
+    quiet = kctl(*command, "-b", closing, "-q", "--api-timeout", "2s", stdin=b"a record\n", shows_waits=True)
+    assert "waiting: " not in quiet.stderr

@@ -144,6 +144,7 @@ class _Bench:
         self._records = 0
         self._size_bytes = 0
         self._failed = 0
+        self._first_error: KafkaError | None = None
         self._first_us = 0
         self._last_us = 0
         self._producer: Producer | None = None
@@ -199,8 +200,10 @@ class _Bench:
 
     def _acknowledged(self, sent_us: int, future: "SendFuture") -> None:
         now_us = self._clock.now_us()
-        if future.exception(0) is not None:
+        error = future.exception(0)
+        if error is not None:
             self._failed += 1
+            self._first_error = self._first_error or error
             return
         self._latencies.add(now_us - sent_us)
         self._records += 1
@@ -212,8 +215,8 @@ class _Bench:
             producer.flush(self._remaining_s())
         except FlushTimeout:
             raise self._timed_out() from None
-        except UndeliveredError as e:
-            self._common.environment.say(f"kctl bench: {e}")
+        if self._first_error is not None:
+            self._common.environment.say(f"kctl bench: {UndeliveredError(self._failed, self._first_error)}")
 
     # --- consume ------------------------------------------------------------------------------------------------------
 

@@ -38,4 +38,6 @@ def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAcces
     config = common.settings._replace(by_name=of_registry).parse(RegistryConfig)
     limits = common.settings.with_defaults(NO_CLUSTER).parse(AdminConfig)
     registry = open_system_registry(config, limits, clock, one_timeout=one_timeout)
+    if common.environment.resources is not None:
+        common.environment.resources.callback(registry.close)
     return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ)))
