@@ -1,6 +1,8 @@
 """fork(): in the child every call of an inherited client raises at once, and the parent's clients notice nothing."""
 
+import asyncio
 import gc
+import inspect
 import multiprocessing
 import os
 import pickle
@@ -83,7 +85,8 @@ def in_child(work: Callable[[], object]) -> Any:
 def outcome(call: Callable[[], object]) -> str:
     """Return the text of the IllegalStateError that a call raises, or what it did in its place."""
     try:
-        return f"returned {call()!r}"
+        returned = call()
+        return f"returned {asyncio.run(returned) if inspect.iscoroutine(returned) else returned!r}"
     except IllegalStateError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the wrong one

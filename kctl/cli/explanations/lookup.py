@@ -51,7 +51,9 @@ _BY_STEM = (
 """Errors of brokers as other clients name their classes, without the ending."""
 
 ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
-    name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.KafkaError)
+    name: kind
+    for name, kind in sorted(vars(errors).items())
+    if inspect.isclass(kind) and issubclass(kind, errors.KafkaError)
 }
 
 

@@ -15,9 +15,10 @@ from kctl.client.errors import KafkaError
 from kctl.client.producer import Producer
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.support.bounds import bound
 
 T0 = TopicPartition("t", 0)
-PATIENCE_S = 60
+PATIENCE_S = bound(60)
 
 
 @pytest.fixture
