@@ -144,7 +144,7 @@ def findings() -> str:
             f"- needs: {'two looks' if kind.looks > 1 else 'one look'}; {', '.join(kind.requests)}",
             f"- rights: {'; '.join(rights_of(kind))}",
             f"- more: `{placeholders(kind.show)}`",
-            f"- cure: `{cure}`" if is_command(kind.cure) else f"- cure: {cure}",
+            f"- fix: `{cure}`" if is_command(kind.cure) else f"- fix: {cure}",
         ]
     return "\n".join(lines) + "\n"
 

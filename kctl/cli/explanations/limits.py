@@ -208,8 +208,8 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.races.CandidateRace",
-        "The head start of one bootstrap server, or of one address of a name, over the next. A broker that is silent "
-        "for so long is connected to once more, beside the first attempt.",
+        "The head start of one bootstrap server, or of one address of a name, over the next. If a broker does "
+        "not respond within this time, a second connection to it is tried in parallel.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),
     Limit(

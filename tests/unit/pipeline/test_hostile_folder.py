@@ -12,6 +12,7 @@ from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.session import SessionOptions, spark_properties
 from kctl.pipeline.spark_process import SparkProcess
+from tests.support.bounds import bound
 from tests.support.faults.hostile_folder import HostileFolder
 from tests.unit.pipeline.test_record_filter import BATCH
 from tests.unit.source_trees import ROOT, trees
@@ -72,7 +73,7 @@ def test_python_below_the_jvm_imports_nothing_of_the_folder(
     monkeypatch.setattr("pyspark.find_spark_home._find_spark_home", lambda: str(tmp_path))
     with (tmp_path / "log").open("wb") as log:
         process = SparkProcess({}, tmp_path, log)
-        process._process.wait(60)
+        process._process.wait(bound(60))
         process.end()
     assert "usage: " in (tmp_path / "log").read_text()
     assert hostile.marks() == []
