@@ -164,7 +164,7 @@ class _Move:
             if self._wanted.wait_ms == 0:
                 self._results |= dict.fromkeys(started, STARTED)
                 if started:
-                    self._common.say(self._how_it_ends())
+                    self._say_how_it_ends()
                     return
             self._wait(before, started)
         self._unthrottle()
@@ -229,14 +229,14 @@ class _Move:
         try:
             yield
         except BaseException:
-            self._common.say(self._how_it_ends())
+            self._say_how_it_ends()
             raise
 
-    def _how_it_ends(self) -> str:
+    def _say_how_it_ends(self) -> None:
         throttle = " with its throttle" if self._throttled else ""
         removes = " and removes the throttle" if self._throttled else ""
-        return (
-            f"{self._common.environment.program}: what was started continues{throttle}\n"
+        self._common.say(f"{self._common.environment.program}: what was started continues{throttle}")
+        self._common.say(
             f"hint: {self._wanted.command('--resume')} waits for its end{removes};"
             f" {self._wanted.command('--cancel')} stops it{removes}"
         )
