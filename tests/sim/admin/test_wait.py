@@ -55,7 +55,7 @@ def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
         ("topic new", "topic new: UNKNOWN_TOPIC_OR_PARTITION"),
         ("topic t --partitions 9", "topic t has 4 of 9 partitions"),
         ("topic t --gone", "topic t still exists"),
-        ("brokers 5", "3 of 5 are registered: 1, 2, 3"),
+        ("brokers 5", "3 of 5 are up: 1, 2, 3"),
         ("group g", "it is Empty, not Stable"),
         ("group g --lag 2", "t-0: 5 behind"),
         ("group nobody", "there is no such group"),
