@@ -68,9 +68,9 @@ def test_an_error_is_one_line_and_found_again(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("SPARK_HIDE_TRACEBACK", "")
     with pytest.raises(SourceError) as caught, reported_in_one_line():
         raise ConfigError("two\nlines")
-    assert str(caught.value) == f"{MARK} ConfigError: two lines"
+    assert str(caught.value) == f"{MARK} ConfigError: two\\x0alines"
     around = RuntimeError("[STREAM_FAILED] query")
     around.__cause__ = ValueError(f"at x.y.Z\n  org.apache: {caught.value}\n  at more")
-    assert reason(around) == "ConfigError: two lines"
+    assert reason(around) == "ConfigError: two\\x0alines"
     assert reason(ValueError("something else")) is None
     assert str(source_error(ConfigError("x"))) == f"{MARK} ConfigError: x"
