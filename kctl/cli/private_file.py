@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+from pathlib import Path
 
 PRIVATE_MODE = 0o600
 _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
@@ -35,3 +36,9 @@ def open_private(path: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read. Raises: OSError: as open_private, or the disk is full."""
+    with open(open_private(str(path)), "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)

@@ -8,6 +8,7 @@ phase and address as those of a broker. Blocks its caller, so the network thread
 import errno
 import http.client
 import io
+import json
 import re
 import socket
 import ssl
@@ -15,7 +16,7 @@ import threading
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from kctl.client.clock import Clock, Timer, duration_text
@@ -38,6 +39,12 @@ from kctl.client.wording import one_line
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _PIECE_BYTES = 64 * 1024
+_OVERHEAD_BYTES = 256 * 1024
+"""Status, headers and sizes of chunks, beside the body of a response."""
+MOST_ERROR_BYTES = 64 * 1024
+"""The part of an error's body that is used: it becomes a message."""
+MOST_JSON_VALUES = 2_000_000
+"""Values in one document: Python takes about 100 bytes for each, whatever their text takes."""
 LEAST_SECRET_CHARS = 3
 """Shorter ones are parts of many words."""
 _ESCAPED_SINGLY = '"\\/'
@@ -255,12 +262,15 @@ class _Exchange:
         try:
             connection.settimeout(_seconds(limit))
             connection.sendall(self._head(method, body, headers) + (body or b""))
-            reading = _Reading(connection, limit, self._on_received)
+            reading = _Reading(connection, limit, self._limits.response_bytes + _OVERHEAD_BYTES, self._on_received)
             response = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]  # reads from makefile() alone
             response.begin()
             content = self._body(response)
         except TimeoutError:
             raise self._timeout(limit, method) from None
+        except _ResponseTooLarge:
+            most = self._limits.response_bytes
+            raise self.located("ready", "", WrongPeerError(f"the response is larger than {most} bytes")) from None
         except http.client.IncompleteRead:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         except http.client.RemoteDisconnected:
@@ -310,12 +320,22 @@ class _Exchange:
         return RequestTimeout(what, timeout_ms=self._limits.request_timeout_ms, elapsed_ms=limit.elapsed_ms)
 
 
-class _Reading(io.RawIOBase):
-    """The receiving side of a connection as a file; each read ends by the deadline of the whole response."""
+class _ResponseTooLarge(Exception):
+    """More was received than a response may have, whatever its headers and sizes of chunks say."""
 
-    def __init__(self, connection: socket.socket, timer: Timer, on_received: Callable[[], None]) -> None:
+
+class _Reading(io.RawIOBase):
+    """The receiving side of a connection as a file; each read ends by the deadline of the whole response.
+
+    Args: most_bytes: of the response, headers and framing included.
+    """
+
+    def __init__(
+        self, connection: socket.socket, timer: Timer, most_bytes: int, on_received: Callable[[], None]
+    ) -> None:
         self._connection = connection
         self._timer = timer
+        self._left_bytes = most_bytes
         self._on_received = on_received
 
     def makefile(self, _mode: str) -> io.BufferedReader:
@@ -331,9 +351,22 @@ class _Reading(io.RawIOBase):
             raise TimeoutError
         self._connection.settimeout(_seconds(self._timer))
         count = self._connection.recv_into(buffer)
+        self._left_bytes -= count
+        if self._left_bytes < 0:
+            raise _ResponseTooLarge
         if count:
             self._on_received()
         return count
+
+
+def read_json(body: bytes) -> Any:
+    """Return a JSON document whose values fit into memory.
+
+    Raises: ValueError, RecursionError: the body is not JSON, nests too deeply, or has too many values.
+    """
+    if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
+        raise ValueError(f"more than {MOST_JSON_VALUES} values")
+    return json.loads(body)
 
 
 def http_url(url: str) -> SplitResult:
@@ -374,7 +407,7 @@ def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
     if scheme == "Basic":
         user_info = b64decode(given)
         secrets += [user_info, user_info.partition(b":")[2]]
-    body, reason = response.body, response.reason.encode()
+    body, reason = response.body[:MOST_ERROR_BYTES], response.reason.encode()
     for secret in secrets:
         if len(secret) >= LEAST_SECRET_CHARS:
             written = re.compile(b"".join(map(_as_written, secret.decode("utf-8", "surrogateescape"))))

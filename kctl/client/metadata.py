@@ -307,9 +307,12 @@ def _repeated(response: MetadataResponse) -> str | None:
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:
     """Return the first key that appears twice, in words, or None."""
-    if len(set(keys)) == len(keys):
-        return None
-    return one_line(f"{kind} {next(key for number, key in enumerate(keys) if key in keys[:number])}")
+    seen: set[object] = set()
+    for key in keys:
+        if key in seen:
+            return one_line(f"{kind} {key}")
+        seen.add(key)
+    return None
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:

@@ -1,13 +1,12 @@
 """Client credentials: an access token of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768)."""
 
-import json
 from base64 import b64encode
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from kctl.client.clock import Timer
 from kctl.client.errors import AuthenticationError, ConnectionLost, WrongPeerError
-from kctl.client.http import LEAST_SECRET_CHARS, NO_PLAIN_LOGIN, HttpClient, PlainLogin, http_url
+from kctl.client.http import LEAST_SECRET_CHARS, NO_PLAIN_LOGIN, HttpClient, PlainLogin, http_url, read_json
 from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
@@ -68,7 +67,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
     )
     place = http_url(wanted.url).netloc.rpartition("@")[2]
     try:
-        found = json.loads(response.body)
+        found = read_json(response.body)
     except (ValueError, RecursionError):
         found = None
     answered = found if isinstance(found, dict) else {}

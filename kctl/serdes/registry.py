@@ -277,8 +277,10 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
 def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
     if not 200 <= response.status < 300:
         raise _refusal(response, url, place)
+    from kctl.client.http import read_json  # imports TLS, which data without a registry does without
+
     try:
-        found = json.loads(response.body)
+        found = read_json(response.body)
         if b"\\u" in response.body:  # half a surrogate pair is no text
             json.dumps(found, ensure_ascii=False).encode()
         return found

@@ -8,6 +8,7 @@ from enum import Enum
 
 import pytest
 
+from kctl.cli.exit_codes import ExitCode
 from kctl.client.consumer import Consumer
 from kctl.client.errors import LocalProtocolError
 from kctl.client.producer import Producer
@@ -178,3 +179,21 @@ def test_member_with_line_feeds_in_its_client_id_forges_no_line(served: ServedSa
         ended = run(served, command)
         check(ended)
     assert "\\x0a" in ended.stderr, "the error names the member"
+
+
+@pytest.mark.parametrize("command", [("groups", "describe", "g"), ("why", "g"), ("doctor",)], ids=" ".join)
+def test_description_of_another_group_is_a_wrong_response(
+    command: tuple[str, ...], served: ServedSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(response: Response, version: int, correlation_id: int) -> bytes:
+        changed = copy.deepcopy(response)
+        if "Describe" in type(response).__name__:
+            for group in getattr(changed, "groups", ()):
+                group.group_id = "other"
+        return encode_response(changed, version, correlation_id)
+
+    monkeypatch.setattr("kctl.sandbox.connection.encode_response", encode)
+    ended = run(served, command)
+    check(ended)
+    if command[0] == "groups":
+        assert ended.code == ExitCode.WRONG_PEER, ended.stderr

@@ -37,7 +37,7 @@ def ask(port: int, data: bytes) -> bytes:
 
 
 def scrape(port: int) -> bytes:
-    return ask(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    return ask(port, b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 
 
 def test_scraper_gets_findings_and_phases(bootstrap: str) -> None:
@@ -103,3 +103,25 @@ def test_connections_that_are_kept_open_are_bounded() -> None:
             assert len(os.listdir("/proc/self/fd")) - before == 60 + MOST_CONNECTIONS + MOST_REFUSED
     finally:
         server.close()
+
+
+@pytest.mark.parametrize(
+    ("listening", "host", "status"),
+    [
+        ("127.0.0.1", "127.0.0.1:9400", b"200"),
+        ("127.0.0.1", "LocalHost", b"200"),
+        ("127.0.0.1", "[::1]:9400", b"200"),
+        ("127.0.0.1", "evil.example:9400", b"421"),
+        ("127.0.0.1", "127.0.0.1.evil.example", b"421"),
+        ("127.0.0.1", "", b"421"),
+        ("0.0.0.0", "kctl.monitoring:9400", b"200"),
+    ],
+)
+def test_page_at_a_loopback_address_is_not_for_pages_of_a_browser(listening: str, host: str, status: bytes) -> None:
+    server = MetricsServer(listening, 0, lambda: "groups 1\n")
+    try:
+        answer = ask(server.port, f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    finally:
+        server.close()
+    assert answer.split(b" ")[1] == status
+    assert (b"groups" in answer) == (status == b"200")

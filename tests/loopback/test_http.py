@@ -22,7 +22,7 @@ from kctl.client.errors import (
     TransportError,
     WrongPeerError,
 )
-from kctl.client.http import HttpClient, HttpLimits
+from kctl.client.http import HttpClient, HttpLimits, read_json
 from kctl.client.network.resolver import ThreadResolver
 from tests.support.bounds import bound
 
@@ -280,3 +280,28 @@ def test_plaintext_server_of_an_https_url() -> None:
     with server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as (port, _), pytest.raises(KafkaError) as raised:
         client().request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, 5000), setting="a.url")
     assert type(raised.value).__name__ == "TlsError"
+
+
+BEGIN = b"HTTP/1.1 200 OK\r\n"
+ENDLESS = {
+    "chunk of a negative size": BEGIN + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
+    "chunk of a huge size": BEGIN + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFF\r\n",
+    "no size": BEGIN + b"\r\n",
+    "headers": BEGIN + b"X: " + b"x" * 60_000 + b"\r\n",
+    "trailers": BEGIN + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
+    "interim responses": b"HTTP/1.1 100 Continue\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("head", ENDLESS.values(), ids=ENDLESS)
+def test_response_is_bounded_whatever_its_framing_says(head: bytes) -> None:
+    """The peer sends three times as much as a response may have."""
+    with server(head + b"X: yyyyyyyyyyy\r\n" * 60_000) as (port, _), pytest.raises(WrongPeerError):
+        ask(client(), port)
+
+
+@pytest.mark.parametrize("body", [b"[" + b"{}," * 1_000_001 + b"{}]", b"[" + b"0," * 2_000_001 + b"0]"])
+def test_json_of_too_many_values_is_refused_before_it_is_read(body: bytes) -> None:
+    with pytest.raises(ValueError, match="more than 2000000 values"):
+        read_json(body)
+    assert read_json(b"[{},0]") == [{}, 0]

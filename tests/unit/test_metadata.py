@@ -5,7 +5,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.errors import ConnectionLost
-from kctl.client.metadata import Metadata, malformed_metadata
+from kctl.client.metadata import Metadata, _twice, malformed_metadata
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from tests.unit.metadata_answers import answer, leader, leaderless, topic
 
@@ -300,3 +300,21 @@ def test_a_host_with_control_characters_is_malformed() -> None:
     response = MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="h\nkctl: fake", port=9092)])
     error = malformed_metadata(response)
     assert str(error) == "Metadata names broker 1 at h\\x0akctl: fake, which is not a host"
+
+
+def test_partition_that_appears_twice_is_found_in_linear_time() -> None:
+    """A quadratic search compares half a million partitions for hours."""
+    compared = 0
+
+    class Counted(int):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return int.__eq__(self, other)
+
+        __hash__ = int.__hash__
+
+    keys = [*map(Counted, range(5000)), Counted(4999)]
+    assert _twice("partition", keys) == "partition 4999"
+    assert compared < 20_000
+    assert _twice("partition", keys[:-1]) is None

@@ -254,7 +254,7 @@ CONNECTION_FAULTS = (
         "The SASL mechanism is not offered",
         ExitCode.AUTHENTICATION,
         "... refused; the broker offers ... [phase sasl]",
-        "set sasl.mechanism to one of those",
+        "set sasl.mechanism to ...",
         "sasl.enabled.mechanisms of the broker lacks the configured sasl.mechanism.",
         _SASL,
     ),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kctl.cli.failures import file_error
 from kctl.cli.formats.rows import Row
+from kctl.cli.private_file import write_private
 from kctl.client.wording import one_line
 
 _STYLE = """
@@ -54,7 +55,7 @@ def check_page(path: Path) -> None:
 def write_page(path: Path, page: str) -> None:
     """Write a page to the FILE of --html. Raises: CommandError."""
     try:
-        path.write_text(page, encoding="utf-8", errors="replace")
+        write_private(path, page)
     except OSError as e:
         raise file_error(f"--html {path}", e) from None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kctl.cli.document_file import LONGEST_SHOWN, document_error, is_number, is_topic, read_document, shown
 from kctl.cli.failures import file_error
+from kctl.cli.private_file import write_private
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import one_line
 
@@ -31,7 +32,7 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
     """
     text = _json_text(group_id, offsets) if path.suffix == ".json" else _csv_text(offsets)
     try:
-        path.write_text(text, encoding="utf-8")
+        write_private(path, text)
     except OSError as e:
         raise file_error(f"cannot write {path}", e) from None
 

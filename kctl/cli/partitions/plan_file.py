@@ -13,6 +13,7 @@ from typing import Any
 from kctl.cli.document_file import document_error, is_number, is_topic, read_document, shown
 from kctl.cli.failures import file_error
 from kctl.cli.overtime import interrupted_after
+from kctl.cli.private_file import write_private
 from kctl.client.clock import Clock
 from kctl.client.cluster import TopicPartition
 
@@ -40,7 +41,7 @@ def plan_lines(targets: Targets) -> Iterator[str]:
 def write_plan(path: Path, targets: Targets) -> None:
     """Write a plan to a file. Raises: CommandError: it cannot be written."""
     try:
-        path.write_text("".join(f"{line}\n" for line in plan_lines(targets)), encoding="utf-8")
+        write_private(path, "".join(f"{line}\n" for line in plan_lines(targets)))
     except OSError as e:
         raise file_error(f"cannot write {path}", e) from None
 

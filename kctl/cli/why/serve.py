@@ -7,7 +7,9 @@ others are closed), `MOST_BYTES` of request line and headers together, and `TIME
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from ipaddress import ip_address
 from threading import Event, Thread
+from urllib.parse import urlsplit
 
 MOST_CONNECTIONS = 16
 MOST_REFUSED = 16
@@ -19,6 +21,7 @@ _REASONS = {
     400: "Bad Request",
     404: "Not Found",
     405: "Method Not Allowed",
+    421: "Misdirected Request",
     431: "Request Header Fields Too Large",
     503: "Service Unavailable",
 }
@@ -38,6 +41,7 @@ class MetricsServer:
         self._started = Event()
         self._error: OSError | None = None
         self.port = 0
+        self._host = host
         self._thread = Thread(target=self._run, args=(host, port), name="kctl-metrics", daemon=True)
         self._thread.start()
         self._started.wait()
@@ -83,7 +87,7 @@ class MetricsServer:
             writer.transport.abort()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_room: bool) -> None:
-        code, method = (await _read(reader)) if has_room else (503, "GET")
+        code, method = (await _read(reader, self._host)) if has_room else (503, "GET")
         body = self._page().encode() if code == 200 else f"{_REASONS[code]}\n".encode()
         head = [
             f"HTTP/1.1 {code} {_REASONS[code]}",
@@ -97,7 +101,7 @@ class MetricsServer:
         await reader.read(1)  # until the scraper closes, so that what was written is not cut off
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[int, str]:
+async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
     """Return the status of a request, and its method."""
     try:
         head = await reader.readuntil(_CRLF + _CRLF)
@@ -105,6 +109,8 @@ async def _read(reader: asyncio.StreamReader) -> tuple[int, str]:
         return 431, "GET"
     except asyncio.IncompleteReadError:
         return 400, "GET"
+    if not _is_for_address(head, host):
+        return 421, "GET"
     words = head.split(_CRLF, 1)[0].split(b" ")
     if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
         return 400, "GET"
@@ -112,3 +118,32 @@ async def _read(reader: asyncio.StreamReader) -> tuple[int, str]:
     if method not in ("GET", "HEAD"):
         return 405, "GET"
     return (200 if target == b"/metrics" else 404), method
+
+
+def _is_for_address(head: bytes, host: str) -> bool:
+    """Return whether a request may be for this server: at a loopback address it names an IP address or localhost.
+
+    A page in a browser that reaches a loopback address by a name of its own (DNS rebinding) sends that name. Any other
+    address is open to the network, where servers have names of their own.
+    """
+    if not _is_loopback(host):
+        return True
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    named = [line.partition(":")[2].strip() for line in lines if line.lower().startswith("host:")]
+    if not named:  # HTTP/1.0
+        return True
+    name = urlsplit(f"//{named[0]}").hostname or "" if len(named) == 1 and "[" not in named[0] else named[0]
+    if name.startswith("["):
+        name = name[1:].partition("]")[0]
+    try:
+        ip_address(name)
+    except ValueError:
+        return name.lower() in ("localhost", host.lower())
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

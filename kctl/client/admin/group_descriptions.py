@@ -44,6 +44,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
     found: list[tuple[str, GroupDescription | KafkaError]] = []
     """What earlier responses reported, which the last one completes."""
     missing: dict[str, KafkaError] = {}
+    asked = frozenset(group_ids)
 
     def build(node_id: int, groups: list[str]) -> Request:
         found[:] = [(group_id, each) for group_id, each in found if group_id not in groups]
@@ -56,6 +57,8 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
         of_type: list[tuple[str, GroupDescription | KafkaError]] = []
         others = []
         for group_id, each in _decoded(response, coordinators):
+            if group_id not in asked:
+                continue
             if isinstance(each, BrokerError) and each.code in _NOT_THIS_TYPE:
                 others.append(group_id)
                 if isinstance(response, DescribeGroupsResponse):
@@ -76,7 +79,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
 
     def read(response: Response) -> Items[str, GroupDescription]:
         of_type, others = described(response)
-        return [*found, *of_type, *((group_id, missing[group_id]) for group_id in others)]
+        return [*found, *of_type, *((group_id, missing[group_id]) for group_id in others if group_id in missing)]
 
     results = coordinators.each_group(group_ids, build, read, follow=ask_about_others)
     order = [group_id for group_id in dict.fromkeys(group_ids) if group_id in results.done]

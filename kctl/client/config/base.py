@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from kctl.client.config.foreign import LIBRDKAFKA_HINTS, LIBRDKAFKA_NAMES, REFUSED, is_harmless, why_ignored
-from kctl.client.config.property import AnyProperty, Property, shown
+from kctl.client.config.property import AnyProperty, Property, mask_urls, shown
 from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
 
@@ -89,7 +89,7 @@ class BaseConfig:
         }
 
     def __repr__(self) -> str:
-        body = ", ".join(f"{name}={value!r}" for name, value in self.to_properties().items())
+        body = ", ".join(f"{name}={mask_urls(repr(value))}" for name, value in self.to_properties().items())
         return f"{type(self).__name__}({body})"
 
     # --- steps of parsing ---------------------------------------------------------------------------------------------

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from kctl.client.security.sasl import SaslMechanism
 
 
+_MOST_MECHANISMS = 5
+_ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN gives the password to whoever answers"
+"""Anybody between client and broker can refuse all others to get a password."""
+
+
 class Handshake:
     """The conversation of one connection until it is ready."""
 
@@ -107,9 +112,9 @@ class Handshake:
     def _refusal(self, code: int, mechanism: str) -> AuthenticationError:
         if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offer = ", ".join(self.mechanisms_offered) or "none"
-            return AuthenticationError(
-                f"{mechanism} refused; the broker offers {offer}", hint="set sasl.mechanism to one of those"
-            )
+            safe = [each for each in self.mechanisms_offered if each != "PLAIN"]
+            hint = f"set sasl.mechanism to {' or '.join(safe[:_MOST_MECHANISMS])}" if safe else _ONLY_PLAIN
+            return AuthenticationError(f"{mechanism} refused; the broker offers {offer}", hint=hint)
         if code != ErrorCode.ILLEGAL_SASL_STATE:
             return AuthenticationError(f"SaslHandshake was answered with {error_name(code)}")
         if self.session_lifetime_ms:

@@ -1,11 +1,20 @@
 """Files that hold what others may not read."""
 
+import ast
 import os
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.html_page import write_page
+from kctl.cli.groups.files import write_offsets
+from kctl.cli.partitions.plan_file import write_plan
 from kctl.cli.private_file import open_private
+from kctl.client.cluster import TopicPartition
+from tests.unit.source_trees import ROOT, trees
 
 
 def write(path: str, data: bytes) -> None:
@@ -51,3 +60,35 @@ def test_a_pipe_that_nobody_reads_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="a pipe without a reader"):
         open_private(str(tmp_path / "pipe"))
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "--html": lambda path: write_page(path, "<html>"),
+    "reset-offsets --export": lambda path: write_offsets(path, "g", {TopicPartition("t", 0): 1}),
+    "partitions plan": lambda path: write_plan(path, {TopicPartition("t", 0): (1,)}),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_written_file_is_private_and_a_link_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
+    write(tmp_path / "file")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "link").symlink_to(victim)
+    with pytest.raises(CommandError, match="a symbolic link"):
+        write(tmp_path / "link")
+    assert victim.read_text() == "kept"
+
+
+def test_every_file_of_a_command_is_written_by_a_function_that_refuses_links() -> None:
+    """Files of the user's configuration, and those of jobs, have rules of their own."""
+    writing = {
+        str(file.relative_to(ROOT))
+        for file, tree in trees().items()
+        if file.is_relative_to(ROOT / "kctl" / "cli")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("write_text", "write_bytes")
+    }
+    assert writing == set()

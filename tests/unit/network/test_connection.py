@@ -4,6 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import Node
 from kctl.client.errors import (
@@ -17,6 +18,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase, PhaseDone, Ready, ignore_events
 from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.handshake import Handshake
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import ConnectionState
@@ -375,3 +377,18 @@ def test_requests_held_back_are_not_forgotten_where_the_first_of_them_cannot_be_
     with pytest.raises(TlsError, match="bad record mac"):
         wired.connection.receive(wired.reply(authenticate, answer(authenticate)), 9_502)
     assert [request.deadline_at_ms for request in wired.connection.closed()] == [20_000, 20_001, 20_002]
+
+
+@pytest.mark.parametrize(
+    ("offered", "hint"),
+    [
+        (("PLAIN",), "PLAIN gives the password to whoever answers"),
+        (("PLAIN", "SCRAM-SHA-512", "GSSAPI"), "set sasl.mechanism to SCRAM-SHA-512 or GSSAPI"),
+    ],
+)
+def test_refused_mechanism_does_not_lead_to_plain(offered: tuple[str, ...], hint: str) -> None:
+    """Who stands between client and broker can refuse all mechanisms that do not show the password."""
+    handshake = Handshake(None)
+    handshake.mechanisms_offered = offered
+    error = handshake._refusal(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "SCRAM-SHA-256")
+    assert error.hint.endswith(hint)

@@ -50,6 +50,7 @@ def connects(client: TlsSettings, authority: Authority, broker_pem: str, *, want
 def test_defaults_verify_host_and_chain() -> None:
     context = settings().context()
     assert context.check_hostname
+    assert not context.hostname_checks_common_name
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert (context.minimum_version, context.maximum_version) == (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 
@@ -198,9 +199,9 @@ def test_suites_and_versions_that_do_not_meet() -> None:
 
 def conversion(**properties: object) -> str:
     """Return the command that the error tells the user to run."""
-    with pytest.raises(ConfigError, match="cannot be read here: convert it with") as caught:
+    with pytest.raises(ConfigError, match="cannot be read here: set ") as caught:
         settings(**properties)
-    return str(caught.value).splitlines()[1].strip()
+    return str(caught.value).partition(" after you convert it with: ")[2]
 
 
 def test_the_conversion_of_a_pkcs12_key_store_works(

@@ -136,3 +136,9 @@ def test_invalid_url_is_refused_by_its_property(http: InMemoryHttp, url: str) ->
     with pytest.raises(ConfigError, match=r"schema\.registry\.url") as raised:
         registry_of(http, ManualClock(), schema_registry_url=url)
     assert raised.value.key == RegistryConfig.schema_registry_url.name
+
+
+def test_password_in_the_url_is_not_in_the_text_of_a_config() -> None:
+    config = RegistryConfig.parse({"schema.registry.url": "http://me:hunter2@one,http://you:hunter3@two"})
+    assert "hunter" not in repr(config)
+    assert "http://me:***@one" in repr(config)

@@ -95,6 +95,7 @@ class TlsSettings:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_hostname and verify
         context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
+        context.hostname_checks_common_name = False  # RFC 9525: names are in subjectAltName alone
         _set_versions(context, self.oldest, self.newest)
         if self.ciphers:
             _set_ciphers(context, self.ciphers)

@@ -44,9 +44,9 @@ def read_store(
         password = config.ssl_keystore_password if has_key else config.ssl_truststore_password
         return pem_of_pkcs12(content, password, f"{location.name}={path}", location.name, has_key=has_key)
     raise ConfigError(
-        f"{location.name}={path} is {kind}, which cannot be read here: convert it with\n"
-        f"  {_conversion(path, kind, has_key=has_key)}\n"
-        f"and set {location.name}={path}.pem {store_type.name}=PEM" + (" ssl.key.password=..." if has_key else ""),
+        f"{location.name}={path} is {kind}, which cannot be read here: "
+        f"set {location.name}={path}.pem {store_type.name}=PEM{' ssl.key.password=...' if has_key else ''} "
+        f"after you convert it with: {_conversion(path, kind, has_key=has_key)}",
         key=location.name,
     )
 
