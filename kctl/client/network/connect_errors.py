@@ -131,16 +131,24 @@ def unfinished(
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
-def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes) -> TransportError:
+def lost(
+    target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes, waiting: str = ""
+) -> TransportError:
     """Return the error of a connection that the peer or the system ended.
 
-    Args: error: None when the server closed in order; received: its last bytes that were no whole frame.
+    Args:
+        error: None when the server closed in order.
+        received: its last bytes that were no whole frame.
+        waiting: the API of the oldest request of a caller that had no response, if any.
     """
     if phase is not Phase.READY and received:
         return wrong_peer(target, phase, received)
     if phase is Phase.TCP:
         return located(target, phase, _not_connected(elapsed_ms, error))
-    return located(target, phase, _closed(phase, elapsed_ms, error))
+    ended = _closed(phase, elapsed_ms, error)
+    if waiting:
+        ended = ConnectionLost(f"{ended} before it answered {waiting}", hint=ended.hint)
+    return located(target, phase, ended)
 
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:

@@ -110,7 +110,9 @@ class ConnectionProgress:
             return connect_errors.closed_on_first_request(self._target, self._in_flight.oldest.api)
         if self.phase is Phase.TLS and not self.has_heard:
             return connect_errors.no_word_in_tls(self._target, elapsed_ms, error)
-        return connect_errors.lost(self._target, self.phase, elapsed_ms, error, self._foreign_bytes())
+        is_waited_for = self.state is ConnectionState.READY and self._in_flight
+        waiting = self._in_flight.oldest.api if is_waited_for else ""
+        return connect_errors.lost(self._target, self.phase, elapsed_ms, error, self._foreign_bytes(), waiting)
 
     def expired(self, limit_ms: int, now_ms: int, overdue: InFlight | None = None) -> KafkaError:
         """Return the error of a connection that was not ready by its deadline.

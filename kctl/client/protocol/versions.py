@@ -72,6 +72,7 @@ def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:
 
 
 FIRST_RELEASE: Final = {
+    "DescribeCluster": "2.8",
     "DescribeQuorum": "3.0",
     "DescribeTransactions": "3.0",
     "ListTransactions": "3.0",

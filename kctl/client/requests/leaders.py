@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError
 from kctl.client.protocol.schema import Request
 from kctl.client.wording import counted
 
@@ -83,6 +83,10 @@ class Leaders:
         """Return whether a request can be sent to the node now, and do nothing about it."""
         return self._client.network.is_ready(node_id)
 
+    def has_connection(self, node_id: int) -> bool:
+        """Return whether the node is connected; while its SASL session is renewed no request can be sent to it."""
+        return self._client.network.versions(node_id) is not None
+
     def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
         """Return whether the node has that version of an API or a later one."""
         return self._client.network.supports(node_id, request, at_least)
@@ -95,6 +99,8 @@ class Leaders:
     def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
         """Return why a request to the node has to wait."""
         leader = f"leader {self.name_of(node_id)}"
+        if isinstance(error, AdvertisedAddressError):
+            return str(error)  # names the broker, as the reason does when metadata cannot be fetched for this
         return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
     def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:

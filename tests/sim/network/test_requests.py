@@ -222,3 +222,17 @@ def test_the_bootstrap_connection_serves_the_node_that_is_at_the_same_place() ->
         assert cluster.seen(Closed) == []
         cluster.client.disconnect(7, "test")
         assert cluster.connect(7)
+
+
+def test_connection_that_ends_names_the_request_that_had_no_response() -> None:
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        first = cluster.ask()
+        assert cluster.poll_until(lambda: bool(first), until_ms=hub.now_ms + 100)
+        cluster.nodes[0].answer = lambda _: None
+        second = cluster.ask()
+        cluster.poll_until(lambda: False, until_ms=hub.now_ms + 10)
+        cluster.nodes[0].wires[-1].close()
+        assert cluster.poll_until(lambda: bool(second), until_ms=hub.now_ms + 100)
+        assert "the server closed the connection before it answered Metadata" in str(second[0].error)

@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from kctl.client.cluster import Node
+from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import AdminConfig
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import AuthenticationError
 from kctl.client.events import Event, Failed, Lost, Ready
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -211,3 +213,22 @@ def test_producer_loses_no_record_to_expiring_sessions(acks: str) -> None:
     assert all(future.exception() is None for future in futures)
     assert cluster.count(Lost) == 0
     assert cluster.sandbox.cluster.topics["t"].partitions[0].log.end_offset == 400
+
+
+def test_quiet_partition_stays_at_its_end_while_the_session_of_its_leader_is_renewed() -> None:
+    cluster = SessionCluster(lifetime_ms=2000)
+    t0 = TopicPartition("t", 0)
+    kinds: set[WaitKind] = set()
+
+    def app() -> None:
+        with Consumer(cluster.config, cluster.runtime, events=cluster.events.append) as consumer:
+            consumer.assign([t0])
+            consumer.seek(t0, 0)
+            consumer.poll(1)
+            while cluster.clock.now_ms() < 8000:
+                consumer.poll(0.001)
+                kinds.add(consumer.waiting_for()[t0].kind)
+
+    cluster.run(app)
+    assert len(cluster.sent_at_ms("SaslHandshake")) > 3
+    assert kinds == {WaitKind.AT_END}

@@ -204,6 +204,17 @@ def conversion(**properties: object) -> str:
     return str(caught.value).partition(" after you convert it with: ")[2]
 
 
+def test_the_conversion_of_a_der_certificate_works(authority: Authority, broker_pem: str, tmp_path: Path) -> None:
+    pem, der = tmp_path / "authority.pem", tmp_path / "the ca.der"
+    pem.write_text(authority.pem)
+    openssl("x509", "-in", str(pem), "-outform", "DER", "-out", str(der))
+    with pytest.raises(ConfigError, match="is a DER certificate: set ") as caught:
+        settings(ssl_truststore_location=str(der))
+    subprocess.run(shlex.split(str(caught.value).partition("converted it with: ")[2]), check=True, capture_output=True)
+    made = settings(ssl_truststore_location=f"{der}.pem", ssl_truststore_type="PEM")
+    assert connects(made, authority, broker_pem) == ""
+
+
 def test_the_conversion_of_a_pkcs12_key_store_works(
     authority: Authority, broker_pem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,8 @@ class PartitionReports:
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
         """Report why the leader of these is not connected; one that refused the client is dialled again, too."""
+        if self._leaders.has_connection(node_id):
+            return  # it is throttled, or its SASL session is renewed: a wait of neither a connection nor metadata
         error = self._leaders.why_not_ready(node_id)
         reason = self._leaders.not_ready_reason(node_id, error)
         for tp, state, _ in entries:

@@ -12,6 +12,7 @@ from kctl.client.errors import ConfigError
 MAX_STORE_BYTES = 8 * 1024 * 1024
 _JAVA_MAGIC = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 _DER_SEQUENCE = 0x30
+DER = "DER"
 _PEM_BEGIN = b"-----BEGIN "
 
 
@@ -40,6 +41,13 @@ def read_store(
     kind = _java_kind(content)
     if kind is None:
         raise ConfigError(f"{location.name}={path} is neither PEM nor a Java store", key=location.name)
+    if kind is DER:
+        command = f"openssl x509 -inform DER -in {shlex.quote(path)} -out {shlex.quote(path + '.pem')}"
+        raise ConfigError(
+            f"{location.name}={path} is a DER certificate: set {location.name}={path}.pem {store_type.name}=PEM "
+            f"after you have converted it with: {command}",
+            key=location.name,
+        )
     if kind == "PKCS12" and can_read_pkcs12():
         password = config.ssl_keystore_password if has_key else config.ssl_truststore_password
         return pem_of_pkcs12(content, password, f"{location.name}={path}", location.name, has_key=has_key)
@@ -63,9 +71,14 @@ def _read(path: str, location: Property[str | None]) -> bytes:
 
 
 def _java_kind(content: bytes) -> str | None:
-    """Return JKS, JCEKS or PKCS12, or None when it is neither."""
+    """Return JKS, JCEKS, PKCS12 or DER, or None if it is none of them.
+
+    PKCS12 begins with its version, a certificate with a sequence (RFC 7292, RFC 5280).
+    """
     if content[:1] == bytes([_DER_SEQUENCE]):
-        return "PKCS12"
+        start = 2 + (content[1] & 0x7F if content[1:2] > b"\x80" else 0)
+        is_whole = int.from_bytes(content[2:start]) == len(content) - start
+        return DER if is_whole and content[start : start + 1] == bytes([_DER_SEQUENCE]) else "PKCS12"
     return _JAVA_MAGIC.get(content[:4])
 
 
