@@ -23,6 +23,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
+UNKNOWN_CONTROLLER_MS = 5000
+"""How long metadata may name a controller that is not one of the brokers: a new one is being elected."""
+_UNKNOWN_CONTROLLER_UPDATES = 3
+
 Route = Callable[[ClusterClient], int | None]
 """Finds the node to ask: its id when a request can be sent to it now, else None, working towards that."""
 Build = Callable[[int], Request]
@@ -265,18 +269,28 @@ class Call:
     def ready_broker(self, route: Route) -> int:
         """Wait for the broker that the route finds and return its id."""
         found: list[int] = []
+        began_at_ms, version = self.client.clock.now_ms(), self.client.metadata.version
 
         def is_found() -> bool:
             node_id = route(self.client)
+            updates = self.client.metadata.version - version
+            has_waited = self.client.clock.now_ms() >= began_at_ms + UNKNOWN_CONTROLLER_MS
+            if has_waited and updates >= _UNKNOWN_CONTROLLER_UPDATES and self._is_controller_unknown(route):
+                raise RemoteProtocolError(f"{self.what}: {self._waiting_for_broker(route)}", api="Metadata")
             found.extend([] if node_id is None or self._is_over() else [node_id])
             return bool(found)
 
         self.wait_until(is_found, lambda: self._waiting_for_broker(route))
         return found[0]
 
+    def _is_controller_unknown(self, route: Route) -> bool:
+        """Return whether a controller is wanted, and metadata names one that is not among its brokers."""
+        cluster = self.client.metadata.cluster
+        return route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None
+
     def _waiting_for_broker(self, route: Route) -> str:
         cluster = self.client.metadata.cluster
-        if route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None:
+        if self._is_controller_unknown(route):
             known = listed(sorted(node.node_id for node in cluster.nodes))
             return f"waiting for controller {cluster.controller_id}, which is not one of the brokers ({known})"
         return "waiting for a usable broker"
