@@ -242,6 +242,64 @@ class MembershipLost(NamedTuple):
         return f"group {self.group_id}: member {self.member_id} has lost {what}: {self.reason}"
 
 
+class GroupStep(Enum):
+    """What a member of a group has done or been given; the value is the word that users see."""
+
+    JOINED = "joined"
+    ASSIGNED = "assigned"
+    REVOKED = "revoked"
+    LEFT = "left"
+
+
+class GroupChanged(NamedTuple):
+    """A consumer has joined its group, left it, or has other partitions; what it loses is a `MembershipLost`.
+
+    Attributes:
+        generation: of the group, or the member epoch with KIP-848; -1 outside the group.
+        partitions: those that were assigned or revoked, as (topic, partition).
+    """
+
+    at_ms: int
+    group_id: str
+    member_id: str
+    generation: int
+    step: GroupStep
+    partitions: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        if self.step is GroupStep.JOINED:
+            return f"group {self.group_id}: member {self.member_id} joined generation {self.generation}"
+        what = listed(f"{topic}-{partition}" for topic, partition in self.partitions)
+        return f"group {self.group_id}: {self.step.value} {what}".rstrip()
+
+
+class CoordinatorFound(NamedTuple):
+    """The coordinator of `owner`, such as `group g`, is this broker."""
+
+    at_ms: int
+    owner: str
+    node_id: int
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.owner}: the coordinator is node {self.node_id} ({self.host}:{self.port})"
+
+
+class CoordinatorLost(NamedTuple):
+    """The coordinator of `owner` does not respond or has moved; the client looks it up again."""
+
+    at_ms: int
+    owner: str
+    node_id: int
+    host: str
+    port: int
+    error: KafkaError
+
+    def __str__(self) -> str:
+        return f"{self.owner}: coordinator {self.node_id} ({self.host}:{self.port}) lost: {self.error}"
+
+
 Event = (
     Started
     | PhaseDone
@@ -258,6 +316,9 @@ Event = (
     | PositionReset
     | AutoCommitFailed
     | MembershipLost
+    | GroupChanged
+    | CoordinatorFound
+    | CoordinatorLost
 )
 EventSink = Callable[[Event], None]
 

@@ -12,9 +12,12 @@ from kctl.client.errors import KafkaError
 from kctl.client.events import (
     AutoCommitFailed,
     Closed,
+    CoordinatorFound,
+    CoordinatorLost,
     Event,
     Expired,
     Failed,
+    GroupChanged,
     Lost,
     MembershipLost,
     PhaseDone,
@@ -48,6 +51,9 @@ NAMES: dict[type[Event], str] = {
     PositionReset: "position_reset",
     AutoCommitFailed: "auto_commit_failed",
     MembershipLost: "membership_lost",
+    GroupChanged: "group_changed",
+    CoordinatorFound: "coordinator_found",
+    CoordinatorLost: "coordinator_lost",
 }
 
 
@@ -67,7 +73,7 @@ def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
     for name, value in event._asdict().items():
         if name == "target":
             fields |= {"attempt": value.attempt, **target_object(value)}
-        elif name in ("phase", "cause"):
+        elif name in ("phase", "cause", "step"):
             fields[name] = value.value
         elif name == "error":
             fields[name] = None if value is None else error_object(value)

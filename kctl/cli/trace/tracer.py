@@ -10,9 +10,12 @@ from kctl.client.clock import Clock
 from kctl.client.events import (
     AutoCommitFailed,
     Closed,
+    CoordinatorFound,
+    CoordinatorLost,
     Event,
     Expired,
     Failed,
+    GroupChanged,
     Lost,
     MembershipLost,
     PhaseDone,
@@ -31,6 +34,10 @@ class Say(Protocol):
     """Prints a line; `painted` is the rest of it, which may have colours."""
 
     def __call__(self, line: str, *, painted: str = "") -> None: ...
+
+
+CONSUMER_EVENTS = (PositionReset, AutoCommitFailed, MembershipLost, GroupChanged, CoordinatorFound, CoordinatorLost)
+"""Events that are about no connection."""
 
 
 class Tracer:
@@ -68,7 +75,7 @@ class Tracer:
 
 def trace_line(event: Event, started_at_ms: int) -> str:
     """Return one event as a line: milliseconds, direction, node, what."""
-    if isinstance(event, PositionReset | AutoCommitFailed | MembershipLost):
+    if isinstance(event, CONSUMER_EVENTS):
         return f"{event.at_ms - started_at_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):
         mark, words = ">", f"{_frame(event)}, {event.size_bytes} bytes"
@@ -107,5 +114,5 @@ def _words(event: Event) -> str:
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():
             return _frame(event)
-        case PositionReset() | AutoCommitFailed() | MembershipLost():
+        case _:
             return str(event)

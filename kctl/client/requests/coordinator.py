@@ -14,7 +14,7 @@ from kctl.client.cluster import NO_NODE, Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, RequestTimeout, UnsupportedVersionError
-from kctl.client.events import group_logger
+from kctl.client.events import CoordinatorFound, CoordinatorLost, GroupChanged, group_logger
 from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
@@ -166,7 +166,7 @@ class Coordinator:
         if self._node is None:
             return
         self.error = error
-        group_logger.info("%s: coordinator %s lost: %s", self._name, self._node, error)
+        self.note(CoordinatorLost(self._client.clock.now_ms(), self._name, *self._node[:3], error))
         self._silent_id = NO_NODE if isinstance(error, BrokerError) else self._node.node_id
         self._node = None
         self.is_recheck_pending = False
@@ -175,6 +175,11 @@ class Coordinator:
         self._pause.failed(self._client.clock.now_ms())
         for connection in self._connections:
             self._client.network.disconnect(connection, "the coordinator is looked up again")
+
+    def note(self, event: GroupChanged | CoordinatorFound | CoordinatorLost) -> None:
+        """Pass an event on to the event sink and to the log."""
+        group_logger.info("%s", event)
+        self._client.report(event)
 
     def recheck(self) -> None:
         """Ask whether the known coordinator is current; it stays until another one is named.
@@ -185,11 +190,6 @@ class Coordinator:
         if self._node is not None:
             self.is_recheck_pending = True
             self._next_recheck_at_ms = self._client.clock.now_ms()
-
-    @property
-    def owner(self) -> str:
-        """Return whose coordinator it is: `group g`."""
-        return self._name
 
     @property
     def name(self) -> str:
@@ -296,7 +296,7 @@ class Coordinator:
     def _on_found(self, node: Node) -> None:
         self._node = node
         self._found += 1
-        group_logger.info("%s: the coordinator is %s", self._name, node)
+        self.note(CoordinatorFound(self._client.clock.now_ms(), self._name, *node[:3]))
         for connection in self._connections:
             self._client.network.dedicate(Node(connection, node.host, node.port))
 

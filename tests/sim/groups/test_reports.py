@@ -9,7 +9,15 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError, CloseTimeout, KafkaError
-from kctl.client.events import AutoCommitFailed, Event, MembershipLost
+from kctl.client.events import (
+    AutoCommitFailed,
+    CoordinatorFound,
+    CoordinatorLost,
+    Event,
+    GroupChanged,
+    GroupStep,
+    MembershipLost,
+)
 from kctl.sandbox import Fault
 from tests.sim.kit.groups import GROUP, GroupCluster
 from tests.sim.virtual import Hub, sim_runtime
@@ -150,3 +158,33 @@ def test_a_static_member_that_another_process_replaced(cluster: GroupCluster) ->
         cluster.hub.sleep_ms(20)
 
     cluster.play(body)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_life_of_a_member(cluster: GroupCluster, protocol: str) -> None:
+    events: list[Event] = []
+
+    def body() -> None:
+        consumer = watched(cluster, events, group_protocol=protocol)
+        consumer.subscribe(["t"])
+        while not consumer.assignment:
+            consumer.poll(1)
+        member = consumer.group_metadata()
+        owned = tuple(consumer.assignment)
+        cluster.sandbox.start_fault(cluster.coordinator(), Fault.FREEZE)
+        consumer.poll(20)
+        cluster.sandbox.heal()
+        consumer.poll(20)
+        consumer.close(30)
+        found = next(event for event in events if isinstance(event, CoordinatorFound))
+        assert (found.owner, found.node_id) == (f"group {GROUP}", cluster.coordinator())
+        lost = next(event for event in events if isinstance(event, CoordinatorLost))
+        assert (lost.owner, lost.node_id) == (f"group {GROUP}", cluster.coordinator())
+        steps = [event for event in events if isinstance(event, GroupChanged)]
+        assert [each.step for each in steps[:2]] == [GroupStep.JOINED, GroupStep.ASSIGNED]
+        assert {(each.member_id, each.generation) for each in steps[:2]} == {(member.member_id, member.generation)}
+        assert steps[1].partitions == owned
+        assert steps[-1].step is GroupStep.LEFT
+        assert steps[-1].member_id
+
+    cluster.run(body)

@@ -244,7 +244,7 @@ class ClassicMembership(Membership):
                 takes_members = coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS)
                 return leave_group(coordinator.key, [member], reason, takes_members=takes_members)
 
-            self._leave = GroupLeave(self._config, coordinator, request, deadline_at_ms)
+            self._leave = GroupLeave(self._config, coordinator, request, deadline_at_ms, self._place.member_id)
         self._place.member_id = ""
 
     def _end(self) -> None:

@@ -259,7 +259,9 @@ class ConsumerMembership(Membership):
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:  # noqa: ARG002 (as rejoin)
         if self._place.state is MemberState.STABLE or self._in_flight is not None or self._may_be_member:
             request = self._contents.leave(keeps_place=keeps_place)
-            self._leave = GroupLeave(self._config, self._coordinator, lambda: request, deadline_at_ms)
+            self._leave = GroupLeave(
+                self._config, self._coordinator, lambda: request, deadline_at_ms, request.member_id
+            )
 
     def _end(self) -> None:
         self._stop()

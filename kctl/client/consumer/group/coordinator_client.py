@@ -29,13 +29,12 @@ from kctl.client.consumer.group.events import (
     Unsubscribe,
 )
 from kctl.client.consumer.group.membership import Membership
-from kctl.client.events import AutoCommitFailed, MembershipLost, group_logger
+from kctl.client.events import AutoCommitFailed, GroupChanged, GroupStep, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import RequestManager
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.runtime import Entropy
-from kctl.client.wording import listed
 
 logger = logging.getLogger("kctl.client.consumer")
 
@@ -67,10 +66,12 @@ class GroupCoordinatorClient:
             connections=(PROMPT, HELD),
             patience_ms=config.session_timeout_ms // 2,
         )
+        self._coordinator = coordinator
         self._group_id = group_id
         self._client = client
         self._report_further = report
         self._member_id = ""
+        self._generation = -1
         self._owned: tuple[TopicPartition, ...] = ()
         self._automatic: dict[int, CommitAsync] = {}
         """The automatic commits that have not ended."""
@@ -120,28 +121,31 @@ class GroupCoordinatorClient:
         if isinstance(event, MemberChanged):
             self._member_id = event.metadata.member_id or self._member_id
             if event.metadata.generation >= 0:
-                group_logger.info(
-                    "group %s: member %s joined generation %d",
-                    self._group_id,
-                    self._member_id,
-                    event.metadata.generation,
-                )
+                self._generation = event.metadata.generation
+                self._note(GroupStep.JOINED)
         if isinstance(event, AssignmentChanged):
             if event.is_lost:
                 reason, error = self.membership.loss
                 now_ms = self._client.clock.now_ms()
                 self._publish(MembershipLost(now_ms, self._group_id, self._member_id, self._owned, reason, error))
-            elif group_logger.isEnabledFor(logging.INFO):
-                self._log_changes(event)
+            else:
+                self._note_changes(event)
             self._owned = event.owned
             event = event._replace(term=self._term)
         self._report_further(event)
 
-    def _log_changes(self, event: AssignmentChanged) -> None:
-        for what, tps, others in (("revoked", self._owned, event.owned), ("assigned", event.owned, self._owned)):
-            changed = [tp for tp in tps if tp not in set(others)]
-            if changed:
-                group_logger.info("group %s: %s %s", self._group_id, what, listed(changed))
+    def _note_changes(self, event: AssignmentChanged) -> None:
+        before, after = set(self._owned), set(event.owned)
+        if revoked := tuple(tp for tp in self._owned if tp not in after):
+            self._note(GroupStep.REVOKED, revoked)
+        if assigned := tuple(tp for tp in event.owned if tp not in before):
+            self._note(GroupStep.ASSIGNED, assigned)
+
+    def _note(self, step: GroupStep, partitions: tuple[TopicPartition, ...] = ()) -> None:
+        now_ms = self._client.clock.now_ms()
+        self._coordinator.note(
+            GroupChanged(now_ms, self._group_id, self._member_id, self._generation, step, partitions)
+        )
 
     def _report_commit(self, event: Report) -> None:
         """Pass on how a commit ended; no caller waits for an automatic one, so a failure of that is published."""

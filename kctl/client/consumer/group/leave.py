@@ -9,7 +9,7 @@ from collections.abc import Callable
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
-from kctl.client.events import group_logger
+from kctl.client.events import GroupChanged, GroupStep
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse
@@ -40,12 +40,14 @@ class GroupLeave:
         coordinator: Coordinator,
         make_request: Callable[[], LeaveRequest],
         deadline_at_ms: int,
+        member_id: str,
     ) -> None:
         self.outcome: bool | None = None
         self._config = config
         self._coordinator = coordinator
         self._make_request = make_request
         self._deadline_at_ms = deadline_at_ms
+        self._member_id = member_id
         self._next_at_ms = 0
         self._was_unknown = False
 
@@ -74,7 +76,8 @@ class GroupLeave:
             code = _code_of(answer)
             if code == ErrorCode.NONE or (code in GONE and self._was_unknown):
                 self.outcome = True
-                group_logger.info("%s: left", self._coordinator.owner)
+                left = GroupChanged(answer.received_at_ms, self._coordinator.key, self._member_id, -1, GroupStep.LEFT)
+                self._coordinator.note(left)
                 return
             error = self._coordinator.check(code, api)
             if code in GONE and error is not None:

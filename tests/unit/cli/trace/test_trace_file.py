@@ -16,9 +16,13 @@ from kctl.client.errors import ConnectionLost
 from kctl.client.events import (
     AutoCommitFailed,
     Closed,
+    CoordinatorFound,
+    CoordinatorLost,
     Event,
     Expired,
     Failed,
+    GroupChanged,
+    GroupStep,
     Lost,
     MembershipLost,
     Phase,
@@ -60,6 +64,9 @@ EVENTS: list[Event] = [
     PositionReset(START_MS + 9, "t", 0, 7, 9, "earliest", ResetCause.TRUNCATED),
     AutoCommitFailed(START_MS + 9, "g", (("t", 0, 7),), ERROR),
     MembershipLost(START_MS + 9, "g", "m", (("t", 0),), "it was fenced", None),
+    GroupChanged(START_MS + 9, "g", "m", 3, GroupStep.ASSIGNED, (("t", 0),)),
+    CoordinatorFound(START_MS + 9, "group g", 1, "h", 9092),
+    CoordinatorLost(START_MS + 9, "group g", 1, "h", 9092, ERROR),
 ]
 
 

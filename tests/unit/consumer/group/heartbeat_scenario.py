@@ -13,6 +13,7 @@ from kctl.client.consumer.group.events import (
     Subscribe,
 )
 from kctl.client.errors import KafkaError
+from kctl.client.events import Event
 from kctl.client.network.in_flight import OnDone, Outgoing
 from kctl.client.protocol.api.consumer_groups import (
     Assignment,
@@ -40,7 +41,6 @@ class ScriptedCoordinator:
     """A coordinator that is there, unless the test says otherwise."""
 
     key = "g"
-    owner = "group g"
     waiting_for = "waiting for the coordinator of group g"
 
     def __init__(self) -> None:
@@ -49,6 +49,9 @@ class ScriptedCoordinator:
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
         self.is_recheck_pending = False
+
+    def note(self, event: Event) -> None:
+        """Take no note of an event."""
 
     @property
     def known_error(self) -> KafkaError | None:
