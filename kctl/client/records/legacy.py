@@ -110,6 +110,8 @@ def _unwrap(
         if message.magic != outer.magic or message.attributes & _CODEC_MASK:
             raise source.damaged("a wrapper holds messages of another version or wrappers", outer.offset, at)
         messages.append(message)
+        if len(messages) > 1 and message.offset <= messages[-2].offset:
+            break  # `_rewrite` rejects it: a small wrapper that repeats one message is not read to its end
         pos = end
     if not messages:
         raise source.damaged("a wrapper message without messages", outer.offset, at)

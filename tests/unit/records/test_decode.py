@@ -4,6 +4,7 @@ import pytest
 
 from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, Record
+from kctl.client.records._hot.record import MOST_HEADERS
 from tests.unit.records.handmade import batch, record, sized, varint
 
 MAX = (1 << 63) - 1
@@ -152,3 +153,16 @@ def test_damaged_headers_are_found_when_asked_for(tail: bytes) -> None:
     with pytest.raises(CorruptBatchError, match="t-3, batch at offset 70, record at offset 70: headers") as caught:
         _ = found.headers
     assert caught.value.base_offset == 70
+
+
+def many_headers(count: int) -> bytes:
+    """Return a batch of one record with headers that take two bytes each."""
+    return batch(record(headers=[(b"", b"")] * count))
+
+
+def test_headers_of_a_record_are_bounded_before_they_take_memory() -> None:
+    (most,) = decode(many_headers(int(MOST_HEADERS)))
+    assert len(most.headers) == MOST_HEADERS
+    (more,) = decode(many_headers(int(MOST_HEADERS) + 1))
+    with pytest.raises(CorruptBatchError, match="100001 headers are more than 100000"):
+        _ = more.headers

@@ -190,3 +190,13 @@ def test_a_batch_of_packed_rows_looks_at_no_rows_behind_it() -> None:
     assert [share[2] for share in found] == [10]
     with pytest.raises(ValueError, match="not in its contents"):
         packed_rows.encoded_from(rows - 1, 40, rows)
+
+
+@pytest.mark.skipif(not packed.__file__.endswith(".so"), reason="Python has no largest number")
+@pytest.mark.parametrize("bit", [15, 2**31, 2**63 - 2, 2**63 - 1])
+def test_column_whose_bits_are_beyond_its_bitmap_is_refused(bit: int) -> None:
+    """For the last ones, the sum of bits and rows is beyond the largest number of C."""
+    ends = memoryview(struct.pack("=3i", 0, 1, 2))
+    assert packed.take_entries((memoryview(b"ab"), ends, memoryview(b"\xff\xff"), 14), 0, 2) == [b"a", b"b"]
+    with pytest.raises(ValueError, match="a column without all of its ends"):
+        packed.take_entries((memoryview(b"ab"), ends, memoryview(b"\xff\xff"), bit), 0, 2)

@@ -11,7 +11,7 @@ from typing import Final, final
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.filled import FilledParts, append_entry, append_number, empty_column
 from kctl.client.records._hot.native_types import i64
-from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, Header, parse_headers
+from kctl.client.records._hot.record import CREATE_TIME, HEADER_BYTES, LOG_APPEND_TIME, Header, parse_headers
 from kctl.client.records._hot.varint import FieldError
 
 TIMESTAMP_TYPE_IDS: Final[dict[str, int]] = {CREATE_TIME: 0, LOG_APPEND_TIME: 1}
@@ -109,8 +109,9 @@ def _take_headers(cursor: RecordCursor, columns: Columns) -> None:
         columns.headers.append(None)
         return
     try:
-        columns.headers.append(parse_headers(raw) or None)
+        headers = parse_headers(raw)
+        columns.headers.append(headers or None)
     except (IndexError, FieldError) as error:
         cursor.give_back()
         raise cursor.damaged(f"headers: {error}") from None
-    columns.room_bytes -= len(raw)
+    columns.room_bytes -= len(raw) + HEADER_BYTES * len(headers)

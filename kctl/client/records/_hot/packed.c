@@ -36,7 +36,7 @@ column_from(PyObject *parts, Column *column)
         return 0;
     column->count = column->ends.len / (Py_ssize_t)sizeof(int32_t) - 1;
     if (column->count < 0 || column->bit < 0 ||
-        (column->bitmap.buf != NULL && column->bitmap.len * 8 < column->bit + column->count)) {
+        (column->bitmap.buf != NULL && column->bit > column->bitmap.len * 8 - column->count)) {
         PyErr_SetString(PyExc_ValueError, "a column without all of its ends");
         return 0;
     }

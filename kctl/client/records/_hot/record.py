@@ -125,6 +125,12 @@ class BatchInfo:
         )
 
 
+MOST_HEADERS: Final[i64] = 100_000
+"""Headers of a record. In a batch a header takes two bytes and less; in memory it takes `HEADER_BYTES`."""
+HEADER_BYTES: Final[i64] = 200
+"""The overhead of a header in memory: a tuple, a string, bytes and their places."""
+
+
 @final
 @mypyc_attr(acyclic=True)
 class Record:
@@ -249,6 +255,8 @@ def parse_headers(raw: bytes) -> tuple[Header, ...]:
         return ()
     limit: i64 = len(raw)
     count, pos = size_field(raw, 0, limit)
+    if count > MOST_HEADERS:
+        raise FieldError(f"{count} headers are more than {MOST_HEADERS}")
     headers: list[Header] = []
     while count > 0:
         size, pos = size_field(raw, pos, limit)
