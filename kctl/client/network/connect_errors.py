@@ -147,7 +147,7 @@ def lost(
         return located(target, phase, _not_connected(elapsed_ms, error))
     ended = _closed(phase, elapsed_ms, error)
     if waiting:
-        ended = ConnectionLost(f"{ended} before it answered {waiting}", hint=ended.hint)
+        ended = ConnectionLost(f"{ended} before its response to {waiting}", hint=ended.hint)
     return located(target, phase, ended)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _MOST_MECHANISMS = 5
-_ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN gives the password to whoever answers"
+_ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends the password to the server"
 """Anybody between client and broker can refuse all others to get a password."""
 
 

@@ -382,7 +382,7 @@ def test_requests_held_back_are_not_forgotten_where_the_first_of_them_cannot_be_
 @pytest.mark.parametrize(
     ("offered", "hint"),
     [
-        (("PLAIN",), "PLAIN gives the password to whoever answers"),
+        (("PLAIN",), "PLAIN sends the password to the server"),
         (("PLAIN", "SCRAM-SHA-512", "GSSAPI"), "set sasl.mechanism to SCRAM-SHA-512 or GSSAPI"),
     ],
 )
