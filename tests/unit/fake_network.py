@@ -10,6 +10,7 @@ from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient, Steps
 from kctl.client.config import ClientConfig
 from kctl.client.errors import KafkaError
+from kctl.client.events import Event, EventLog
 from kctl.client.hedged_requests import HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
@@ -136,9 +137,11 @@ class FakeClient(ClusterClient):
 
     def __init__(self, config: ClientConfig, clock: ManualClock, metadata: Metadata) -> None:
         self.clock = clock
+        self.told: list[Event] = []
         self.metadata = metadata
         self._config = config
         self._spent_ms = {}
+        self._events = EventLog("", self.told.append)
         self.steps = Steps()
         self.use(FakeNetwork(clock))
 

@@ -51,6 +51,8 @@ def test_texts_of_the_library_name_no_option_of_the_command_line() -> None:
         tree = ast.parse(path.read_text())
         named = [ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, HAS_DOCSTRING)]
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in named:
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or node.value in named:
+                continue
+            if "kctl " not in node.value:  # a command to run is the same for users of the library
                 found += [f"{path.name}:{node.lineno}: {option}" for option in OPTION.findall(node.value)]
     assert found == []

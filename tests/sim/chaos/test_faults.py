@@ -47,9 +47,10 @@ def test_every_kind_changes_something(kind: Kind, undisturbed: list[str]) -> Non
     if kind is Kind.ERRORS:
         number, word = 2, "Fetch NOT_LEADER_OR_FOLLOWER"
     whom = "c1" if kind is Kind.STALL else ""
+    begin_ms = 0 if kind is Kind.LATE else BEGIN_MS  # the member joins at the beginning
     changed = []
     for node in (1, 2, 3):  # where the node is what was so before, as with leaders, nothing changes
-        fault = Fault(BEGIN_MS, kind.value, node, whom, 3000, number, word)
+        fault = Fault(begin_ms, kind.value, node, whom, 3000, number, word)
         changed.append(play(fault, CUT)[1] != undisturbed)
     assert any(changed)
 

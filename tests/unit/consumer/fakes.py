@@ -89,11 +89,14 @@ class FakeNetwork:
     def is_ready(self, node_id: int) -> bool:
         return node_id not in self.down
 
-    def versions(self, node_id: int) -> NodeVersions:
+    def versions(self, node_id: int) -> NodeVersions | None:
+        return None if node_id in self.down else self._versions()
+
+    def _versions(self) -> NodeVersions:
         return NodeVersions({1: (4, self.fetch_version), 23: (0, self.epoch_version)})
 
     def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
-        return self.versions(node_id).supports(kind, at_least)
+        return self._versions().supports(kind, at_least)
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes

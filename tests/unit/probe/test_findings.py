@@ -139,7 +139,7 @@ def test_other_protocol_names_the_one_that_works() -> None:
     wrong = report(error=WrongPeerError("the server is a TLS listener"))
     wrong.works_with = "SSL"
     finding = found(wrong)["other-protocol"]
-    assert finding.hint == "use --security-protocol SSL"
+    assert finding.hint == "use security.protocol=SSL"
     assert "dead-bootstrap" not in found(wrong)
 
 

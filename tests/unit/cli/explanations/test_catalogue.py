@@ -16,6 +16,7 @@ from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault, matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS, Limit
+from kctl.cli.limit_names import with_options
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS
 from tools.manual.texts import all_texts
@@ -54,7 +55,7 @@ def test_faults_of_connections_have_a_hint() -> None:
 def test_hint_of_a_fault_is_one_that_kctl_prints(number: int) -> None:
     """So that a reworded hint is missed here, and not only by the slow tests of faults."""
     printed = [texts for name, texts in all_texts().items() if not name.startswith("kctl/cli/explanations/")]
-    assert matches(FAULTS[number].hint, "\n".join(text for texts in printed for text in texts))
+    assert matches(FAULTS[number].hint, "\n".join(with_options(text) for texts in printed for text in texts))
 
 
 @pytest.mark.parametrize(
