@@ -140,7 +140,7 @@ def test_consumer_in_child_refuses_every_call(served: ServedSandbox) -> None:
             "position": (T0,), "current_lag": (T0,), "committed": ([T0],), "partitions_for": ("t",),
             "beginning_offsets": ([T0],), "end_offsets": ([T0],), "offsets_for_times": ({T0: 1},),
         }  # fmt: skip
-        names = [name for name in dir(Consumer) if not name.startswith("_")]
+        names = [name for name in dir(Consumer) if not name.startswith("_") and name != "metrics"]  # never waits
 
         def work() -> dict[str, str]:
             with consumer:

@@ -156,10 +156,10 @@ class ApplicationSide:
         """Wait until `take` returns something, and serve the group meanwhile."""
         if self._is_polling:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
-        self._is_polling = True
         group = self.group
-        self._polls.began(timer.start_at_ms)
+        self._is_polling = True
         try:
+            self._polls.began(timer.start_at_ms)
             self.data.processed()
             if group is not None:
                 group.poll_began()
@@ -170,9 +170,9 @@ class ApplicationSide:
                     return taken
         finally:
             self._is_polling = False
-            self._polls.ended(timer.now_ms)
             if group is not None:
                 group.poll_ended()
+            self._polls.ended(timer.now_ms)
 
     def _advance(self) -> None:
         """Apply the events of the network thread, and post the changes since the last time."""

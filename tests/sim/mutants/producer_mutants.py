@@ -72,8 +72,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "records that failed before the program ends are lost in silence",
         f"{_PRODUCER}/delivery_tracker.py",
-        "sum(group.outstanding + group.failed - group.reported for group in groups)",
-        "sum(group.outstanding for group in groups)",
+        "records += group.outstanding + unhandled",
+        "records += group.outstanding",
     ),
     Mutant(
         "the end of the program delivers nothing",
@@ -96,8 +96,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "one of several flushes tells of a failure",
         f"{_PRODUCER}/delivery_tracker.py",
-        "for group, reported in flush.groups:",
-        "for group, reported in [(group, group.reported) for group, _ in flush.groups]:",
+        "for group, first in flush.groups:",
+        "for group, first in [(group, len(group.failures) - 1) for group, _ in flush.groups]:",
     ),
     Mutant(
         "a stopped process is a callback that holds the loop up",

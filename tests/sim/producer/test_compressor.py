@@ -102,7 +102,7 @@ def test_a_record_fails_by_its_deadline_while_the_helper_has_it(slow: Slow) -> N
             producer.flush(0.2)
         assert cluster.hub.now_ms == sent_at_ms + 200
         last = producer.send("t", b"last")
-        with pytest.raises(UndeliveredError, match=r"300 records not delivered.*delivery-timeout"):
+        with pytest.raises(UndeliveredError, match=r"300 records not delivered.*delivery\.timeout\.ms"):
             columns.result()
         assert cluster.hub.now_ms == sent_at_ms + 300
         last.result()  # what waited behind it goes at once

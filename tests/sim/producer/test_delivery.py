@@ -243,9 +243,7 @@ def test_records_expire_each_at_its_own_deadline() -> None:
             starts.append(cluster.clock.now_ms())
             producer.send("t", b"x", callback=lambda future: ended.append((cluster.clock.now_ms(), future.exception())))
             cluster.hub.sleep_ms(100)
-        with pytest.raises(UndeliveredError) as caught:
-            producer.flush()
-        assert caught.value.undelivered == 5
+        producer.flush()  # the callbacks were given the failures
         assert [at_ms - start_ms for (at_ms, _), start_ms in zip(ended, starts, strict=True)] == [3000] * 5
         errors = [error for _, error in ended]
         assert all(isinstance(error, DeliveryTimeout) and error.elapsed_ms == 3000 for error in errors)

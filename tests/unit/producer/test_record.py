@@ -28,7 +28,7 @@ def test_no_batch_of_one_is_larger_than_the_bound(key: bytes | None, value: byte
         (("t", b"v", None, -1, (), None), "partition"),
         (("t", b"v", None, "0", (), None), "partition"),
         (("\ud800", b"v", None, None, (), None), "topic"),
-        (("t", b"v", None, None, (), -1), "timestamp_ms"),
+        (("t", b"v", None, None, (), -(2**63) - 1), "timestamp_ms"),
         (("t", b"v", None, None, (), 2**63 - 1), "timestamp_ms"),
         (("t", b"v", None, None, (), 2**70), "timestamp_ms"),
         (("t", b"v", None, None, [("h", "x")], None), "header 'h'"),
