@@ -63,7 +63,8 @@ class Life:
         self.transactions = 0
         self.columns: dict[str, ColumnsFuture] = {}
         """By the name of the first row."""
-        self._recent: list[SendFuture | ColumnsFuture] = []
+        self._recent: list[tuple[list[str], SendFuture | ColumnsFuture]] = []
+        """The latest futures, those of columns with the names of their rows."""
         self._told = 0
         self._sent = 0
         self._is_accepted = False
@@ -170,7 +171,7 @@ class Life:
         def outcome(future: SendFuture) -> str:
             world.sent[name] = Sent(key, headers, partition, future.timestamp_ms)
             self.futures[name] = future
-            self._recent = [*self._recent[-7:], future]
+            self._recent = [*self._recent[-7:], ([], future)]
             return name
 
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
@@ -244,7 +245,7 @@ class Life:
         def outcome(future: ColumnsFuture) -> int:
             if names:
                 self.columns[names[0]] = future
-            self._recent = [*self._recent[-7:], future]
+            self._recent = [*self._recent[-7:], (names, future)]
             return future.count
 
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
@@ -280,8 +281,8 @@ class Life:
 
     def result(self, who: str, rng: Random, timeout_ms: int) -> None:
         if self._recent:
-            future = rng.choice(self._recent)
-            self.call(who, "result", lambda: future.result(timeout_ms / 1000), timeout_ms, None, lambda _: None)
+            names, future = rng.choice(self._recent)
+            self.call(who, "result", lambda: future.result(timeout_ms / 1000), timeout_ms, names, lambda _: None)
 
     # --- a step at random -------------------------------------------------------------------------------------------
 

@@ -26,11 +26,12 @@ class Record:
         number: its place among all that its producer accepted.
         transaction: the number of its producer's transaction, 0 outside of any.
         word: ok, failed or unknown once it is told.
+        is_handed: whether a callback or a future gives its failure to the program, so that flush need not repeat it.
         offset: -1 where the producer was not told.
     """
 
     __slots__ = (
-        "accepted_ms", "at", "error", "life", "name", "number", "offset", "reported_ms", "reported_number",
+        "accepted_ms", "at", "error", "is_handed", "life", "name", "number", "offset", "reported_ms", "reported_number",
         "transaction", "word",
     )  # fmt: skip
 
@@ -42,6 +43,7 @@ class Record:
         self.transaction = transaction
         self.word = ""
         self.error = ""
+        self.is_handed = False
         self.at = TopicPartition("", -1)
         self.offset = -1
         self.reported_ms = -1
@@ -140,6 +142,7 @@ class Facts:
         """By transactional id: who got it, in the order of the answers."""
         self._sent: dict[str, int] = {}
         """By record: the entry at which it was sent last; what acknowledges it was appended after that."""
+        self._rows_read: dict[str, list[str]] = {}
         self._asked: dict[str, int] = {}
         self._offset_calls: dict[str, int] = {}
 
@@ -174,6 +177,8 @@ class Facts:
     def _of_producer(self, producer: Producing, entry: Entry) -> None:
         do = {
             ("ok", "send"): self._accepted,
+            ("invoke", "result"): self._reading,
+            ("info", "result"): self._read_failure,
             ("event", "accepted"): self._rows_accepted,
             ("event", "taken-back"): self._rows_taken_back,
             ("event", "sent"): self._sent_again,
@@ -256,6 +261,18 @@ class Facts:
 
     def _accepted(self, producer: Producing, entry: Entry) -> None:
         self._accept(producer, entry.value, entry.at_ms)
+        self.records[entry.value].is_handed = True
+
+    def _reading(self, producer: Producing, entry: Entry) -> None:
+        del producer
+        self._rows_read[entry.proc] = entry.value or []
+
+    def _read_failure(self, producer: Producing, entry: Entry) -> None:
+        del producer
+        rows = [self.records[name] for name in self._rows_read.pop(entry.proc, ()) if name in self.records]
+        if all(record.word for record in rows):  # else it has timed out
+            for record in rows:
+                record.is_handed = True
 
     def _accept(self, producer: Producing, name: str, at_ms: int) -> None:
         number = len(producer.records)

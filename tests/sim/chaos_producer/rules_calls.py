@@ -139,7 +139,7 @@ class CallRules:
                 yield broken("F1 flush-lies", entry, f"it returned, and {open_now[0].name} is not done")
             begun_ms = max(began.at_ms, entry.stalled_ms)
             new = [record for record in failed if self._reported_ms.get(record.name, entry.at_ms + 1) > begun_ms]
-            new = [record for record in new if not record.word]  # flush does not repeat a failure that a callback got
+            new = [record for record in new if not record.is_handed]
             if new and not producer.transactional_id:  # the end of a transaction tells of its failures, too
                 is_instant = began.at_ms == entry.at_ms
                 others = {proc for proc in self._before_flush if is_instant and life_of(proc) == life_of(entry.proc)}
@@ -159,7 +159,8 @@ class CallRules:
 
     def _exited(self, began: Entry, entry: Entry, producer: Producing) -> Iterator[Violation]:
         reported, said = entry.value["records"], entry.value["said"]
-        lost = [record for record in producer.records if not record.word and record.name not in self._reported_ms]
+        lost = [record for record in producer.records if record.word != "ok" and record.name not in self._reported_ms]
+        lost = [record for record in lost if not record.word or not record.is_handed]
         is_silent = reported < len(lost) and not producer.transactional_id  # ends of transactions report failures
         if is_silent or reported > sum(record.word != "ok" for record in producer.records):
             yield broken("F5 lost-in-silence", entry, f"{reported} are reported, and {len(lost)} are not delivered")

@@ -77,6 +77,13 @@ def plain(**properties: object) -> Story:
     return story
 
 
+def rows() -> Story:
+    """Two rows of columns: they have no callback."""
+    story = Story()
+    story.event("p1.1", "accepted", ["a", "b"], at_ms=5)
+    return story
+
+
 def test_correct_history_breaks_no_rule() -> None:
     story = plain()
     story.told("a", 0)
@@ -273,7 +280,7 @@ def test_flush_counts_what_is_outstanding() -> None:
 
 
 def test_a_failure_that_no_flush_has_told_of() -> None:
-    story = plain()
+    story = rows()
     story.told("a", 0)
     story.told("b", -1, "failed", "NotEnoughReplicasError")
     story.call("flush", at_ms=20, end_ms=20, timeout_ms=100)
@@ -293,7 +300,7 @@ def test_a_failure_that_no_flush_has_told_of() -> None:
 def test_flush_without_a_failure_began_when_that_of_another_thread_had_told_of_it(
     at_ms: int, end_ms: int, error: str, rules: list[str]
 ) -> None:
-    story = plain()
+    story = rows()
     story.told("a", 0)
     story.told("b", -1, "failed", "NotEnoughReplicasError")
     story.add(15, "p1.1/t0", "invoke", "flush", None, 100)
