@@ -15,7 +15,7 @@ from typing import Self
 from kctl.client.network.selector import Selector
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Address, Runtime, SocketOptions
-from tests.support.kafka.ports import HOST
+from tests.support.ports import HOST
 
 _API_AND_ID = struct.Struct(">hhi")
 """The start of a request: API, version, correlation id."""

@@ -18,9 +18,9 @@ from tests.cli.processes import Ended, kctl
 from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
-from tests.support.kafka.ports import HOST
 from tests.support.kafka.waiting import wait_until
 from tests.support.kerberos import REALM, Kdc, missing_command, running_kdc
+from tests.support.ports import HOST
 
 _LISTENER = "listener.name.sasl_plaintext."
 _MODULE = "com.sun.security.auth.module.Krb5LoginModule required"

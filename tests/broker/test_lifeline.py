@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.support.bounds import bound
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
-from tests.support.kafka.ports import BLOCK_SIZE, lease_ports
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import BLOCK_SIZE, lease_ports
 
 PROJECT = Path(__file__).parents[2]
 GONE_WITHIN_MS = bound(20_000)
@@ -29,7 +29,7 @@ if "end" not in sys.argv:
 
 LEASING_PROCESS = """
 import sys
-from tests.support.kafka.ports import BLOCK_SIZE, lease_ports
+from tests.support.ports import BLOCK_SIZE, lease_ports
 leases = [lease_ports() for _ in range(20)]
 print(*(lease.take() for lease in leases for _ in range(BLOCK_SIZE)), flush=True)
 sys.stdin.read()

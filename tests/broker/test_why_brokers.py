@@ -18,8 +18,8 @@ from tests.cli.processes import kctl
 from tests.support.kafka.certificates import certificate_chain, private_key, renewed_chain
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
-from tests.support.kafka.ports import HOST
 from tests.support.kafka.server_properties import CLUSTER_ID
+from tests.support.ports import HOST
 
 CONFIGS = "kafka.admin.ConfigCommand"
 RATE = "leader.replication.throttled.rate=1000000,follower.replication.throttled.rate=1000000"

@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from _pytest.mark.structures import ParameterSet
 
 from kctl.sandbox import Sandbox
 from tests.docs.pages import PAGES, ROOT, Block, Shell, Step, blocks, mistakes, pattern_of, replaced, steps
+from tests.support.ports import leased_ports
 
 OWN_TEST = {ROOT / "docs" / "formats.md": "tests/unit/cli/formats/test_docs.py runs its examples on documented records"}
 PLAIN = {"", "text", "json", "jsonl", "toml", "properties", "ini", "yaml", "html", "make"}
@@ -30,24 +31,11 @@ def _with(kind: str) -> list[ParameterSet]:
     return [pytest.param(page, marks=[pytest.mark.nightly] * is_late[page], id=_name(page)) for page in found]
 
 
-def _free_ports(count: int) -> int:
-    """Return the first of so many neighbouring ports on which nobody listens."""
-    for first in range(21_000, 32_000, count):
-        with contextlib.ExitStack() as bound:
-            try:
-                for port in range(first, first + count):
-                    bound.enter_context(socket.socket()).bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return first
-    raise AssertionError("no free ports")
-
-
 @pytest.fixture
-def ports() -> dict[str, str]:
+def ports() -> Iterator[dict[str, str]]:
     """The ports that pages use, and free ones."""
-    first = _free_ports(3)
-    return {str(9092 + i): str(first + i) for i in range(3)}
+    with leased_ports() as lease:
+        yield {str(9092 + i): str(lease.take()) for i in range(3)}
 
 
 def _starts_a_sandbox(page: Path) -> bool:

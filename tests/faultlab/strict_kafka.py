@@ -14,7 +14,7 @@ is to have more replicas than there are brokers.
 from tests.support.kafka.certificates import certificate_chain, private_key
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
-from tests.support.kafka.ports import HOST
+from tests.support.ports import HOST
 
 CLOSED = "127.0.0.1:9"
 IDLE_MS = 2_000

@@ -12,8 +12,8 @@ from tests.faultlab.lab import LONG, Limits, Run, check, check_at_once, check_wa
 from tests.faultlab.strict_kafka import CLOSED, IDLE_MS, make_strict_kafka
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.plugin import OwnKafka
-from tests.support.kafka.ports import HOST
 from tests.support.kafka.security import client_security, properties_text
+from tests.support.ports import HOST
 
 JAVA = Limits(4_000, 3_500, 3_500)
 """For faults that are waited for: a virtual machine that has just started is slow."""

@@ -1,6 +1,6 @@
 """Delta tables in a store that refuses or is busy: named by the cause, after attempts until the timeout."""
 
-import socket
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +10,7 @@ import pytest
 from kctl.pipeline.job_errors import StoreUnreachableError
 from kctl.pipeline.locations import DeltaTable
 from kctl.pipeline.targets import open_target
+from tests.support.faults.peers import refused
 
 TABLE = DeltaTable("s3://bucket/t")
 PROPERTIES = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000"}
@@ -60,10 +61,10 @@ def test_table_in_a_store_that_answers_with_503_is_tried_until_the_api_timeout(b
 
 
 def test_table_in_a_store_that_refuses_connections_is_named_by_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    with pytest.raises(
-        StoreUnreachableError, match=rf"cannot connect to the object store at 127\.0\.0\.1:{port} \(\d+ retries\)$"
-    ):
-        open_target(TABLE, PROPERTIES).read()
+    with refused() as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{address}")
+        with pytest.raises(
+            StoreUnreachableError,
+            match=rf"cannot connect to the object store at {re.escape(address)} \(\d+ retries\)$",
+        ):
+            open_target(TABLE, PROPERTIES).read()

@@ -1,5 +1,6 @@
 """HttpClient against real sockets: responses, reused connections, and slow, silent, wrong or hostile servers."""
 
+import re
 import socket
 import ssl
 import threading
@@ -25,6 +26,7 @@ from kctl.client.errors import (
 from kctl.client.http import HttpClient, HttpLimits, read_json
 from kctl.client.network.resolver import ThreadResolver
 from tests.support.bounds import bound
+from tests.support.faults.peers import refused
 
 CLOCK = SystemClock()
 UNREACHABLE_HINT = "check a.url, and whether its server runs"
@@ -213,11 +215,12 @@ def test_hostile_response_is_an_error_with_the_address(answer: bytes, kind: type
 
 
 def test_port_where_nothing_listens_leads_to_the_property_of_the_url() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(ConnectionRefused, match=rf"127\.0\.0\.1:{port}: connection refused") as raised:
-        ask(client(), port)
-    assert (raised.value.phase, raised.value.address) == ("tcp", f"127.0.0.1:{port}")
+    with (
+        refused() as address,
+        pytest.raises(ConnectionRefused, match=f"{re.escape(address)}: connection refused") as raised,
+    ):
+        ask(client(), int(address.rpartition(":")[2]))
+    assert (raised.value.phase, raised.value.address) == ("tcp", address)
     assert raised.value.hint == UNREACHABLE_HINT
 
 

@@ -13,8 +13,8 @@ from tests.pipeline.processes import children_of
 from tests.pipeline.spark_classes import SHORT_LIVED, spark_home
 from tests.support.bounds import bound
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
-from tests.support.kafka.ports import HOST, PortLease, lease_ports
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import HOST, PortLease, lease_ports
 
 START_TIMEOUT_MS = bound(60_000)
 

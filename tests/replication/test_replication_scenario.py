@@ -12,8 +12,8 @@ from tests.loopback.sandbox.peer import Peer
 from tests.support.bounds import bound
 from tests.support.kafka import wire
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
-from tests.support.kafka.ports import HOST
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import HOST
 from tests.support.scenarios.replication import STILL, A, B, R, replicas_in_trouble
 
 PATIENCE_MS = bound(60_000)

@@ -1,7 +1,6 @@
 """AzureServer: Azurite, Microsoft's emulator of Azure Blob Storage, from npm, as a process of its own."""
 
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +10,7 @@ from pyarrow.fs import AzureFileSystem
 from tests.support.bounds import bound
 from tests.support.kafka.toolchain import ToolMissing, cached
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import lease_ports
 
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -24,8 +24,8 @@ class AzureServer:
     """A server with one container in memory; a context manager. What it holds ends with it."""
 
     def __init__(self, program: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self._lease = lease_ports()
+        self.port = self._lease.take()
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -43,6 +43,7 @@ class AzureServer:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+        self._lease.release()
 
     @property
     def environment(self) -> dict[str, str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.support.bounds import bound
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
-from tests.support.kafka.ports import HOST, lease_ports
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import HOST, lease_ports
 
 REALM = "KCTL.TEST"
 COMMANDS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "klist", "krb5-config")

@@ -22,6 +22,7 @@ from kctl.sandbox.server import SandboxFailure, ServedSandbox
 from kctl.sandbox.socket_loop import SocketLoopError
 from tests.loopback.sandbox.peer import Peer
 from tests.support.bounds import bound
+from tests.support.ports import leased_ports
 from tests.unit.sandbox.scenario import batch
 
 
@@ -51,9 +52,7 @@ def test_every_node_answers_where_it_is_advertised(served: ServedSandbox) -> Non
 
 
 def test_ports_follow_each_other() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with Sandbox(nodes=2).serve(port=port) as served:
+    with leased_ports() as lease, Sandbox(nodes=2).serve(port=(port := lease.take())) as served:
         assert [served.listens_on(node_id) for node_id in (1, 2)] == [("127.0.0.1", port), ("127.0.0.1", port + 1)]
 
 

@@ -18,7 +18,6 @@ from tests.support.bounds import bound
 from tests.support.kafka import wire
 from tests.support.kafka.certificates import Certificates, make_certificates
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
-from tests.support.kafka.ports import HOST, PortLease, lease_ports
 from tests.support.kafka.security import (
     LISTENERS,
     SCRAM_MECHANISMS,
@@ -40,6 +39,7 @@ from tests.support.kafka.server_properties import (
 )
 from tests.support.kafka.toolchain import java_command, kafka_class_path
 from tests.support.kafka.waiting import WaitTimeout, wait_until
+from tests.support.ports import HOST, PortLease, lease_ports
 
 START_TIMEOUT_MS = bound(120_000)
 TOPIC_TIMEOUT_MS = bound(30_000)

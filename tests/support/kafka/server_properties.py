@@ -6,8 +6,8 @@ Owns property names and values; starts nothing.
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support.kafka.ports import HOST
 from tests.support.kafka.security import SUPER_USERS
+from tests.support.ports import HOST
 
 CLUSTER_ID = "a2N0bC1mb3ItdGVzdHMtMQ"
 CONTROLLER = "CONTROLLER"

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.support.kafka.ports import HOST
+from tests.support.ports import HOST
 
 _LIST_OFFSETS, _METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS = 2, 3, 18, 19, 43
 _ALTER_REASSIGNMENTS, _DESCRIBE_QUORUM = 45, 55

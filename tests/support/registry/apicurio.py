@@ -12,8 +12,8 @@ from urllib.request import urlopen
 
 from kctl.client.clock import SystemClock
 from tests.support.bounds import bound
-from tests.support.kafka.ports import lease_ports
 from tests.support.kafka.toolchain import FETCH_TIMEOUT_S, cached, find_tool
+from tests.support.ports import lease_ports
 
 VERSION = "3.0.9"
 READY_MS = bound(90_000)

@@ -17,6 +17,7 @@ from typing import Self
 from tests.cli.processes import ROOT
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import lease_ports
 
 STARTED_WITHIN_MS = bound(60_000)
 
@@ -31,8 +32,8 @@ class StoreFront:
     module = __name__
 
     def __init__(self, target_port: int) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self._lease = lease_ports()
+        self.port = self._lease.take()
         self._target_port = target_port
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -44,6 +45,7 @@ class StoreFront:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
+        self._lease.release()
 
     @property
     def endpoint(self) -> str:

@@ -17,6 +17,7 @@ from pyarrow.fs import S3FileSystem
 
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
+from tests.support.ports import lease_ports
 
 ACCESS_KEY, SECRET_KEY = "kctl-tests", "canary-of-the-secret-key"
 STARTED_WITHIN_MS = bound(30_000)
@@ -32,8 +33,8 @@ class S3Server:
     name = "moto"
 
     def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self._lease = lease_ports()
+        self.port = self._lease.take()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -45,6 +46,7 @@ class S3Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
+        self._lease.release()
 
     @property
     def endpoint(self) -> str:

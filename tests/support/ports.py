@@ -4,10 +4,12 @@ A lease is a block of ports under a file lock, which the system frees when its h
 below the range from which Linux picks ports for outgoing connections, and each is tried before it is handed out.
 """
 
+import contextlib
 import fcntl
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -30,6 +32,16 @@ class PortLease:
     def release(self) -> None:
         """Give the block back."""
         os.close(self._lock_fd)
+
+
+@contextlib.contextmanager
+def leased_ports() -> Iterator[PortLease]:
+    """A lease for a `with` block."""
+    lease = lease_ports()
+    try:
+        yield lease
+    finally:
+        lease.release()
 
 
 def lease_ports() -> PortLease:
