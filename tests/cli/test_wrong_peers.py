@@ -6,6 +6,8 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.network.connection import BEFORE_READY_MAX_BYTES
+from kctl.sandbox import ListenerSecurity, Sandbox
+from kctl.sandbox.identity import SaslUsers
 from tests.cli.processes import kctl
 from tests.support.faults import peers
 
@@ -41,3 +43,20 @@ def test_frame_above_512_kb_is_refused_before_a_node_is_ready(command: tuple[str
         ended = kctl(*command, "-b", address, *LIMITS)
     assert ended.code == ExitCode.WRONG_PEER, ended.stderr
     assert "as a frame 524289 bytes" in ended.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", [("topics", "list"), ("consume", "t", "-e"), ("groups", "list")])
+def test_tls_client_of_a_plaintext_listener_ends_after_two_attempts(bootstrap: str, command: tuple[str, ...]) -> None:
+    ended = kctl(*command, "-b", bootstrap, "--security-protocol", "SSL", "--api-timeout", "100s")
+    assert ended.code == ExitCode.WRONG_PEER
+    assert "no bootstrap server accepted a connection after 2 attempts" in ended.stderr
+    assert "probably a plaintext listener" in ended.stderr
+
+
+@pytest.mark.parametrize("command", [("topics", "list"), ("consume", "t", "-e")])
+def test_client_without_login_of_a_sasl_listener_ends_after_two_attempts(command: tuple[str, ...]) -> None:
+    with Sandbox(security=ListenerSecurity(users=SaslUsers({"ann": "secret"}))).serve() as served:
+        ended = kctl(*command, "-b", served.bootstrap, "--api-timeout", "100s")
+    assert ended.code == ExitCode.AUTHENTICATION
+    assert "after 2 attempts" in ended.stderr
+    assert "hint: the listener probably requires SASL" in ended.stderr

@@ -199,8 +199,9 @@ LIMITS = (
         ClientConfig,
         "--fail-fast",
         f"{_NETWORK}.refusals.BootstrapRefusal",
-        "How long all bootstrap servers may refuse connections or not resolve before the call fails, while none was "
-        "ever connected. -1 tries as long as the call lasts; `kctl` sets 5s for commands that end by themselves.",
+        "Longest time for which all bootstrap servers refuse connections or do not resolve, before any connection, "
+        "or for which an advertised name does not resolve. Servers of another security protocol fail the call after "
+        "two attempts. -1 tries as long as the call lasts; `kctl` sets 5s for commands that end by themselves.",
         f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
     ),
     Limit(

@@ -12,7 +12,14 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer, duration_text
 from kctl.client.cluster import NO_NODE
 from kctl.client.cluster_client import ClusterClient, TimeMark
-from kctl.client.errors import ApiTimeout, BrokerError, ConnectionLost, KafkaError, RemoteProtocolError
+from kctl.client.errors import (
+    AdvertisedAddressError,
+    ApiTimeout,
+    BrokerError,
+    ConnectionLost,
+    KafkaError,
+    RemoteProtocolError,
+)
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.items import each_once
@@ -273,6 +280,9 @@ class Call:
 
         def is_found() -> bool:
             node_id = route(self.client)
+            unresolved = self._unresolved_controller(route)
+            if unresolved is not None:
+                raise unresolved
             updates = self.client.metadata.version - version
             has_waited = self.client.clock.now_ms() >= began_at_ms + UNKNOWN_CONTROLLER_MS
             if has_waited and updates >= _UNKNOWN_CONTROLLER_UPDATES and self._is_controller_unknown(route):
@@ -282,6 +292,12 @@ class Call:
 
         self.wait_until(is_found, lambda: self._waiting_for_broker(route))
         return found[0]
+
+    def _unresolved_controller(self, route: Route) -> KafkaError | None:
+        """Return why the controller cannot be reached, if waiting does not help."""
+        node = self.client.metadata.cluster.controller() if route is controller else None
+        error = None if node is None else self.client.network.status.node_error(node.node_id)
+        return error if isinstance(error, AdvertisedAddressError) and not error.retriable else None
 
     def _is_controller_unknown(self, route: Route) -> bool:
         """Return whether a controller is wanted, and metadata names one that is not among its brokers."""

@@ -51,8 +51,8 @@ class ClientConfig(SecurityConfig):
     bootstrap_refused_timeout_ms = duration(
         "bootstrap.refused.timeout.ms",
         -1,
-        "Fail when all bootstrap servers have refused or not resolved for this long, before any connection; "
-        "-1: try as long as the call lasts (kctl's own property).",
+        "Fail when all bootstrap servers have refused or not resolved for this long, before any connection, or when "
+        "an advertised name has not resolved for this long; -1: try as long as the call lasts (kctl's own property).",
         low=-1,
     )
 

@@ -33,9 +33,14 @@ def advertised_hint(cause: KafkaError) -> str:
 
 
 class AdvertisedAddresses:
-    """The places of one client that are beyond doubt, and the errors at the others."""
+    """The places of one client that are beyond doubt, and the errors at the others.
 
-    def __init__(self) -> None:
+    Args: unresolved_ms: how long a name may not resolve until its error is not retriable; -1: for ever.
+    """
+
+    def __init__(self, unresolved_ms: int = -1) -> None:
+        self._unresolved_ms = unresolved_ms
+        self._unresolved_since_ms: dict[tuple[str, int], int] = {}
         self._trusted: dict[tuple[str, int], None] = {}
         self._errors: dict[int, AdvertisedAddressError] = {}
 
@@ -50,16 +55,23 @@ class AdvertisedAddresses:
     def worked(self, node: Node) -> None:
         """Take note that a connection to the node was ready."""
         self._trusted[node.host, node.port] = None
+        self._unresolved_since_ms.pop((node.host, node.port), None)
         self._errors.pop(node.node_id, None)
 
-    def attribute(self, node: Node, error: KafkaError) -> KafkaError:
+    def attribute(self, node: Node, error: KafkaError, now_ms: int) -> KafkaError:
         """Return the error of a failed attempt, with the blame on the advertised address where that is due."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
         if isinstance(error, LoginServerUnavailable):
             return error
-        self._errors[node.node_id] = AdvertisedAddressError(node.node_id, error, hint=advertised_hint(error))
-        return self._errors[node.node_id]
+        blamed = AdvertisedAddressError(node.node_id, error, hint=advertised_hint(error))
+        if isinstance(error, DnsError):
+            since_ms = self._unresolved_since_ms.setdefault((node.host, node.port), now_ms)
+            blamed.retriable = blamed.retriable and not 0 <= self._unresolved_ms <= now_ms - since_ms
+        else:
+            self._unresolved_since_ms.pop((node.host, node.port), None)
+        self._errors[node.node_id] = blamed
+        return blamed
 
     def error(self, node_id: int) -> AdvertisedAddressError | None:
         """Return what is wrong with the address of a broker, if it never worked."""

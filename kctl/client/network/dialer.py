@@ -223,7 +223,7 @@ class Dialer:
 
     def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
         self._drop_attempt(entry, "another address decided")
-        self._states.disconnected(entry.node.node_id, now_ms, self._advertised.attribute(entry.node, error))
+        self._states.disconnected(entry.node.node_id, now_ms, self._advertised.attribute(entry.node, error, now_ms))
 
     def _drop_attempt(self, entry: NodeEntry, reason: str) -> None:
         attempt, entry.attempt = entry.attempt, None

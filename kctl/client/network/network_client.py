@@ -65,7 +65,7 @@ class NetworkClient:
         self._max_in_flight = config.max_in_flight_requests_per_connection
         self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
         self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
-        self._advertised = AdvertisedAddresses()
+        self._advertised = AdvertisedAddresses(config.bootstrap_refused_timeout_ms)
         self._dialer = Dialer(
             clock=self.clock,
             selector=self.selector,

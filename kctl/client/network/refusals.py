@@ -1,17 +1,31 @@
 """Refusals: when connections that were refused fail calls at once, before their deadline.
 
-BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections or do not
-resolve, and no server has responded yet. Acceptance knows which nodes have responded so far: until one has, a refusal
-(credentials, certificate, a server that is not Kafka) is most likely a mistake in the configuration, and waiting does
-not help. Afterwards it concerns one node, which is retried with a back-off.
+BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
+resolve, or speak another security protocol, and no server has responded yet. Acceptance knows which nodes have
+responded so far: until one has, a refusal (credentials, certificate, a server that is not Kafka) is most likely a
+mistake in the configuration, and waiting does not help. Afterwards it concerns one node, which is retried with a
+back-off.
 """
 
 from collections.abc import Iterable, Sequence
 
-from kctl.client.errors import AuthenticationError, ConnectionRefused, DnsError, KafkaError, TransportError
+from kctl.client.errors import (
+    AuthenticationError,
+    ConnectionRefused,
+    DnsError,
+    KafkaError,
+    SaslRequired,
+    TlsNotAnswered,
+    TransportError,
+)
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import NodeState
+
+_MISMATCHES = (TlsNotAnswered, SaslRequired)
+"""Servers of another security protocol. A server that restarts can look like this once."""
+_MISMATCH_TIMES = 2
+"""Attempts in a row of each server that end in a mismatch, before the call fails."""
 
 
 class BootstrapRefusal:
@@ -26,30 +40,50 @@ class BootstrapRefusal:
         self._started_at_ms: int | None = None
         """Since when all of them have refused."""
         self._error: TransportError | None = None
+        self._last: dict[int, KafkaError] = {}
+        """The last error of each server; an attempt that is under way does not clear it."""
+        self._mismatches: dict[int, int] = {}
+        """Mismatches in a row."""
 
     def clear(self) -> None:
         """Start again: a new call of the user is a new attempt."""
         self._started_at_ms = self._error = None
+        self._last.clear()
+        self._mismatches.clear()
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
         """Return the error of servers that have all refused for the whole timeout, the same object each time."""
         if self._timeout_ms < 0 or self._error is not None:
             return self._error
-        errors = [self._states.error(node_id) for node_id in node_ids]
-        refusals = [error for error in errors if isinstance(error, ConnectionRefused | DnsError)]
+        servers = tuple(node_ids)
+        for node_id in servers:
+            self._note(node_id)
+        errors = [self._last.get(node_id) for node_id in servers]
+        refusals = [error for error in errors if isinstance(error, (ConnectionRefused, DnsError, *_MISMATCHES))]
         if not refusals or len(refusals) < len(errors):
             self._started_at_ms = None
             return None
         if self._started_at_ms is None:
             self._started_at_ms = now_ms
-        if now_ms - self._started_at_ms >= self._timeout_ms:
-            self._error = self._error_of(refusals)
+        if all(self._mismatches.get(node_id, 0) >= _MISMATCH_TIMES for node_id in servers):
+            self._error = self._error_of(refusals, f"after {_MISMATCH_TIMES} attempts")
+        elif now_ms - self._started_at_ms >= self._timeout_ms:
+            self._error = self._error_of(refusals, f"for {self._timeout_ms / 1000:g}s")
         return self._error
 
-    def _error_of(self, refusals: Sequence[ConnectionRefused | DnsError]) -> TransportError:
+    def _note(self, node_id: int) -> None:
+        """Count the mismatches of one server."""
+        error = self._states.error(node_id)
+        if error is None or error is self._last.get(node_id):
+            return
+        self._last[node_id] = error
+        times = self._mismatches.get(node_id, 0)
+        self._mismatches[node_id] = times + 1 if isinstance(error, _MISMATCHES) else 0
+
+    def _error_of(self, refusals: Sequence[TransportError], how_long: str) -> TransportError:
         first = refusals[0]
         others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
-        text = f"no bootstrap server accepted a connection for {self._timeout_ms / 1000:g}s: {first}{others}"
+        text = f"no bootstrap server accepted a connection {how_long}: {first}{others}"
         how = "bootstrap.refused.timeout.ms=-1 retries until the call times out"
         return type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
 

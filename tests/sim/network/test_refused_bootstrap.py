@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.admin import Admin
-from kctl.client.errors import ApiTimeout, ConnectionRefused
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import AdvertisedAddressError, ApiTimeout, ConnectionRefused
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
@@ -99,3 +100,36 @@ def test_servers_that_refuse_after_a_connection_are_waited_for(cluster: SimClust
                 consumer.beginning_offsets([("t", 0)])  # type: ignore[list-item]  # as a plain tuple
 
     cluster.run(body)
+
+
+@pytest.mark.parametrize("limit_ms", [LIMIT_MS, -1])
+def test_leader_whose_advertised_name_does_not_resolve_fails_its_partitions_after_the_timeout(limit_ms: int) -> None:
+    with Hub(seed=7) as hub:
+        cluster = SimCluster(hub)
+        cluster.sandbox.advertise(2, "kafka-2.invalid", 9092)
+        config = {**_config(cluster, limit_ms), "default.api.timeout.ms": 60_000}
+
+        def body() -> None:
+            with Admin(config, sim_runtime(hub, "a", cluster.network)) as admin:
+                found = admin.list_offsets({TopicPartition("t", partition): -1 for partition in range(3)})
+                assert sorted(tp.partition for tp in found.done) == [0, 2]
+                [error] = found.failed.values()
+                assert "kafka-2.invalid" in str(error)
+                assert (hub.now_ms <= LIMIT_MS + LATE_MS) == (limit_ms > 0)
+                assert isinstance(error, AdvertisedAddressError) == (limit_ms > 0)
+
+        cluster.run(body)
+
+
+def test_controller_whose_advertised_name_does_not_resolve_fails_a_change_after_the_timeout() -> None:
+    with Hub(seed=7) as hub:
+        cluster = SimCluster(hub, nodes=1)
+        cluster.sandbox.advertise(1, "kafka-1.invalid", 9092)
+
+        def body() -> None:
+            with Admin(_config(cluster, LIMIT_MS), sim_runtime(hub, "a", cluster.network)) as admin:
+                with pytest.raises(AdvertisedAddressError, match=r"kafka-1\.invalid"):
+                    admin.delete_topics(["t"])
+                assert hub.now_ms <= LIMIT_MS + LATE_MS
+
+        cluster.run(body)

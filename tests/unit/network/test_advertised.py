@@ -31,7 +31,7 @@ def _learnt() -> AdvertisedAddresses:
 
 
 def test_an_advertised_address_that_never_worked() -> None:
-    error = _learnt().attribute(ADVERTISED, REFUSED)
+    error = _learnt().attribute(ADVERTISED, REFUSED, 0)
     assert isinstance(error, AdvertisedAddressError)
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
@@ -43,7 +43,7 @@ def test_an_advertised_address_that_never_worked() -> None:
     ("error", "ending"), [(DnsError("NXDOMAIN"), "make the name resolve here"), (WrongPeerError("HTTP"), "that broker")]
 )
 def test_hint_about_an_advertised_address_follows_what_was_met_there(error: TransportError, ending: str) -> None:
-    blamed = _learnt().attribute(ADVERTISED, error)
+    blamed = _learnt().attribute(ADVERTISED, error, 0)
     assert isinstance(blamed, AdvertisedAddressError)
     hint = blamed.hint
     assert hint.startswith("fix advertised.listeners of that broker")
@@ -52,36 +52,36 @@ def test_hint_about_an_advertised_address_follows_what_was_met_there(error: Tran
 
 def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -> None:
     addresses = _learnt()
-    assert addresses.attribute(BOOTSTRAP, REFUSED) is REFUSED
-    assert addresses.attribute(Node(7, "kafka.example", 9092), REFUSED) is REFUSED
+    assert addresses.attribute(BOOTSTRAP, REFUSED, 0) is REFUSED
+    assert addresses.attribute(Node(7, "kafka.example", 9092), REFUSED, 0) is REFUSED
 
 
 def test_server_of_logins_that_does_not_respond_is_not_blamed_on_the_advertised_address() -> None:
     addresses = _learnt()
     error = LoginServerUnavailable("OAUTHBEARER: no token", DnsError("NXDOMAIN"))
-    assert (addresses.attribute(ADVERTISED, error), addresses.error(1)) == (error, None)
+    assert (addresses.attribute(ADVERTISED, error, 0), addresses.error(1)) == (error, None)
 
 
 def test_a_broker_that_worked_is_down_and_not_wrongly_advertised() -> None:
     addresses = _learnt()
-    addresses.attribute(ADVERTISED, REFUSED)
+    addresses.attribute(ADVERTISED, REFUSED, 0)
     addresses.worked(ADVERTISED)
     assert addresses.error(1) is None
-    assert addresses.attribute(ADVERTISED, REFUSED) is REFUSED
+    assert addresses.attribute(ADVERTISED, REFUSED, 0) is REFUSED
 
 
 @pytest.mark.parametrize("error", [AuthenticationError("no"), HostnameMismatch("for others")])
 def test_credentials_and_certificates_are_their_own_causes(error: KafkaError) -> None:
-    assert _learnt().attribute(ADVERTISED, error) is error
+    assert _learnt().attribute(ADVERTISED, error, 0) is error
 
 
 def test_a_wrong_peer_is_as_final_there_as_anywhere() -> None:
-    assert not _learnt().attribute(ADVERTISED, WrongPeerError("the server is an HTTP server")).retriable
+    assert not _learnt().attribute(ADVERTISED, WrongPeerError("the server is an HTTP server"), 0).retriable
 
 
 def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> None:
     addresses = _learnt()
-    error = addresses.attribute(ADVERTISED, REFUSED)
+    error = addresses.attribute(ADVERTISED, REFUSED, 0)
     addresses.learn([BOOTSTRAP])
     assert addresses.error(1) is error
     assert addresses.errors == [error]
@@ -90,6 +90,6 @@ def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> Non
 @pytest.mark.parametrize("now", [Node(1, "elsewhere", 9092), Node(2, "127.0.0.1", 9092)])
 def test_advertised_address_is_forgotten_when_the_cluster_no_longer_has_it(now: Node) -> None:
     addresses = _learnt()
-    addresses.attribute(ADVERTISED, REFUSED)
+    addresses.attribute(ADVERTISED, REFUSED, 0)
     addresses.learn([now])
     assert addresses.errors == []
