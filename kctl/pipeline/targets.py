@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kctl.client.errors import ConfigError
+from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS, TargetLimits
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, read_manifests
@@ -50,7 +51,7 @@ class RangeWriter(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
-    def write(self, batch: "pa.RecordBatch") -> None: ...
+    def write(self, batch: "pa.RecordBatch", *, is_copy: bool = False) -> None: ...
 
     def close(self) -> None: ...
 
@@ -142,6 +143,14 @@ class FolderTarget(ExportFolder):
         """Make ranges part of the export, all or none."""
         assert self._round is not None
         return self.commit_round(self._round, settings, ranges, facts)
+
+
+def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
+    """Return the values that files of a kind can hold at a location. Args: policy: for the records with others."""
+    limits = TargetLimits(policy, is_exact=kind.format == "json", layout=kind.layout)
+    if isinstance(location, IcebergTable) and kind.layout in ("date", "hour"):
+        return limits._replace(first_ms=YEAR_1_MS, end_ms=YEAR_10000_MS)
+    return limits
 
 
 def open_target(location: Location, properties: Mapping[str, object]) -> Target:

@@ -78,7 +78,7 @@ def test_decoded_columns_and_a_table_of_errors_hold_each_record_once(
         produce(kafka_newest, registry, topic)
         request = request_for(kafka_newest, registry, folder, topic, f"file:{secret}")
         result = export(request, session=session)
-        assert (result.records, result.undecoded) == (3 * EACH, len(BROKEN))
+        assert (result.records, result.bad_records) == (3 * EACH, len(BROKEN))
         table = pq.read_table(folder / topic)
         assert table.schema.field("value").type == pa.struct(
             [("id", pa.int32()), ("note", pa.string()), ("more", pa.float64())]
@@ -103,7 +103,7 @@ def test_decoded_columns_and_a_table_of_errors_hold_each_record_once(
         assert again.records == 0
         produce(kafka_newest, registry, topic)
         synced = sync(SyncRequest(request, trigger_ms=None), session=session)
-        assert (synced.records, synced.undecoded) == (3 * EACH, len(BROKEN)), "a sync continues with the same columns"
+        assert (synced.records, synced.bad_records) == (3 * EACH, len(BROKEN)), "a sync continues with the same columns"
         assert pq.read_table(folder / topic).num_rows == 2 * (3 * EACH - len(BROKEN))
         assert [row["value"] for row in pq.read_table(folder / "_errors" / topic).to_pylist()].count(b"plain") == 2
         with pytest.raises(FolderError, match="is an export with decode value=avro, not none"):
@@ -164,7 +164,7 @@ def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
         for version, text in enumerate(GROWN[:2]):
             send(kafka_newest, topic, registry.add(f"{topic}-value", text), text, 20 * version)
             result = export(request, session=session)
-            assert (result.records, result.undecoded) == (20, 1)
+            assert (result.records, result.bad_records) == (20, 1)
         assert values_in(table) == [
             {"id": n, "old": "o" if n < 20 else None, "note": None if n < 20 else "n"} for n in range(40) if n % 20
         ]
@@ -176,7 +176,7 @@ def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
             by_second = side_request("value", "avro", f"{topic}-value@2", None)
             request = request._replace(decode=request.decode._replace(value=by_second))
         result = export(request, session=session)
-        assert (result.records, result.undecoded) == (20, 1 if kind == "iceberg" else 20)
+        assert (result.records, result.bad_records) == (20, 1 if kind == "iceberg" else 20)
         assert export(request, session=session).records == 0
     decoded = 60 if kind == "iceberg" else 40
     assert [value["id"] for value in values_in(table)] == [n for n in range(decoded) if n % 20]

@@ -132,7 +132,7 @@ def test_decoded_columns_and_errors_are_in_the_store_and_no_credential_is(
         produce_versions(kafka_newest, registry, topic)
         request = request_for(kafka_newest, registry, StoreUrl("s3://kafka/decoded"), topic, f"file:{secret}")
         result = export(request, session=session)
-        assert (result.records, result.undecoded) == (3 * EACH, len(BROKEN))
+        assert (result.records, result.bad_records) == (3 * EACH, len(BROKEN))
         assert export(request, session=session).records == 0
     files = s3.files()
     values = pyarrow.dataset.dataset(f"kafka/decoded/{topic}", filesystem=files).to_table().column("value").to_pylist()

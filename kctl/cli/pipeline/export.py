@@ -13,6 +13,7 @@ from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
 from kctl.cli.pipeline.file_options import (
+    BadRecordOption,
     FileFormatOption,
     FileSizeOption,
     LayoutOption,
@@ -67,6 +68,7 @@ def export(
         ),
     ] = None,
     level: LevelOption = 1,
+    on_bad_record: BadRecordOption = "error",
     start: StartOption = "earliest",
     groups: Annotated[
         list[str] | None,
@@ -90,10 +92,12 @@ def export(
     one_of("--start", start, STARTS)
     output = common.choose_output(*SHAPES)
 
+    from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
     one_of("--file-format", file_format, tuple(FORMATS))
     one_of("--layout", layout, LAYOUTS)
+    one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
@@ -112,6 +116,7 @@ def export(
         file_bytes=0 if file_size is None else size_of(file_size, "--file-size", "a file"),
         decode=columns.request(),
         groups=group_selection(groups),
+        on_bad_record=on_bad_record,
     )
     if spark.dry_run:
         plan = partial(plan_export, options=spark.session_options())

@@ -35,6 +35,15 @@ FileSizeOption = Annotated[
         "--file-size", metavar="SIZE", help="Target size of a file (the table's own property, or one file a range)."
     ),
 ]
+BadRecordOption = Annotated[
+    str,
+    typer.Option(
+        "--on-bad-record",
+        metavar="POLICY",
+        help="For records with a value that the target cannot hold: error, or list them in _errors and write them "
+        "without the value (null) or not at all (skip).",
+    ),
+]
 RangeSizeOption = Annotated[
     str,
     typer.Option("--range-size", metavar="SIZE", help="Approximate size that one task reads, as stored in the log."),

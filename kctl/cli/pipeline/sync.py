@@ -14,6 +14,7 @@ from kctl.cli.options import Common, Output, duration_ms, with_common, with_opti
 from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
 from kctl.cli.pipeline.export import STARTS, one_of, parsed_topics, size_of
 from kctl.cli.pipeline.file_options import (
+    BadRecordOption,
     FileFormatOption,
     FileSizeOption,
     LayoutOption,
@@ -73,6 +74,7 @@ def sync(
     file_format: FileFormatOption = "parquet",
     layout: LayoutOption = "topic",
     level: LevelOption = 1,
+    on_bad_record: BadRecordOption = "error",
     range_size: RangeSizeOption = "64MiB",
     file_size: FileSizeOption = None,
     allow_loss: AllowLossOption = False,
@@ -91,10 +93,12 @@ def sync(
         raise click.UsageError("--trigger cannot be combined with --available-now.")
     output = common.choose_output(*SHAPES)
 
+    from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
     one_of("--file-format", file_format, tuple(FORMATS))
     one_of("--layout", layout, LAYOUTS)
+    one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import ExportRequest  # the client: not wanted for --help
     from kctl.pipeline.jobs.sync import MAX_BATCH_RECORDS, TRIGGER_MS, SyncRequest, plan_sync
     from kctl.pipeline.jobs.sync import sync as job
@@ -112,6 +116,7 @@ def sync(
         compression_level=level,
         file_bytes=0 if file_size is None else size_of(file_size, "--file-size", "a file"),
         decode=columns.request(),
+        on_bad_record=on_bad_record,
     )
     request = SyncRequest(
         export,

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
-from kctl.pipeline.job_errors import RecordDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,17 +54,43 @@ def type_of(column: str, schema: "pa.Schema") -> "pa.DataType | None":
 
 
 def divided(column: str, batch: "pa.RecordBatch") -> "Iterator[tuple[str, pa.RecordBatch]]":
-    """Yield the records of each value, and the folder of that value. Raises: RecordDataError: it is too long."""
+    """Yield the records of each value, with the folder of the value; too long values share the folder of null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, wrong = _values(column, batch), too_long(column, batch)
+    if wrong is not None:
+        values = pc.if_else(wrong, pa.scalar(None, values.type), values)
+    if "." in column:
+        batch = batch.append_column(name_of(column), values)
+    elif wrong is not None:
+        at = batch.schema.get_field_index(column)
+        batch = batch.set_column(at, batch.schema.field(at), values)
+    for value in pc.unique(values):
+        mask = pc.equal(values, value).fill_null(False) if value.is_valid else pc.is_null(values)
+        yield f"{name_of(column)}={_escaped(value)}", batch.filter(mask)
+
+
+def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
+    """Return which records have a value that is too long for the name of a folder; None: no record has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = _values(column, batch)
+    if not pa.types.is_string(values.type) or not len(values):
+        return None
+    longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if longest * len("~00") <= LONGEST:  # whatever has to be escaped
+        return None
+    wrong = [each for each in pc.unique(values) if len(_escaped(each)) > LONGEST]
+    return pc.is_in(values, pa.array([each.as_py() for each in wrong], values.type)) if wrong else None
+
+
+def _values(column: str, batch: "pa.RecordBatch") -> "pa.Array":
     import pyarrow.compute as pc
 
     first, *rest = column.split(".")
-    values = batch.column(first)
-    if rest:
-        values = pc.struct_field(values, rest)
-        batch = batch.append_column(name_of(column), values)
-    for value in pc.unique(values):
-        mask = pc.equal(values, value).fill_null(False) if value.is_valid else pc.is_null(values)
-        yield f"{name_of(column)}={_escaped(value, column)}", batch.filter(mask)
+    return pc.struct_field(batch.column(first), rest) if rest else batch.column(first)
 
 
 def values_in(path: str) -> dict[str, str | None]:
@@ -74,14 +99,13 @@ def values_in(path: str) -> dict[str, str | None]:
     return {name: None if value == NULL else _unescaped(value) for name, value in found}
 
 
-def _escaped(value: "pa.Scalar", column: str) -> str:
+def _escaped(value: "pa.Scalar") -> str:
     if not value.is_valid:
         return NULL
     text = value.cast("string").as_py()
-    escaped = re.sub(r"[^A-Za-z0-9_.-]", lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), text)
-    if len(escaped) > LONGEST:
-        raise RecordDataError(f"--partition-by {column}: the value {text[:40]!r}... is too long for a path")
-    return escaped or "~"
+    if text == NULL:
+        return f"~5F{NULL[1:]}"
+    return re.sub(r"[^A-Za-z0-9_.-]", lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), text) or "~"
 
 
 def _unescaped(text: str) -> str:

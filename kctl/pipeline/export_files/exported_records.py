@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, inside, placed
+from kctl.pipeline.export_files.folder import ERRORS, FORMATS, inside, placed
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, folder_error
@@ -25,25 +25,25 @@ BATCH_ROWS = 16_384
 def read_exported(
     folder: Path | StoreUrl, exported: ExportedRange, properties: Mapping[str, object]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a range, whose layout may have spread them over several files.
+    """Yield the records of a range, whose layout may have spread them over several files; bad records are left out.
 
     Args: folder: of the export, or its prefix in an object store. properties: Kafka properties, for their timeouts.
     Raises: ExportDataError: a file is damaged, or has not the records that its manifest says.
         FolderError: a file cannot be read. StoreError.
     """
+    files = [file for file in exported.files if not file.path.startswith(f"{ERRORS}/")]
+    wanted = exported.records if len(files) == len(exported.files) else sum(file.records for file in files)
     found = 0
     try:
-        for batch in _merged([_batches(folder, file, properties) for file in exported.files]):
+        for batch in _merged([_batches(folder, file, properties) for file in files]):
             found += batch.num_rows
             yield batch
     except OSError as e:
         raise folder_error(folder, e) from e
     except pa.ArrowException as e:
         raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
-    if found != exported.records:
-        raise ExportDataError(
-            f"{folder}: {_name(exported)} has {found} records, but its manifest has {exported.records}"
-        )
+    if found != wanted:
+        raise ExportDataError(f"{folder}: {_name(exported)} has {found} records, but its manifest has {wanted}")
 
 
 def _name(exported: ExportedRange) -> str:

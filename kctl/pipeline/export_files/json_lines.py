@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
+from kctl.pipeline.record_columns import COLUMN_NAMES, EXACT, schema_of
 
 BATCH_ROWS = 4096
 _FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-SCHEMA = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
+_TYPES = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
+SCHEMA = _TYPES.set(_TYPES.get_field_index("timestamp"), pa.field("timestamp", EXACT))
 """What `read_json_lines` gives: the columns of an export in Parquet but `timestampType`, which JSON lines lack."""
 
 
@@ -27,7 +28,7 @@ def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
         columns["topic"].to_pylist(),
         columns["partition"].to_pylist(),
         columns["offset"].to_pylist(),
-        columns["timestamp"].cast(pa.int64()).to_pylist(),
+        columns["timestamp"].cast(EXACT, safe=False).view(pa.int64()).to_pylist(),
         columns["key"].to_pylist(),
         columns["value"].to_pylist(),
         headers,
@@ -39,10 +40,10 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     """Return the records of a batch of the data source's columns, an object a line."""
     names: dict[str, str] = {}
     lines = []
-    for topic, partition, offset, timestamp_us, key, value, fields in _rows(batch):
+    for topic, partition, offset, timestamp_ms, key, value, fields in _rows(batch):
         name = names.get(topic) or names.setdefault(topic, encode_basestring(topic))
         lines.append(
-            f'{{"topic":{name},"partition":{partition},"offset":{offset},"timestamp":{timestamp_us // 1000},'
+            f'{{"topic":{name},"partition":{partition},"offset":{offset},"timestamp":{timestamp_ms},'
             f'"key":{_text(key)},"value":{_text(value)},"headers":{_headers(fields)}}}\n'
         )
     return "".join(lines).encode()
@@ -92,7 +93,7 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
         "topic": _name(given["topic"]),
         "partition": _number(given["partition"], 31),
         "offset": _number(given["offset"], 63),
-        "timestamp": _number(given["timestamp"], 53) * 1000,
+        "timestamp": _number(given["timestamp"], 63),
         "key": _bytes(given["key"]),
         "value": _bytes(given["value"]),
         "headers": headers or None,

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.column_layout import column_of, divided, name_of
+from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS
+from kctl.pipeline.export_files.column_layout import NULL, column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, sync
@@ -174,10 +175,12 @@ class RangeFiles:
         """How many were written."""
         return self._rows
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
         """Add the records of a batch, which are in offset order after those before it.
 
-        Records with the column REASON are those that do not decode; they have files of their own.
+        Records with the column REASON are bad records, which have their own files.
+
+        Args: is_copy: the records are also written without REASON, and count once.
         """
         try:
             for folder, piece in self._split(batch):
@@ -186,7 +189,8 @@ class RangeFiles:
                     self._close(folder)
         except OSError as e:
             raise self._place.failed(e) from e
-        self._rows += batch.num_rows
+        if not is_copy:
+            self._rows += batch.num_rows
 
     def close(self) -> None:
         """Complete the files; what is left to do, `finish` does, in another thread where wanted."""
@@ -218,20 +222,16 @@ class RangeFiles:
         if REASON in batch.schema.names:
             base = f"{ERRORS}/{base}"
         column = column_of(self._place.layout)
-        if self._place.layout == "topic" or (column is not None and REASON in batch.schema.names):
+        is_listed = REASON in batch.schema.names
+        if self._place.layout == "topic" or (is_listed and column is not None):
             yield base, batch
             return
         if column is not None:
             for value, piece in divided(column, batch):
                 yield f"{base}/{value}", piece
             return
-        instants = pc.floor_temporal(batch.column("timestamp"), unit=_UNITS[self._place.layout])
-        for instant in pc.unique(instants).sort():
-            piece = (
-                batch if batch.num_rows == pc.sum(mask := pc.equal(instants, instant)).as_py() else batch.filter(mask)
-            )
-            day = f"{base}/date={pc.strftime(instant, format='%Y-%m-%d').as_py()}"
-            yield (day if self._place.layout == "date" else f"{day}/hour={pc.hour(instant).as_py():02}"), piece
+        for folder, piece in _by_time(batch, self._place.layout):
+            yield f"{base}/{folder}", piece
 
     def _writer(self, folder: str, schema: pa.Schema) -> "_Counted":
         if folder not in self._open:
@@ -248,6 +248,26 @@ class RangeFiles:
         writer, part = self._open.pop(folder)
         writer.close()
         part.size_bytes = part.draft.stat().st_size
+
+
+def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield a batch by days or hours; a folder has no name of a year before 1 or after 9999, nor of no timestamp."""
+    times = batch.column("timestamp")
+    per_ms = 1 if times.type.unit == "ms" else 1000
+    bounds = pc.min_max(times.view(pa.int64()))
+    least, largest = bounds["min"].as_py(), bounds["max"].as_py()
+    is_named = least is not None and YEAR_1_MS * per_ms <= least and largest < YEAR_10000_MS * per_ms
+    if times.null_count or not is_named:
+        values = times.view(pa.int64())
+        named = pc.and_(pc.greater_equal(values, YEAR_1_MS * per_ms), pc.less(values, YEAR_10000_MS * per_ms))
+        named = named.fill_null(False)
+        yield f"date={NULL}" if layout == "date" else f"date={NULL}/hour={NULL}", batch.filter(pc.invert(named))
+        batch = batch.filter(named)
+    instants = pc.floor_temporal(batch.column("timestamp"), unit=_UNITS[layout])
+    for instant in pc.unique(instants).sort():
+        piece = batch if batch.num_rows == pc.sum(mask := pc.equal(instants, instant)).as_py() else batch.filter(mask)
+        day = f"date={pc.strftime(instant, format='%Y-%m-%d').as_py()}"
+        yield (day if layout == "date" else f"{day}/hour={pc.hour(instant).as_py():02}"), piece
 
 
 class _Part:

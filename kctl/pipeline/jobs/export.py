@@ -21,6 +21,7 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline import isolation
+from kctl.pipeline.export_files.bad_records import FAIL, POLICIES, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS, FORMATS, LAYOUTS
 from kctl.pipeline.export_files.manifests import ExportedRange
@@ -53,7 +54,7 @@ from kctl.pipeline.running import (
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
+from kctl.pipeline.targets import FileKind, Target, facts_in, limits_of, open_target
 
 if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodeRequest
@@ -83,6 +84,7 @@ class ExportRequest(NamedTuple):
         compression_level: of zstd. file_bytes: about how many bytes a file has; 0: the table's own, or one a range.
         events: takes the events of the client that plans.
         decode: keys or values to be decoded into columns; None: they stay bytes.
+        on_bad_record: `error`, `null` or `skip`, for records with a value that the target cannot hold.
         groups: consumer groups whose committed offsets the export carries, beside the configs of its topics.
     """
 
@@ -101,12 +103,14 @@ class ExportRequest(NamedTuple):
     events: EventSink = ignore_events
     decode: "DecodeRequest | None" = None
     groups: GroupSelection = GroupSelection()
+    on_bad_record: str = FAIL
 
     @property
     def settings(self) -> dict[str, str]:
         """What all rounds of an export share."""
         decoding = {} if self.decode is None else {"decode": self.decode.text}
-        return {"format": self.format, "layout": self.layout, **decoding}
+        policy = {} if self.on_bad_record == FAIL else {POLICY: self.on_bad_record}
+        return {"format": self.format, "layout": self.layout, **decoding, **policy}
 
     @property
     def kind(self) -> FileKind:
@@ -154,8 +158,8 @@ class ExportResult(NamedTuple):
     rounds: int = 0
     gaps: int = 0
     """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
-    undecoded: int = 0
-    """Of the records, those that do not decode; they are in the folder of errors."""
+    bad_records: int = 0
+    """Records in the folder of errors: they do not decode, or the target cannot hold a value of them."""
 
     def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
         files = [file for each in ranges for file in each.files]
@@ -166,7 +170,7 @@ class ExportResult(NamedTuple):
             self.size_bytes + sum(file.size_bytes for file in files),
             self.rounds + 1,
             self.gaps + sum(each.end - each.start - each.records for each in ranges),
-            self.undecoded + sum(file.records for file in files if file.path.startswith(f"{ERRORS}/")),
+            self.bad_records + sum(file.records for file in files if file.path.startswith(f"{ERRORS}/")),
         )
 
 
@@ -264,6 +268,7 @@ def check(request: ExportRequest) -> None:
     for name, value, words in (
         ("format", request.format, tuple(FORMATS)),
         ("layout", request.layout, LAYOUTS),
+        ("on_bad_record", request.on_bad_record, POLICIES),
     ):
         if name == "layout" and value.startswith(COLUMN_LAYOUT) and not isinstance(request.folder, Path | StoreUrl):
             continue
@@ -441,7 +446,11 @@ class ExportRounds:
             self._decoding.fit(ranges, self._target)
         place = self._target.begin(self._rounds, request.kind)
         plans, types = self._decoding.plans, self._decoding.types
-        tasks = [ExportTask(each, place, request.allow_loss, dict(request.properties), plans, types) for each in shared]
+        limits = limits_of(request.folder, request.kind, request.on_bad_record)
+        tasks = [
+            ExportTask(each, place, request.allow_loss, dict(request.properties), plans, types, limits)
+            for each in shared
+        ]
         done: dict[int, ExportedRange] = {}
 
         def take(position: int, exported: ExportedRange) -> None:

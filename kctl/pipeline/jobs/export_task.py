@@ -7,11 +7,12 @@ waits for a disk or a store, and small ranges are many.
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.pipeline import isolation
+from kctl.pipeline.export_files.bad_records import NULL, TargetLimits
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
@@ -19,6 +20,8 @@ from kctl.pipeline.running import Attempt
 from kctl.pipeline.targets import RangeWriter, RoundPlace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kctl.pipeline.decoding.plan import DecodePlan
     from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
 
@@ -35,6 +38,7 @@ class ExportTask(NamedTuple):
     properties: dict[str, object]
     decoding: "Mapping[str, DecodePlan]"
     types: "DecodedTypes | None" = None
+    limits: TargetLimits = TargetLimits()
 
 
 def _decode_of(task: ExportTask, topic: str) -> "RecordDecoding | None":
@@ -59,10 +63,12 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
         task.ranges,
         COLUMN_NAMES,
         fail_on_data_loss=not task.allow_loss,
+        is_exact=True,
         pool=TASK_CONSUMERS,
     )
     decode_of = cache(partial(_decode_of, task))  # of a topic; small ranges are many
-    with ThreadPoolExecutor(FINISHED_AT_ONCE) as pool:  # waits for its threads, also where an error ends the task
+    # The pool waits for its threads, also if an error ends the task.
+    with closing(found), ThreadPoolExecutor(FINISHED_AT_ONCE) as pool:
         finishing = _Finishing(pool)
         try:
             for offsets, batches in found:
@@ -71,9 +77,7 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
                 with ExitStack() as stack:
                     files = stack.enter_context(task.place.open(name, attempt.task_id))
                     for batch in batches:
-                        for part in (batch,) if decode is None else decode.split(batch):
-                            if part is not None and part.num_rows:
-                                files.write(part)
+                        _write(files, batch, task.limits, decode)
                     files.close()
                     stack.pop_all()  # a thread finishes them
                 yield from finishing.add(offsets, files)
@@ -81,6 +85,19 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
             yield from finishing.rest()
             raise
         yield from finishing.rest()
+
+
+def _write(files: RangeWriter, batch: "pa.RecordBatch", limits: TargetLimits, decode: "RecordDecoding | None") -> None:
+    """Write records: those that are good, as the target holds them, and the list of those that are bad."""
+    raw, bad_times = limits.fit_times(batch)
+    decoded, broken = (raw, None) if decode is None else decode.split(raw)
+    good, bad_names = limits.fit_column(raw, decoded)
+    for part in (good, broken):
+        if part is not None and part.num_rows:
+            files.write(part)
+    for part in (bad_times, bad_names):
+        if part is not None:
+            files.write(part, is_copy=limits.policy == NULL)
 
 
 class _Finishing:

@@ -89,7 +89,7 @@ class SyncResult(NamedTuple):
     size_bytes: int = 0
     rounds: int = 0
     gaps: int = 0
-    undecoded: int = 0
+    bad_records: int = 0
 
 
 class SyncPlan(NamedTuple):
@@ -311,7 +311,7 @@ class _Batches:
     def result(self) -> SyncResult:
         done = self._rounds.result
         return SyncResult(
-            self._count, done.records, done.files, done.size_bytes, done.rounds, done.gaps, done.undecoded
+            self._count, done.records, done.files, done.size_bytes, done.rounds, done.gaps, done.bad_records
         )
 
     def query_started(self) -> None:

@@ -4,7 +4,7 @@ Positions are part of each commit, so that data and position count together or n
 has read: where another export has moved a position of the table meanwhile, the run ends with an error; where another
 program has committed something else, the commit is made again by the rules of the format.
 
-With decoded columns, records that do not decode go to a second table, `..._errors`. No format commits to two tables at
+Bad records, as those that do not decode, go to a second table, `..._errors`. No format commits to two tables at
 once: so the commit to the first also names the files of the second, and where a run ends between the two commits, the
 next one makes the second commit, by these names.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import ConfigError
 from kctl.grammar.sizes import parse_size_bytes
+from kctl.pipeline.export_files.bad_records import FAIL, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
 from kctl.pipeline.export_files.column_layout import column_of, type_of
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
@@ -157,16 +158,21 @@ class TableTarget(ABC):
         """
         self.check(settings)
         self._run_id, self._layout = run_id, settings["layout"]
-        if "decode" in settings:
-            from kctl.pipeline.decoding.record_decoding import error_schema
-
-            self._errors = self.sibling("_errors")
-            self._errors._schema = error_schema(self._errors.schema)
-        if self._errors is None or self._schema is not None or self.columns() is not None:
+        if "decode" in settings or settings.get(POLICY, FAIL) != FAIL:
+            self._open_errors()
+        if "decode" not in settings or self._schema is not None or self.columns() is not None:
             self._make()
+
+    def _open_errors(self) -> None:
+        from kctl.pipeline.decoding.record_decoding import error_schema
+
+        self._errors = self.sibling("_errors")
+        self._errors._schema = error_schema(self._errors.schema)
 
     def _make(self) -> None:
         self.create(self._layout)
+        if self._errors is None and self.newest_facts().get(ERROR_FILES, "[]") != "[]":
+            self._open_errors()
         if self._errors is not None:
             layout = "topic" if self._layout.startswith(COLUMN_LAYOUT) else self._layout  # a field of what is decoded
             self._errors.claim(self._run_id, {"format": "parquet", "layout": layout})

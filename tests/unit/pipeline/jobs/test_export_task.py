@@ -49,7 +49,7 @@ class Files:
     def __exit__(self, *error: object) -> None:
         self._place.left.add(self._partition)
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
         self.records += batch.num_rows
 
     def close(self) -> None:
