@@ -98,7 +98,7 @@ def test_open_transaction_is_aborted_by_close_and_by_the_next_instance(any_kafka
     first.flush()
     waiting = first.send(topic, b"waiting")
     result = first.close(10)
-    assert (result.delivered, result.failed, result.transaction) == (1, 1, "aborted")
+    assert (result.delivered, result.undelivered, result.aborted, result.transaction) == (0, 0, 2, "aborted")
     assert isinstance(waiting.exception(), TransactionAbortedError)
     left = producer(any_kafka, topic)
     left.init_transactions()

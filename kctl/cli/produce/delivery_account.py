@@ -30,14 +30,14 @@ def report_account(
         announced: causes that were reported when they happened; they are not repeated.
     """
     if is_taken_back:
-        sent = result.delivered + result.undelivered
+        sent = result.delivered + not_delivered(result)
         aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
         common.environment.say(f"kctl produce: transaction {aborted}: none of {counted(sent, 'record')} was delivered")
     else:
         common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
     failed = _failed(result)
     if is_taken_back:
-        failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError)]
+        failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError | None)]
     if not failed:
         return
     unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
@@ -47,7 +47,7 @@ def report_account(
     for tp, part in failed[:MOST_NAMED]:
         cause = _cause(part)
         why = "see above" if cause in announced else cause
-        common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {why}")
+        common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown + part.aborted}: {why}")
     if len(failed) > MOST_NAMED:
         common.environment.say(f"  and {len(failed) - MOST_NAMED} more partitions")
     hint = next((hint for _, part in failed if part.error is not None and (hint := explain(part.error).hint)), "")
@@ -55,9 +55,14 @@ def report_account(
         common.environment.say(f"hint: {hint}")
 
 
+def not_delivered(result: CloseResult) -> int:
+    """Return how many records were not delivered: failed, unknown, or in an aborted transaction."""
+    return result.undelivered + result.aborted
+
+
 def account_code(result: CloseResult) -> ExitCode:
     """Return the exit code: undelivered, except where an advertised address was in the way, which has its own."""
-    if result.undelivered == 0:
+    if not_delivered(result) == 0:
         return ExitCode.OK
     errors = [part.error for _, part in _failed(result)]
     causes = [error.cause if isinstance(error, DeliveryTimeout) else error for error in errors]
@@ -66,7 +71,7 @@ def account_code(result: CloseResult) -> ExitCode:
 
 def _failed(result: CloseResult) -> list[tuple[TopicPartition, PartitionResult]]:
     """Return the partitions of which not every record was delivered."""
-    return [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
+    return [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown + part.aborted]
 
 
 def _delivered_by_partition(result: CloseResult) -> str:

@@ -16,7 +16,7 @@ from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
-from kctl.cli.produce.delivery_account import account_code, report_account
+from kctl.cli.produce.delivery_account import account_code, not_delivered, report_account
 from kctl.cli.produce.limits import EndBudget, api_timeout_ms, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
@@ -24,9 +24,11 @@ from kctl.cli.produce.record_sender import RecordSender
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.status import SendStatus
 from kctl.cli.view.status_texts import SendFigures
+from kctl.client.broker_errors import ProducerFencedError
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig, RegistryConfig
 from kctl.client.errors import (
+    FatalTransactionError,
     FlushTimeout,
     KafkaError,
     KafkaTimeoutError,
@@ -49,7 +51,6 @@ BATCH_BYTES = 1_000_000
 BULK_BYTES = 512 * 1024
 """From here on more is likely to come: memory that is freed is kept for it."""
 
-_FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""
@@ -357,31 +358,34 @@ class _Producing:
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
-        self._report_in_hand(result.delivered + result.undelivered)
+        self._report_in_hand(result.delivered + not_delivered(result))
         if self._read_to:
             what = "read" if self._inputs.are_lines else "sent or kept, but more was read ahead"
             self._common.environment.say(f"kctl produce: nothing after {self._read_to} was {what}")
         self._report_file()
         ending = self._ending
-        if is_taken_back and result.transaction in ("unknown", "open"):
-            ending = self._not_ended(result)
+        if is_taken_back and result.transaction is not None:
+            ending = self._taken_back(result.transaction)
         is_cause = is_taken_back and isinstance(ending, CommandError)  # what failed then is its consequence
-        if ending is not None and (isinstance(ending, Interrupted) or is_cause or result.undelivered == 0):
+        if ending is not None and (isinstance(ending, Interrupted) or is_cause or not_delivered(result) == 0):
             raise ending
         if ending is not None:
             self._common.environment.say_failure(explain(ending))
         return account_code(result)
 
-    def _not_ended(self, result: CloseResult) -> Ending:
-        """Report a transaction with an unknown outcome and return the error that ends the command."""
-        what = "may be committed" if result.transaction == "unknown" else "is still open"
-        text = f"transaction {self._transactional_id} {what}"
+    def _taken_back(self, how: str) -> Ending | None:
+        """Report a transaction that is not committed, and return the error that ends the command."""
         ending = self._ending
-        if isinstance(ending, KafkaError) and any(name in str(ending) for name in _FENCED):
+        if how == "aborted":
+            cause = ending.cause if isinstance(ending, FatalTransactionError) else None
+            if ending is None or not isinstance(cause, ProducerFencedError):
+                return ending
             fenced = f"transaction {self._transactional_id} was aborted by a newer producer with this transactional.id"
             return CommandError(
                 exit_code(ending), fenced, "send the whole input again when the newer producer has ended"
             )
+        what = "may be committed" if how == "unknown" else "is still open"
+        text = f"transaction {self._transactional_id} {what}"
         if isinstance(ending, Interrupted):
             self._common.environment.say(f"kctl produce: {text}; the broker aborts it after transaction.timeout.ms")
             return ending

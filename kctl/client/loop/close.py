@@ -29,7 +29,7 @@ DELIVERING = "delivering records"
 class PartitionResult(NamedTuple):
     """What became of one partition's records; `error` is why the first undelivered one is not delivered.
 
-    `last_offset`: of the last one that is delivered, -1 where the broker did not report it.
+    `last_offset`: of the last one that is delivered, -1 if the broker did not report it. `aborted`: see CloseResult.
     """
 
     delivered: int = 0
@@ -37,6 +37,7 @@ class PartitionResult(NamedTuple):
     unknown: int = 0
     error: KafkaError | None = None
     last_offset: int = -1
+    aborted: int = 0
 
 
 class CloseResult(NamedTuple):
@@ -54,6 +55,7 @@ class CloseResult(NamedTuple):
         expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
             what was sent without waiting for its response.
         elapsed_ms: how long it took, up to the end of the network thread where there is one.
+        aborted: records of transactions that were aborted, acknowledged or not; the other counts have none of them.
     """
 
     delivered: int = 0
@@ -65,10 +67,11 @@ class CloseResult(NamedTuple):
     left_group: bool | None = None
     expired_in: str | None = None
     elapsed_ms: int = 0
+    aborted: int = 0
 
     @property
     def undelivered(self) -> int:
-        """How many records failed or have an unknown fate."""
+        """How many records failed or have an unknown fate; aborted records are in neither."""
         return self.failed + self.unknown
 
 

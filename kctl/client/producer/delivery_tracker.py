@@ -37,13 +37,27 @@ class _Flush(NamedTuple):
 class _Counts:
     """A PartitionResult as it grows, and the counters of its topic."""
 
-    __slots__ = ("delivered", "error", "failed", "last_offset", "topic", "unknown")
+    __slots__ = ("before", "delivered", "error", "failed", "last_offset", "topic", "unknown")
 
     def __init__(self, topic: TopicCounters) -> None:
         self.delivered = self.failed = self.unknown = 0
         self.last_offset = UNKNOWN_OFFSET
         self.error: KafkaError | None = None
         self.topic = topic
+        self.before = PartitionResult()
+        """What it was when the transaction before the present one ended."""
+
+    def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
+        """Return the counts with outstanding records; the present transaction is aborted, or is not."""
+        failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
+        if not is_aborted:
+            return PartitionResult(self.delivered, failed, unknown, self.error, self.last_offset, before.aborted)
+        aborted = self.delivered + failed + unknown - before.delivered - before.failed - before.unknown
+        return before._replace(error=self.error, aborted=before.aborted + aborted)
+
+    def end_transaction(self, *, is_aborted: bool) -> None:
+        self.before = self.result(is_aborted=is_aborted)
+        self.delivered, self.failed, self.unknown, self.error, self.last_offset, _ = self.before
 
     def add(self, count: int, outcome: Outcome) -> None:
         if outcome.error is None:
@@ -235,20 +249,34 @@ class DeliveryTracker:
 
     # --- the account --------------------------------------------------------------------------------------------------
 
-    def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]]) -> CloseResult:
-        """Return the counts, those of records that are outstanding included: (failed, unknown) by partition."""
+    def end_transaction(self, *, is_aborted: bool) -> None:
+        """Count the records since the end of the transaction before as those of a transaction that ended.
+
+        Their failures up to now are reported with no later flush.
+        """
+        self.forget_failures()
+        for counts in self._results.values():
+            counts.end_transaction(is_aborted=is_aborted)
+
+    def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]], *, is_aborted: bool = False) -> CloseResult:
+        """Return the counts.
+
+        Args:
+            outstanding: records that are outstanding, (failed, unknown) by partition.
+            is_aborted: the present transaction is aborted.
+        """
+        for key in outstanding.keys() - self._results.keys():
+            self._results[key] = _Counts(self._counters.of_topic(key.topic))
         parts = {
-            key: PartitionResult(counts.delivered, counts.failed, counts.unknown, counts.error, counts.last_offset)
+            key: counts.result(*outstanding.get(key, (0, 0)), is_aborted=is_aborted)
             for key, counts in self._results.items()
         }
-        for key, (failed, unknown) in outstanding.items():
-            part = parts.get(key, PartitionResult())
-            parts[key] = part._replace(failed=part.failed + failed, unknown=part.unknown + unknown)
         return CloseResult(
             sum(part.delivered for part in parts.values()),
             sum(part.failed for part in parts.values()),
             sum(part.unknown for part in parts.values()),
             parts,
+            aborted=sum(part.aborted for part in parts.values()),
         )
 
 

@@ -16,7 +16,8 @@ class TopicMetrics(NamedTuple):
         bytes_sent: of their batches, compressed, repeats not counted.
         batches_sent: how many batches those records were in.
         batches_retried: how often a batch was sent again.
-        records_delivered, records_failed, records_unknown: as in CloseResult.
+        records_delivered, records_failed, records_unknown: by the result of each record's future; unlike CloseResult,
+            they leave records of aborted transactions where they were counted.
     """
 
     records_sent: int = 0

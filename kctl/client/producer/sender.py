@@ -223,9 +223,9 @@ class Sender(ClientLoop[Posted]):
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
 
-    def forget_failures(self) -> None:
-        """Report the failures up to now with no flush: the end of their transaction reported them; the loop only."""
-        self._deliveries.forget_failures()
+    def end_transaction(self, *, is_aborted: bool) -> None:
+        """Account for the records of a transaction that ended, which reported their failures; the loop only."""
+        self._deliveries.end_transaction(is_aborted=is_aborted)
 
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail every record that is not on its way to a broker; the loop only."""
@@ -321,8 +321,9 @@ class Sender(ClientLoop[Posted]):
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)
         request, ended_at_ms = self.close_request, self.ended_at_ms
         elapsed_ms = 0 if request is None or ended_at_ms is None else ended_at_ms - request.at_ms
-        return self._deliveries.result(outstanding)._replace(
-            transaction=None if self.transactions is None else self.transactions.close_outcome(),
+        transaction = None if self.transactions is None else self.transactions.close_outcome()
+        return self._deliveries.result(outstanding, is_aborted=transaction == "aborted")._replace(
+            transaction=transaction,
             expired_in=self._expired_in,
             elapsed_ms=max(0, elapsed_ms),  # it began within a millisecond, which was rounded up
         )

@@ -411,9 +411,9 @@ class Life:
 
 
 def _counts(result: Any) -> dict[str, Any]:
-    parts = [[part.delivered, part.failed, part.unknown] for part in result.partitions.values()]
-    sums = [sum(column) for column in zip(*parts, strict=True)] if parts else [0, 0, 0]
-    return {"counts": list(result[:3]), "sums": sums, "transaction": result.transaction}
+    parts = [[part.delivered, part.failed, part.unknown, part.aborted] for part in result.partitions.values()]
+    sums = [sum(column) for column in zip(*parts, strict=True)] if parts else [0, 0, 0, 0]
+    return {"counts": [*result[:3], result.aborted], "sums": sums, "transaction": result.transaction}
 
 
 class Actor:

@@ -55,7 +55,7 @@ class Story:
         self.event("p1.1", "judged", [0, first, is_acknowledged], 9)
 
     def close(self, *counts: int, transaction: str | None = None) -> None:
-        value = {"counts": list(counts), "sums": list(counts), "transaction": transaction}
+        value = {"counts": [*counts, 0], "sums": [*counts, 0], "transaction": transaction}
         self.call("close", value, at_ms=100, end_ms=100)
         self.event("p1.1", "gone", {"undone": [], "columns": [], "counts": list(counts), "left": [0, 0, 0]})
 

@@ -112,6 +112,12 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "return Outcome(error=error, is_unknown=False)",
     ),
     Mutant(
+        "close calls records of an aborted transaction delivered",
+        f"{_PRODUCER}/delivery_tracker.py",
+        "        if not is_aborted:\n",
+        "        if True:\n",
+    ),
+    Mutant(
         "close takes three milliseconds more",
         f"{_PRODUCER}/sender.py",
         "now_ms >= request.deadline_at_ms:",

@@ -8,6 +8,7 @@ import contextlib
 
 import pytest
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import (
     AbortableTransactionError,
@@ -117,11 +118,50 @@ def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
         producer.flush()
         waiting = producer.send("t", b"waiting", partition=0)
         result = producer.close(5)
-        assert (result.delivered, result.failed, result.unknown, result.transaction) == (1, 1, 0, "aborted")
+        assert (result.delivered, result.undelivered, result.aborted, result.transaction) == (0, 0, 2, "aborted")
         assert sent.exception() is None
         assert isinstance(waiting.exception(), TransactionAbortedError)
         assert seen(cluster) == []
         assert cluster.sandbox.cluster.topics["t"].partitions[0].log.last_stable_offset == 2  # record and marker
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_account_of_the_close_has_records_of_aborted_transactions_as_aborted(version: int) -> None:
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
+        for number in range(3):
+            producer.begin_transaction()
+            for _ in range(number + 1):
+                producer.send("t", b"sent", partition=0)
+            if number == 1:
+                producer.flush()
+                producer.send("t", b"waiting", partition=1)
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+        result = producer.close(5)
+        assert (result.delivered, result.undelivered, result.aborted, result.transaction) == (4, 0, 3, None)
+        parts = {tp.partition: (part.delivered, part.aborted) for tp, part in result.partitions.items()}
+        assert parts == {0: (4, 2), 1: (0, 1)}
+        assert result.partitions[TopicPartition("t", 0)].last_offset == 7  # 1 record, marker, 2, marker, 3
+
+    run_version(version, app, topics={"t": 2})
+
+
+@VERSIONS
+def test_transaction_of_a_fenced_producer_is_aborted_and_not_open(version: int) -> None:
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        newer = transactional(cluster)
+        with pytest.raises(FatalTransactionError, match="PRODUCER_FENCED"):
+            producer.commit_transaction()
+        result = producer.close()
+        assert (result.delivered, result.undelivered, result.aborted, result.transaction) == (0, 0, 1, "aborted")
+        newer.close()
 
     run_version(version, app)
 

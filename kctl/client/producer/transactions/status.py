@@ -5,6 +5,7 @@ Changed by the network loop; application threads read `state` and `cause`, and a
 
 from typing import Literal
 
+from kctl.client.broker_errors import ProducerFencedError
 from kctl.client.errors import (
     AbortableTransactionError,
     FatalTransactionError,
@@ -15,7 +16,9 @@ from kctl.client.errors import (
 from kctl.client.producer.transactions.states import State, Step, after
 
 End = Literal["committed", "aborted", "unknown", "open"]
-"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time."""
+"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time.
+
+The coordinator has aborted the transaction of a producer that is fenced."""
 
 _OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
 
@@ -118,6 +121,6 @@ class TransactionStatus:
             return "unknown"
         if state in _OPEN or state is State.FATAL_ERROR:
             if is_begun:
-                return "open"
+                return "aborted" if isinstance(self.cause, ProducerFencedError) else "open"
             return "aborted" if state in _OPEN else None
         return self._last if self._was_open_at_close else None

@@ -48,8 +48,8 @@ class Records(Protocol):
         """Fail all of them."""
         ...
 
-    def forget_failures(self) -> None:
-        """Report the failures up to now with no later flush."""
+    def end_transaction(self, *, is_aborted: bool) -> None:
+        """Account for the records up to now as those of a transaction that ended; no later flush reports failures."""
         ...
 
 
@@ -254,7 +254,7 @@ class TransactionWork:
             self._status.ended(how)
             self.identity.ended()
             self.contents.clear()
-            self._records.forget_failures()
+            self._records.end_transaction(is_aborted=how == "aborted")
             self._done()
 
     def _on_response_lost(self, api: str) -> None:

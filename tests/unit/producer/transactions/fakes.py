@@ -101,7 +101,7 @@ class FakeRecords:
             self.failures.append((self.waiting, error))
         self.waiting = 0
 
-    def forget_failures(self) -> None:
+    def end_transaction(self, *, is_aborted: bool) -> None:
         self.failures.clear()
 
     def fail_all(self, error: KafkaError) -> None:

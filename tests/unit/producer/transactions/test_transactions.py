@@ -473,11 +473,11 @@ def test_a_fenced_producer_has_nothing_to_abort() -> None:
     assert (scenario.names(), scenario.transactions.status.is_ending, scenario.transactions.close_outcome()) == (
         [],
         False,
-        "open",
+        "aborted",
     )
 
 
-@pytest.mark.parametrize(("is_lost", "outcome"), [(True, "unknown"), (False, "open")])
+@pytest.mark.parametrize(("is_lost", "outcome"), [(True, "unknown"), (False, "aborted")])
 def test_a_commit_without_an_answer_stays_unknown_when_its_repeat_is_fenced(is_lost: bool, outcome: str) -> None:
     scenario = Scenario(2).with_partition()
     call = scenario.call(Step.COMMIT)
