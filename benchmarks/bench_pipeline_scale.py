@@ -32,7 +32,8 @@ from benchmarks.bytecode import use_bytecode
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
 from kctl.pipeline import register
-from kctl.pipeline.jobs.export import ExportRequest, ExportResult, export, plan_export
+from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
+from kctl.pipeline.jobs.export_rounds import ExportResult
 from kctl.pipeline.jobs.stats import StatsRequest, stats
 from kctl.pipeline.jobs.sync import SyncRequest, SyncResult, sync
 from kctl.pipeline.jobs.verify import VerifyRequest, verify

@@ -1,10 +1,9 @@
 """The order in which an export begins its ranges, and which of them count when not all are done."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain, zip_longest
 
 from kctl.client.cluster import TopicPartition
-from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.ranges import OffsetRange
 
 
@@ -17,16 +16,18 @@ def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
     return (each for each in turns if each is not None)
 
 
-def without_holes(ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> list[ExportedRange]:
-    """Return what is done of each partition before the first of its ranges that is not: the next run begins there.
+def without_holes(ranges: Sequence[OffsetRange], done: Container[int]) -> list[int]:
+    """Return the positions that are done of each partition before its first range that is not done.
 
-    Args: done: by position in `ranges`, whose order within a partition is that of their offsets.
+    The next run begins with the first range that is not done.
+
+    Args: done: positions in `ranges`, whose order within a partition is that of their offsets.
     """
-    kept: list[ExportedRange] = []
+    kept: list[int] = []
     broken: set[TopicPartition] = set()
     for position, each in enumerate(ranges):
         if position not in done:
             broken.add(each.topic_partition)
         elif each.topic_partition not in broken:
-            kept.append(done[position])
+            kept.append(position)
     return kept

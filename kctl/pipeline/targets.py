@@ -106,11 +106,17 @@ class Target(Protocol):
         ...
 
     def commit(
-        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+        self,
+        ranges: Sequence[ExportedRange],
+        settings: Mapping[str, str],
+        facts: ClusterFacts = NO_FACTS,
+        ended: Sequence[RoundPlace] | None = None,
     ) -> object:
-        """Make ranges of the round that was begun last part of the export, all or none.
+        """Make ranges that were written in places of this run part of the export, all or none.
 
-        Args: facts: what the export carries beside them.
+        Args:
+            facts: what the export carries beside them.
+            ended: places where no task writes any more; None: all of them.
         """
         ...
 
@@ -124,7 +130,7 @@ class FolderTarget(ExportFolder):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._round: Path | None = None
+        self._rounds: dict[RoundPlace, Path] = {}
 
     def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":  # noqa: ARG002 - files of any schema
         """Return None: each file has the schema of its records."""
@@ -134,15 +140,21 @@ class FolderTarget(ExportFolder):
         """Make the folder of a round, and return where its tasks write."""
         from kctl.pipeline.export_files.range_files import FolderPlace
 
-        self._round = self.begin_round(number)
-        return FolderPlace(str(self.path), str(self._round), kind)
+        made = self.begin_round(number)
+        place = FolderPlace(str(self.path), str(made), kind)
+        self._rounds[place] = made
+        return place
 
     def commit(
-        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+        self,
+        ranges: Sequence[ExportedRange],
+        settings: Mapping[str, str],
+        facts: ClusterFacts = NO_FACTS,
+        ended: Sequence[RoundPlace] | None = None,
     ) -> Manifest:
         """Make ranges part of the export, all or none."""
-        assert self._round is not None
-        return self.commit_round(self._round, settings, ranges, facts)
+        over = list(self._rounds if ended is None else ended)
+        return self.commit_round([self._rounds.pop(each) for each in over], settings, ranges, facts)
 
 
 def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:

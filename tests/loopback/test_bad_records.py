@@ -13,7 +13,8 @@ from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.job_errors import RecordDataError
-from kctl.pipeline.jobs.export import ExportRequest, ExportResult, export
+from kctl.pipeline.jobs.export import ExportRequest, export
+from kctl.pipeline.jobs.export_rounds import ExportResult
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.targets import exported_ranges

@@ -19,6 +19,7 @@ from kctl.cli.pipeline.file_options import (
     LayoutOption,
     LevelOption,
     RangeSizeOption,
+    RoundTimeOption,
     StartOption,
     ToOption,
 )
@@ -31,6 +32,7 @@ from kctl.cli.pipeline.spark_options import (
     spark_options,
 )
 from kctl.cli.pipeline.target_options import group_selection
+from kctl.client.clock import duration_text
 from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
@@ -79,6 +81,7 @@ def export(
         ),
     ] = None,
     range_size: RangeSizeOption = "64MiB",
+    round_time: RoundTimeOption = None,
     file_size: FileSizeOption = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
@@ -100,6 +103,7 @@ def export(
     one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
+    from kctl.pipeline.jobs.export_rounds import ROUND_MS
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
 
     request = ExportRequest(
@@ -117,21 +121,23 @@ def export(
         decode=columns.request(),
         groups=group_selection(groups),
         on_bad_record=on_bad_record,
+        round_ms=ROUND_MS if round_time is None else round_time,
     )
     if spark.dry_run:
         plan = partial(plan_export, options=spark.session_options())
-        return _show_plan(common, output, plan_of(common, spark, plan, request))
+        return _show_plan(common, output, plan_of(common, spark, plan, request), request.round_ms)
     row: Row = result_of(common, spark, job, request)._asdict()
     write_listing(common.environment, output, Listing("result", tuple(row), [row]))
     return ExitCode.OK
 
 
-def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
+def _show_plan(common: Common, output: Output, plan: "ExportPlan", round_ms: int) -> int:
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.tasks)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
-        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions continue where an earlier run ended"
+        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions continue where an earlier run ended; "
+        f"a run commits finished files every {duration_text(round_ms)} (--round-time)"
     )
     return ExitCode.OK
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from kctl.cli.options import duration_ms
 from kctl.cli.pipeline.spark_options import target_text
 
 ToOption = Annotated[
@@ -33,6 +34,15 @@ FileSizeOption = Annotated[
     str | None,
     typer.Option(
         "--file-size", metavar="SIZE", help="Target size of a file (the table's own property, or one file a range)."
+    ),
+]
+RoundTimeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--round-time",
+        parser=duration_ms,
+        metavar="DURATION",
+        help="Interval at which finished files become part of the target while tasks run (60s).",
     ),
 ]
 BadRecordOption = Annotated[

@@ -20,6 +20,7 @@ from kctl.cli.pipeline.file_options import (
     LayoutOption,
     LevelOption,
     RangeSizeOption,
+    RoundTimeOption,
     StartOption,
     ToOption,
 )
@@ -76,6 +77,7 @@ def sync(
     level: LevelOption = 1,
     on_bad_record: BadRecordOption = "error",
     range_size: RangeSizeOption = "64MiB",
+    round_time: RoundTimeOption = None,
     file_size: FileSizeOption = None,
     allow_loss: AllowLossOption = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
@@ -100,6 +102,7 @@ def sync(
     one_of("--layout", layout, LAYOUTS)
     one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import ExportRequest  # the client: not wanted for --help
+    from kctl.pipeline.jobs.export_rounds import ROUND_MS
     from kctl.pipeline.jobs.sync import MAX_BATCH_RECORDS, TRIGGER_MS, SyncRequest, plan_sync
     from kctl.pipeline.jobs.sync import sync as job
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
@@ -117,6 +120,7 @@ def sync(
         file_bytes=0 if file_size is None else size_of(file_size, "--file-size", "a file"),
         decode=columns.request(),
         on_bad_record=on_bad_record,
+        round_ms=ROUND_MS if round_time is None else round_time,
     )
     request = SyncRequest(
         export,

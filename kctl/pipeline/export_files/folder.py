@@ -236,20 +236,22 @@ class ExportFolder:
 
     def commit_round(
         self,
-        round_folder: Path,
+        round_folders: Iterable[Path],
         settings: Mapping[str, str],
         ranges: Sequence[ExportedRange],
         facts: ClusterFacts = NO_FACTS,
     ) -> Manifest:
         """Make ranges part of the export, all or none.
 
+        Args: round_folders: where no task writes any more, all of the ranges' among them.
         Raises: FolderError: another run has taken the folder, or it cannot be written.
             ExportDataError: a file is not what its task has written.
         """
         try:
-            gone = round_folder.with_name(f".gone-{round_folder.name}")
-            round_folder.rename(gone)  # an abandoned attempt that still writes cannot replace a file any more
-            shutil.rmtree(gone)
+            for round_folder in round_folders:
+                gone = round_folder.with_name(f".gone-{round_folder.name}")
+                round_folder.rename(gone)  # an abandoned attempt that still writes cannot replace a file any more
+                shutil.rmtree(gone)
             self._check_files(ranges)
             number = self.last_number + 1
             manifest = Manifest(number, dict(settings), tuple(ranges), number, facts)

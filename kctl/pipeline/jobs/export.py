@@ -1,9 +1,8 @@
 """`export`: topics into files, each record exactly once, whatever is killed on the way.
 
 The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes its
-ranges (`export_task`), and a round becomes part of the export when its target commits it (`targets`). The target is
-also what knows where the next run continues. Of a round that fails or is interrupted what can be kept is kept: of each
-partition the ranges from its beginning without a hole.
+ranges (`export_task`), and a round becomes part of the export when its target commits it (`export_rounds`, `targets`).
+The target also knows where the next run continues.
 """
 
 import threading
@@ -23,14 +22,13 @@ from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline import isolation
 from kctl.pipeline.export_files.bad_records import FAIL, POLICIES, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
-from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS, FORMATS, LAYOUTS
-from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, FORMATS, LAYOUTS
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
+from kctl.pipeline.jobs.export_rounds import ROUND_MS, ExportResult, ExportRounds
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.locations import Location, StoreUrl
-from kctl.pipeline.range_order import interleaved, without_holes
+from kctl.pipeline.range_order import interleaved
 from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing
 from kctl.pipeline.ranges import (
     FROM_EARLIEST,
@@ -46,22 +44,16 @@ from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     JobProgress,
     OnProgress,
-    Split,
-    TaskCounts,
     ignore_progress,
     open_session,
-    run_split,
 )
 from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
-from kctl.pipeline.targets import FileKind, Target, facts_in, limits_of, open_target
+from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
 
 if TYPE_CHECKING:
     from kctl.pipeline.decoding.plan import DecodeRequest
 
-ROUND_TASKS = 32
-"""Tasks of a round for each task that runs at once: the end of a round, where some of them have nothing to do, is
-then a small part of it."""
 INTERVAL_MS = 10_000
 LEVELS = (1, 22)
 
@@ -84,6 +76,7 @@ class ExportRequest(NamedTuple):
         compression_level: of zstd. file_bytes: about how many bytes a file has; 0: the table's own, or one a range.
         events: takes the events of the client that plans.
         decode: keys or values to be decoded into columns; None: they stay bytes.
+        round_ms: time after which what is done becomes part of the export although tasks run.
         on_bad_record: `error`, `null` or `skip`, for records with a value that the target cannot hold.
         groups: consumer groups whose committed offsets the export carries, beside the configs of its topics.
     """
@@ -104,6 +97,7 @@ class ExportRequest(NamedTuple):
     decode: "DecodeRequest | None" = None
     groups: GroupSelection = GroupSelection()
     on_bad_record: str = FAIL
+    round_ms: int = ROUND_MS
 
     @property
     def settings(self) -> dict[str, str]:
@@ -146,32 +140,6 @@ class ExportPlan(NamedTuple):
     @property
     def offsets(self) -> int:
         return sum(each.size for each in self.ranges)
-
-
-class ExportResult(NamedTuple):
-    """What has become part of the export in this run."""
-
-    ranges: int = 0
-    records: int = 0
-    files: int = 0
-    size_bytes: int = 0
-    rounds: int = 0
-    gaps: int = 0
-    """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
-    bad_records: int = 0
-    """Records in the folder of errors: they do not decode, or the target cannot hold a value of them."""
-
-    def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
-        files = [file for each in ranges for file in each.files]
-        return ExportResult(
-            self.ranges + len(ranges),
-            self.records + sum(each.records for each in ranges),
-            self.files + len(files),
-            self.size_bytes + sum(file.size_bytes for file in files),
-            self.rounds + 1,
-            self.gaps + sum(each.end - each.start - each.records for each in ranges),
-            self.bad_records + sum(file.records for file in files if file.path.startswith(f"{ERRORS}/")),
-        )
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -277,6 +245,8 @@ def check(request: ExportRequest) -> None:
     low, high = LEVELS
     if not low <= request.compression_level <= high:
         raise ConfigError(f"the level of zstd is {low} to {high}, not {request.compression_level}")
+    if request.round_ms <= 0:
+        raise ConfigError("the time of a round must be at least 1 ms")
     if request.range_bytes <= 0 or request.file_bytes < 0:
         raise ConfigError("the size of a range must be at least 1 byte, and that of a file not negative")
     refuse_plain_secrets(request.properties)
@@ -398,90 +368,3 @@ def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: boo
 
 def _records(range_bytes: int, bytes_each: float) -> int:
     return max(1, int(range_bytes / bytes_each)) if bytes_each > 0 else 0
-
-
-class ExportRounds:
-    """The rounds of one run, which the target commits one by one.
-
-    Args: name: of the job. phase: what progress reports.
-    """
-
-    def __init__(
-        self,
-        request: ExportRequest,
-        target: Target,
-        decoding: TopicDecoding,
-        session: Session,
-        on_progress: OnProgress,
-        *,
-        name: str = "kctl export",
-        phase: str = "exporting",
-    ) -> None:
-        self._request = request
-        self._name = name
-        self._phase = phase
-        self._target = target
-        self._decoding = decoding
-        self._session = session
-        self._on_progress = on_progress
-        self._rounds = 0
-        self._lag = 0
-        self._lost = 0
-        self._facts = NO_FACTS
-        self.done = 0
-        self.result = ExportResult()
-
-    def run(self, plan: ExportPlan, facts: ClusterFacts = NO_FACTS) -> None:
-        """Run a plan in rounds, the first of which keeps the facts."""
-        self._lag, self._facts = plan.offsets, facts
-        size = ROUND_TASKS * self._session.parallelism
-        for at in range(0, len(plan.tasks), size):
-            self._round(plan.tasks[at : at + size])
-
-    def _round(self, shared: Sequence[tuple[OffsetRange, ...]]) -> None:
-        ranges = [each for task in shared for each in task]
-        self._rounds += 1
-        request = self._request
-        if request.decode is not None and any(each.topic not in self._decoding.plans for each in ranges):
-            self._decoding.fit(ranges, self._target)
-        place = self._target.begin(self._rounds, request.kind)
-        plans, types = self._decoding.plans, self._decoding.types
-        limits = limits_of(request.folder, request.kind, request.on_bad_record)
-        tasks = [
-            ExportTask(each, place, request.allow_loss, dict(request.properties), plans, types, limits)
-            for each in shared
-        ]
-        done: dict[int, ExportedRange] = {}
-
-        def take(position: int, exported: ExportedRange) -> None:
-            done[position] = exported
-            self.done += ranges[position].size
-            self._lag -= ranges[position].size
-
-        try:
-            found = run_split(
-                self._session,
-                f"{self._name}, round {self._rounds}",
-                Split(tasks, [len(task.ranges) for task in tasks], export_ranges),
-                on_done=take,
-                on_tick=self._report,
-            )
-        except BaseException:
-            self._keep(ranges, done)
-            raise
-        self._keep(ranges, done)
-        found.raise_first()
-
-    def _keep(self, ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> None:
-        """Make what is done part of the export."""
-        kept = without_holes(ranges, done)
-        if kept:
-            self._target.commit(kept, self._request.settings, self._facts)
-            self._facts = NO_FACTS
-            self.result = self.result.plus(kept)
-
-    def _report(self, counts: TaskCounts) -> None:
-        self._lost = max(self._lost, counts.failed)
-        self._on_progress(
-            JobProgress(self._phase, counts.done, counts.active, counts.total, self._lost, self.done, self._lag)
-        )

@@ -22,11 +22,11 @@ from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, WorkerSt
 from kctl.pipeline.jobs.export import (
     Batch,
     ExportRequest,
-    ExportRounds,
     check,
     facts_for,
     make_plan,
 )
+from kctl.pipeline.jobs.export_rounds import ExportRounds
 from kctl.pipeline.jobs.sync_checkpoint import SyncCheckpoint, SyncFacts, default_folder, starting_offsets
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner

@@ -226,6 +226,7 @@ class TableTarget(ABC):
         ranges: Sequence[ExportedRange],
         settings: Mapping[str, str],  # noqa: ARG002 - a table has its own
         facts: ClusterFacts = NO_FACTS,
+        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - no attempt writes a name that another has used
     ) -> object:
         """Make ranges part of the table, all or none, together with their positions."""
         points = dict(self._points)

@@ -173,7 +173,11 @@ class ObjectExport:
         return ObjectPlace(self._store.url, self._timeouts, kind, self._run_id)
 
     def commit(
-        self, ranges: Sequence[ExportedRange], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
+        self,
+        ranges: Sequence[ExportedRange],
+        settings: Mapping[str, str],
+        facts: ClusterFacts = NO_FACTS,
+        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - no attempt writes a name that another has used
     ) -> Manifest:
         """Make ranges part of the export, all or none, by one conditional put.
 

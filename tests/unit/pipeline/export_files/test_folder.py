@@ -50,7 +50,7 @@ def unprivileged() -> Iterator[None]:
 
 def test_run_without_work_leaves_the_folder_to_the_run_under_way(tmp_path: Path) -> None:
     first = taken(tmp_path / "x")
-    first.commit_round(first.begin_round(1), SETTINGS, [written(first, 0, 10)])
+    first.commit_round([first.begin_round(1)], SETTINGS, [written(first, 0, 10)])
     (first.path / "t/t-0-0-10.parquet").rename(hidden(first.path / "t/t-0-0-10.parquet"))  # as after a kill
     round_folder = first.begin_round(2)
     second = ExportFolder(tmp_path / "x")
@@ -60,14 +60,14 @@ def test_run_without_work_leaves_the_folder_to_the_run_under_way(tmp_path: Path)
     assert names(tmp_path) == ["t-0-0-10.parquet"]
     added = written(first, 10, 15)
     ExportFolder(tmp_path / "x").claim("third", SETTINGS, takes_over=False)
-    first.commit_round(round_folder, SETTINGS, [added])
+    first.commit_round([round_folder], SETTINGS, [added])
     assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-15.parquet"]
 
 
 def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
     first = taken(tmp_path / "x")
     for number, (start, end) in enumerate([(0, 10), (10, 15)]):
-        first.commit_round(first.begin_round(number), SETTINGS, [written(first, start, end)])
+        first.commit_round([first.begin_round(number)], SETTINGS, [written(first, start, end)])
     first.leave()
     second = taken(tmp_path / "x", "second")
     assert second.resume_points() == {("t", 0): ResumePoint(15, "an-id", 99)}
@@ -78,7 +78,7 @@ def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
 
 def test_file_without_manifest_is_removed_by_the_next_run(tmp_path: Path) -> None:
     first = taken(tmp_path / "x")
-    first.commit_round(first.begin_round(0), SETTINGS, [written(first, 0, 10)])
+    first.commit_round([first.begin_round(0)], SETTINGS, [written(first, 0, 10)])
     written(first, 10, 20)
     notes = tmp_path / "x" / "t" / "notes.parquet"
     notes.write_bytes(b"not of this name")
@@ -92,7 +92,7 @@ def test_files_are_hidden_until_their_manifest_is_written(tmp_path: Path, monkey
     ranges = [written(first, 0, 10)]
     assert names(tmp_path) == [".t-0-0-10.parquet"]
     monkeypatch.setattr(ExportFolder, "_show", lambda *_: None)  # killed between the manifest and the names
-    first.commit_round(round_folder, SETTINGS, ranges)
+    first.commit_round([round_folder], SETTINGS, ranges)
     assert [manifest.number for manifest in read_manifests(tmp_path / "x")] == [1]
     path = tmp_path / "x" / "t" / "t-0-0-10.parquet"
     assert placed(path) == hidden(path), "kctl's own readers find it"
@@ -100,7 +100,7 @@ def test_files_are_hidden_until_their_manifest_is_written(tmp_path: Path, monkey
     second = taken(tmp_path / "x", "second")
     assert names(tmp_path) == ["t-0-0-10.parquet"]
     assert placed(path) == path
-    second.commit_round(second.begin_round(0), SETTINGS, [written(second, 10, 20)])
+    second.commit_round([second.begin_round(0)], SETTINGS, [written(second, 10, 20)])
     assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-20.parquet"]
 
 
@@ -114,11 +114,11 @@ def test_nothing_of_an_earlier_run_comes_in_once_another_has_the_folder(tmp_path
     with pytest.raises(FileNotFoundError):
         draft.rename(tmp_path / "x" / "t" / "late.parquet")
     with pytest.raises(FolderError, match="another export has taken"):
-        first.commit_round(round_folder, SETTINGS, ranges)
+        first.commit_round([round_folder], SETTINGS, ranges)
     with pytest.raises(FolderError, match="another export has taken"):
         first.begin_round(1)
     assert read_manifests(tmp_path / "x") == []
-    second.commit_round(second.begin_round(0), SETTINGS, [written(second, 0, 12)])
+    second.commit_round([second.begin_round(0)], SETTINGS, [written(second, 0, 12)])
     assert names(tmp_path) == ["t-0-0-12.parquet"]
 
 
@@ -127,7 +127,7 @@ def test_an_attempt_that_is_late_cannot_replace_a_file_of_a_committed_round(tmp_
     round_folder = folder.begin_round(0)
     late = round_folder / "t-0-0-10.2.0"
     late.write_bytes(b"y" * 10)
-    folder.commit_round(round_folder, SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([round_folder], SETTINGS, [written(folder, 0, 10)])
     with pytest.raises(FileNotFoundError):
         late.rename(tmp_path / "x" / "t" / "t-0-0-10.parquet")
 
@@ -137,7 +137,7 @@ def test_a_manifest_is_never_written_over(tmp_path: Path) -> None:
     other = folder.path / MANIFESTS / "00000001.json"
     other.write_text("theirs")
     with pytest.raises(FolderError, match="another export has taken"):
-        folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+        folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     assert other.read_text() == "theirs"
 
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_not_what_its_task_wrote_stops_the_round(tmp_path: Path, 
     else:
         path.write_bytes(b"x")
     with pytest.raises(ExportDataError, match="where its task wrote 10"):
-        folder.commit_round(folder.begin_round(0), SETTINGS, [done])
+        folder.commit_round([folder.begin_round(0)], SETTINGS, [done])
     assert read_manifests(folder.path) == []
 
 
@@ -189,14 +189,14 @@ def test_check_of_a_folder_that_can_be_taken_returns(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     folder = taken(tmp_path)
     folder.check(SETTINGS)
-    folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     with pytest.raises(FolderError, match="export with layout topic, not date"):
         folder.check(SETTINGS | {"layout": "date"})
 
 
 def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
-    folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     with pytest.raises(FolderError, match="export with layout topic, not date"):
         ExportFolder(tmp_path / "x").claim("second", SETTINGS | {"layout": "date"})
 
@@ -213,7 +213,7 @@ def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
 )
 def test_a_damaged_manifest_is_told(tmp_path: Path, damage: object, words: str) -> None:
     folder = taken(tmp_path / "x")
-    folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     path = folder.path / MANIFESTS / "00000001.json"
     assert callable(damage)
     path.write_text(damage(path.read_text()))
@@ -223,8 +223,8 @@ def test_a_damaged_manifest_is_told(tmp_path: Path, damage: object, words: str) 
 
 def test_an_offset_in_two_ranges_is_told(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
-    folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
-    folder.commit_round(folder.begin_round(1), SETTINGS, [written(folder, 9, 12)])
+    folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([folder.begin_round(1)], SETTINGS, [written(folder, 9, 12)])
     with pytest.raises(ExportDataError, match="offset 9 is in two ranges"):
         read_manifests(folder.path)
 
@@ -237,7 +237,7 @@ def test_names_are_never_hidden_or_too_long() -> None:
 
 def test_manifests_are_plain_json_for_others(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
-    folder.commit_round(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     assert json.loads((folder.path / MANIFESTS / "00000001.json").read_text()) == {
         "v": 1,
         "number": 1,
@@ -267,7 +267,7 @@ def test_paths_below_the_folder_are_returned(tmp_path: Path) -> None:
 def test_folder_whose_manifests_were_deleted_is_no_first_run(tmp_path: Path, lost: int) -> None:
     first = taken(tmp_path / "x")
     for start in (0, 10)[:lost]:
-        first.commit_round(first.begin_round(start), SETTINGS, [written(first, start, start + 10)])
+        first.commit_round([first.begin_round(start)], SETTINGS, [written(first, start, start + 10)])
     first.leave()
     (tmp_path / "x" / "_manifest" / f"{lost:08}.json").unlink()
     kept = names(tmp_path)

@@ -77,7 +77,7 @@ def add(folder: ExportFolder, offset: int) -> None:
     file.parent.mkdir(exist_ok=True)
     hidden(file).write_bytes(b"x")
     exported = ExportedRange("t", 0, offset, offset + 1, 1, (ExportedFile(f"t/{file.name}", 1, 1),))
-    folder.commit_round(folder.begin_round(offset + 1), SETTINGS, [exported])
+    folder.commit_round([folder.begin_round(offset + 1)], SETTINGS, [exported])
 
 
 def offsets(path: Path) -> list[int]:
