@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Callable as Function
 from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum
-from inspect import isfunction, signature
+from inspect import iscoroutinefunction, isfunction, signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -54,10 +54,10 @@ WRONG: tuple[Any, ...] = (
 
 
 def public_methods(kind: type) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the public methods of a client that take arguments, with the annotations of these."""
+    """Yield the public methods of a client that take arguments, with the annotations; coroutines need real threads."""
     for name in dir(kind):
         method = getattr(kind, name)
-        if isfunction(method) and not name.startswith("_") and name != "close":
+        if isfunction(method) and not iscoroutinefunction(method) and not name.startswith("_") and name != "close":
             hints = {each.name: each.annotation for each in list(signature(method).parameters.values())[1:]}
             if hints:
                 yield name, hints

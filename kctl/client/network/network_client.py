@@ -190,8 +190,9 @@ class NetworkClient:
 
         Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_at_ms`, whichever is first.
         """
-        self._dialer.advance(self.clock.now_ms())
-        due_at_ms = self.next_deadline_at_ms()
+        now_ms = self.clock.now_ms()
+        self._dialer.advance(now_ms)
+        due_at_ms = until_ms if until_ms <= now_ms else self.next_deadline_at_ms()
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
         now_ms = self._poll_io(min(until_ms, due_at_ms))

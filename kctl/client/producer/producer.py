@@ -25,7 +25,7 @@ from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.batch_compressor import BatchCompressor
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture
-from kctl.client.producer.given_rows import given_rows
+from kctl.client.producer.given_rows import given_rows, has_rows_of_now
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import (
@@ -225,8 +225,7 @@ class Producer(TransactionMethods, NotCopied):
         if partition is not None:
             check_partition(partition)
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
-        has_now = timestamps_ms is None or (isinstance(timestamps_ms, Sequence) and None in timestamps_ms)
-        wall_ms = now_timestamp_ms(self._clock) if has_now else 0
+        wall_ms = now_timestamp_ms(self._clock) if has_rows_of_now(timestamps_ms) else 0
         limits = self._encoder.limits(topic, partition)
         given = given_rows(values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
