@@ -66,6 +66,8 @@ class Waits:
         self._progress_at_ms = now_ms
         """When a connection became ready or a response arrived last."""
         self._attempts: dict[int, _Attempt] = {}
+        self._connections: dict[int, int] = {}
+        """How many connections each attempt has: a silent broker gets a second one, which is replaced at intervals."""
         self._errors: dict[str, KafkaError] = {}
         """The last error at each address that has not become ready since."""
         self._requests: dict[tuple[int, int], _Request] = {}
@@ -100,11 +102,11 @@ class Waits:
             case Failed() | Expired() | Lost():
                 self._on_failure(event)
             case Closed():
-                self._drop(event.target)
+                self._on_close(event.target)
             case RequestSent():
                 if event.expects_response and event.api not in HELD_BY_BROKERS:
                     key = (event.target.attempt, event.correlation_id)
-                    self._requests[key] = _Request(event.target, event.api, event.at_ms)
+                    self._requests.setdefault(key, _Request(event.target, event.api, event.at_ms))
             case ResponseReceived():
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
                 if event.target.attempt not in self._attempts:  # else it belongs to connecting
@@ -121,8 +123,14 @@ class Waits:
             # a probe's addresses are attempts of their own, and it asks for Metadata when it is connected
             self._attempts.pop(event.target.attempt, None)
             return
+        attempt = event.target.attempt
+        if isinstance(event, Started) and event.phase is Phase.TCP:
+            self._connections[attempt] = self._connections.get(attempt, 0) + 1
+            if self._connections[attempt] > 1:
+                return
         where = f"{'in' if isinstance(event, Started) else 'after'} phase {event.phase.value}"
-        self._attempts[event.target.attempt] = _Attempt(event.target, where, event.at_ms)
+        if attempt not in self._attempts or self._attempts[attempt].where != where:
+            self._attempts[attempt] = _Attempt(event.target, where, event.at_ms)
 
     def _on_failure(self, event: Failed | Expired | Lost) -> None:
         if event.target.attempt in self._unused:
@@ -139,7 +147,15 @@ class Waits:
         """Whether a connection is not waited for: it was used, and nothing is asked on it. Brokers close such ones."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
+    def _on_close(self, target: Target) -> None:
+        others = self._connections.get(target.attempt, 1) - 1
+        if others > 0:
+            self._connections[target.attempt] = others
+        else:
+            self._drop(target)
+
     def _drop(self, target: Target) -> None:
+        self._connections.pop(target.attempt, None)
         self._attempts.pop(target.attempt, None)
         self._unused.discard(target.attempt)
         for key in [key for key in self._requests if key[0] == target.attempt]:

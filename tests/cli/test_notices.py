@@ -54,13 +54,13 @@ def test_fail_fast_names_the_commands_that_keep_trying() -> None:
 def test_object_store_that_refuses_connections_is_reported_and_ends_the_job(location: str, refused: str) -> None:
     ended = kctl(
         "pipeline", "import", location, "--progress", "/nonexistent", "--dry-run", "-v", "-b", refused,
-        "--api-timeout", "4s",
+        "--api-timeout", "8s",  # attempts begin in its first quarter; a wait is reported after 1 s
         environ={**STORE, "AWS_ENDPOINT_URL": f"http://{refused}"},
         shows_waits=True,
     )  # fmt: skip
     assert ended.code == ExitCode.REFUSED
     waiting, error = ended.stderr.splitlines()
-    what = f"s3://bucket/x: no response from {refused}, retrying for up to 4s (--api-timeout)"
+    what = f"s3://bucket/x: no response from {refused}, retrying for up to 8s (--api-timeout)"
     assert waiting == f"kctl pipeline: waiting: {what}"
     assert f"cannot connect to the object store at {refused}" in error
 

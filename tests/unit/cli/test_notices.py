@@ -8,6 +8,7 @@ from kctl.cli.notices import WaitNotices, limit_text
 from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock
 from kctl.client.errors import ConnectionLost, ConnectionRefused
 from kctl.client.events import (
+    Closed,
     Event,
     Failed,
     Lost,
@@ -190,6 +191,43 @@ def test_connection_that_stops_after_a_phase_is_reported_with_that_phase() -> No
     run.on_event(Started(0, _target(), Phase.TCP, 10_000), PhaseDone(0, _target(), Phase.TCP, 0, ""))
     [line] = run.passes(1000)
     assert f"{PLACE}: no progress after phase tcp of connecting" in line
+
+
+def _further_connection(run: Run, at_ms: int) -> None:
+    """Replace the second connection of an attempt, as the client does while a broker is silent."""
+    run.on_event(Started(at_ms, _target(), Phase.TCP, 10_000), Closed(at_ms, _target(), "silent, and dialled again"))
+
+
+def test_silence_is_reported_although_further_connections_are_opened() -> None:
+    run = Run()
+    run.on_event(Started(0, _target(), Phase.TCP, 10_000), Started(0, _target(), Phase.TCP, 10_000))
+    run.passes(900)
+    _further_connection(run, run.clock.now_ms())
+    [line] = run.passes(100)
+    assert f"{PLACE}: no progress in phase tcp of connecting" in line
+    run.on_event(Closed(run.clock.now_ms(), _target(), ""), Closed(run.clock.now_ms(), _target(), ""))
+    assert run.passes(60_000) == [], "the attempt is over"
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_silence_after_a_phase_is_reported_although_further_connections_are_opened(is_asked: bool) -> None:
+    run = Run()
+
+    def connected() -> None:
+        now_ms = run.clock.now_ms()
+        run.on_event(PhaseDone(now_ms, _target(), Phase.TCP, 0, ""))
+        if is_asked:
+            run.on_event(RequestSent(now_ms, _target(), "ApiVersions", 3, 0, 10))
+
+    run.on_event(Started(0, _target(), Phase.TCP, 10_000))
+    connected()
+    run.on_event(Started(0, _target(), Phase.TCP, 10_000))
+    connected()
+    run.passes(900)
+    _further_connection(run, run.clock.now_ms())
+    connected()
+    [line] = run.passes(100)
+    assert f"{PLACE}: no {'response to ApiVersions' if is_asked else 'progress after phase tcp'}" in line
 
 
 def test_look_up_that_is_done_is_not_waited_for_whatever_becomes_of_the_addresses() -> None:
