@@ -157,7 +157,9 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     from kctl.client.admin import Admin
     from kctl.client.clock import SystemClock
     from kctl.client.config import AdminConfig
+    from kctl.client.events import keep_off_stderr
 
+    keep_off_stderr()
     file = given.get("--command-config", ())
     chosen = choose_profile(given["--profile"][-1] if "--profile" in given else None, os.environ)
     own = {} if chosen is None else chosen.properties
