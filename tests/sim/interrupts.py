@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from random import randrange
+from random import Random
 from types import CodeType, FrameType
 from typing import Any
 
@@ -155,7 +155,7 @@ def each_boundary(
 def some_boundaries(scene: Callable[[Interrupted], None], *, points: int, folder: str = CLIENT) -> int:
     """Run the scene with an interrupt at its first and its last boundary, and at one in each part between.
 
-    Which one of a part is random, so that runs meet others; a failing check says what repeats it.
+    A failing check says what repeats it.
 
     Args:
         scene: as for `each_boundary`; nothing may be left of one for the next, so that all have the same boundaries.
@@ -180,12 +180,13 @@ def _boundary_count(scene: Callable[[Interrupted], None], folder: str) -> int:
 
 
 def _spread(count: int, points: int) -> Sequence[int]:
-    """Return numbers from 1 to `count`: both, and one at random in each of equal parts between."""
+    """Return numbers from 1 to `count`: both, and one drawn in each of equal parts between."""
     if points >= count:
         return range(1, count + 1)
+    random = Random(count)
     between = points - 2
     ends = [2 + (count - 2) * part // between for part in range(between + 1)]
-    return [1, *(randrange(start, end) for start, end in pairwise(ends)), count]
+    return [1, *(random.randrange(start, end) for start, end in pairwise(ends)), count]
 
 
 def _is_interrupted(scene: Callable[[Interrupted], None], number: int, folder: str, name: str) -> bool:

@@ -14,8 +14,11 @@ def unseeded_draws(source: str) -> list[int]:
     """Return the lines that draw from a source without a seed."""
     tree = ast.parse(source)
     imports = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    drawn_from = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "random"]
+    functions = {alias.name for node in drawn_from for alias in node.names} & set(MODULE_FUNCTIONS)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return sorted({call.lineno for call in calls if _is_unseeded(call, is_module_imported="random" in imports)})
+    found = [call for call in calls if _is_unseeded(call, is_module_imported="random" in imports)]
+    return sorted({call.lineno for call in found + [each for each in calls if ast.unparse(each.func) in functions]})
 
 
 def _is_unseeded(call: ast.Call, *, is_module_imported: bool) -> bool:
@@ -40,6 +43,7 @@ def test_randomness_has_a_seed() -> None:
         ("random.Random(time.time())", True),
         ("os.urandom(16)", True),
         ("import random; random.choice([1, 2])", True),
+        ("from random import choice; choice([1, 2])", True),
         ("random = Random(1); random.choice([1, 2])", False),
     ],
 )

@@ -13,6 +13,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import Offsets
 from kctl.client.errors import KafkaError
+from kctl.client.records import Record
 from tests.sim.interrupts import Interrupted, each_boundary
 from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub
@@ -31,6 +32,8 @@ class Reader(RebalanceListener):
         self.interrupted = interrupted
         self.consumer: Consumer = cluster.consumer(**properties)
         self.seen: dict[TopicPartition, list[int]] = {tp: [] for tp in T}
+        self.looped: list[Record] = []
+        """What `loop` was given and `see_looped` has not seen yet."""
         self.owned: list[TopicPartition] = []
         """By what the listener was called with."""
 
@@ -58,12 +61,18 @@ class Reader(RebalanceListener):
             self.see(TopicPartition(record.topic, record.partition), record.offset)
 
     def loop(self, count: int) -> None:
-        """Loop until so many records were given."""
+        """Loop until so many records were given; nothing else is interrupted."""
         for record in self.consumer:
-            self.see(TopicPartition(record.topic, record.partition), record.offset)
+            self.looped.append(record)
             count -= 1
             if not count:
                 break
+
+    def see_looped(self) -> None:
+        """See what the loop was given."""
+        for record in self.looped:
+            self.see(TopicPartition(record.topic, record.partition), record.offset)
+        self.looped.clear()
 
     def read_all(self) -> None:
         """Read what is left."""
@@ -139,6 +148,7 @@ def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given
         reader.consumer.assign(T)
         reader.poll()
         interrupted(lambda: reader.loop(8))
+        reader.see_looped()
         reader.consumer.commit_sync()
         reader.check_committed()
         reader.read_all()
