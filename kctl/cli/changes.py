@@ -4,14 +4,15 @@ One rule: what destroys records, access or positions shows first and needs --exe
 other change is made at once and has --dry-run.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, TypeVar
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError, explain
+from kctl.cli.failures import CommandError, Failure, explain
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.options import Common, Output
 from kctl.client.errors import KafkaError
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_ANSWER_BYTES = 1024
+MOST_NAMES = 10
+"""Most names in a command that is shown."""
+UNKNOWN = "unknown"
+"""The result of a change that was sent and that no response confirmed."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Let the brokers check, and change nothing.")]
 ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
@@ -68,11 +73,16 @@ def after_yes(common: Common, admin: "Admin", facts: Sequence[str], question: st
         return change()
 
 
-def result_word(key: object, failed: Container[object] | None, done: str) -> str:
+def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str) -> str:
     """Return what became of one item, such as "deleted"; `failed` is None in a dry run."""
-    if failed is None:
-        return f"would be {done}"
-    return "failed" if key in failed else done
+    return f"would be {done}" if failed is None else word_of(failed.get(key), done)
+
+
+def word_of(error: KafkaError | None, done: str) -> str:
+    """Return what became of a change that ended with an error, or without one."""
+    if error is None:
+        return done
+    return UNKNOWN if error.outcome_unknown else "failed"
 
 
 def end_change(
@@ -81,18 +91,20 @@ def end_change(
     listing: Listing,
     failed: Mapping[T, KafkaError] | None,
     would: str,
+    check: str = "",
 ) -> int:
     """Write one row for each item of a change; report what failed, or what was not done, and return the exit code.
 
     Args:
         failed: None in a dry run.
         would: what a dry run would have done.
+        check: the command that shows whether a change was made.
     """
     write_listing(common.environment, output, listing)
     if failed is None:
         say_dry_run(common, would)
         return ExitCode.OK
-    return report_failures(common, len(failed) < len(listing.rows), failed.values())
+    return report_failures(common, len(failed) < len(listing.rows), failed.values(), check)
 
 
 def say_dry_run(common: Common, what: str) -> None:
@@ -100,14 +112,28 @@ def say_dry_run(common: Common, what: str) -> None:
     common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
 
 
-def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError]) -> int:
+def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError], check: str = "") -> int:
     """Report what failed, equal failures once; return 3 where something was done, else the code of the first cause.
 
-    Args: done: true where some item succeeded.
+    Args:
+        done: true where some item succeeded.
+        check: the command that shows whether a change was made whose outcome is unknown.
     """
-    failures = list(dict.fromkeys(explain(error) for error in failed))
+    failures = list(dict.fromkeys(_failure(error, check) for error in failed))
     for failure in failures:
         common.environment.say_failure(failure)
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else failures[0].code
+
+
+def checking(command: str, failed: Mapping[T, KafkaError], name: Callable[[T], str] = str) -> str:
+    """Return a command that shows the items whose outcome is unknown."""
+    names = dict.fromkeys(name(key) for key, error in failed.items() if error.outcome_unknown)
+    return shlex.join([*command.split(), *list(names)[:MOST_NAMES]])
+
+
+def _failure(error: KafkaError | CommandError, check: str) -> Failure:
+    failure = explain(error)
+    is_open = check and isinstance(error, KafkaError) and error.outcome_unknown
+    return failure._replace(hint=f"check with: {check}") if is_open else failure

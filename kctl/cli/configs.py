@@ -3,13 +3,14 @@
 Owns how a resource is named on the command line, and what the rows show.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures
+from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures, word_of
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -17,6 +18,7 @@ from kctl.cli.options import Common, Words, with_common
 
 if TYPE_CHECKING:
     from kctl.client.admin import ConfigEntry, ConfigResource
+    from kctl.client.errors import KafkaError
 
 SHOW_COLUMNS = ("key", "value", "source", "default", "type", "read_only", "sensitive")
 SHOWN = ("key", "value", "source", "default", "sensitive")
@@ -98,13 +100,14 @@ def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | 
                 "resource": str(resource),
                 "key": key,
                 "value": value,
-                "result": result_of(value, failed=resource in results.failed, dry_run=dry_run),
+                "result": result_of(value, results.failed.get(resource), dry_run=dry_run),
             }
             for resource, entries in changes.items()
             for key, value in entries.items()
         ]
         write_listing(common.environment, output, Listing("configs", CHANGE_COLUMNS, rows))
-        code = report_failures(common, results.done, list(results.failed.values()))
+        check = f"kctl configs show {shown_name(next(iter(changes)))}"
+        code = report_failures(common, results.done, list(results.failed.values()), check)
         if results.done and not dry_run:
             from kctl.cli.metadata_wait import wait_for_configs  # wanted once something was changed
 
@@ -112,12 +115,15 @@ def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | 
     return code
 
 
-def result_of(value: str | None, *, failed: bool, dry_run: bool) -> str:
+def shown_name(resource: "ConfigResource") -> str:
+    """Return a resource as the arguments of `kctl configs show`."""
+    return shlex.join(str(resource).split(" ", 1))
+
+
+def result_of(value: str | None, error: "KafkaError | None", *, dry_run: bool) -> str:
     """Return what became of one entry, in a few words."""
-    if failed:
-        return "failed"
     done = "unset" if value is None else "set"
-    return f"would be {done}" if dry_run else done
+    return word_of(error, f"would be {done}" if dry_run else done)
 
 
 def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs: bool = False) -> list[Row]:

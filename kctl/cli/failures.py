@@ -283,6 +283,8 @@ def explain(error: BaseException) -> Failure:
     code = exit_code(error)
     details = _details(error)
     message = _message(error)
+    if isinstance(error, errors.KafkaError) and error.outcome_unknown:
+        message = f"{message}; the change may have been made"
     if isinstance(error, PARSER_ERRORS):  # words of the parser and of the command line, in one or more lines
         message, *others = message.replace("\n\t", " ").split("\n")
         details = [line.removeprefix("  ") for line in others]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures
+from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures, word_of
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
@@ -176,11 +176,11 @@ def _change(common: Common, names: Names, values: Mapping[str, float | None], *,
         results = admin.alter_client_quotas({entity: values}, validate_only=dry_run)
         rows: list[Row] = []
         for key, value in values.items():
-            result = "failed" if entity in results.failed else _result(value, was_set=key in before, dry_run=dry_run)
+            result = word_of(results.failed.get(entity), _result(value, was_set=key in before, dry_run=dry_run))
             quota = None if value is None else _number(value)
             rows.append({**_entity_row(entity), "key": key, "quota": quota, "result": result})
         write_listing(common.environment, output, Listing("quotas", CHANGE_COLUMNS, rows))
-        code = report_failures(common, results.done, list(results.failed.values()))
+        code = report_failures(common, results.done, list(results.failed.values()), "kctl quotas list")
         if results.done and not dry_run:
             from kctl.cli.metadata_wait import wait_for_quotas  # wanted once something was changed
 

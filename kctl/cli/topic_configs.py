@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from kctl.cli import click
 from kctl.cli.admin_client import admin_of
-from kctl.cli.changes import read_pairs, report_failures
+from kctl.cli.changes import checking, read_pairs, report_failures
 from kctl.cli.configs import SHOW_COLUMNS, SHOWN, entry_rows, result_of
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -112,7 +112,7 @@ def _report(
     for name in wanted.names:
         for part, entries in parts:
             for key, value in entries.items():
-                result = result_of(value, failed=(name, part) in failed, dry_run=dry_run)
+                result = result_of(value, failed.get((name, part)), dry_run=dry_run)
                 if is_refused and (name, part) not in failed:
                     result = "not changed"
                 rows.append({"topic": name, "key": key, "value": value, "result": result})
@@ -120,7 +120,8 @@ def _report(
     if is_refused:
         common.say(f"{common.environment.program}: nothing was changed")
     has_done = not is_refused and len(failed) < len(wanted.names) * len(parts)
-    code = report_failures(common, has_done, list(failed.values()))
+    check = checking("kctl topics describe", failed, lambda key: key[0])
+    code = report_failures(common, has_done, list(failed.values()), check)
     if failed and has_done and not dry_run:
         for name, part in failed:
             common.say(f"hint: {wanted.command(name, part)} retries the change that failed")

@@ -5,7 +5,7 @@ Owns the order: a topic that cannot be found is reported before any other is del
 
 from collections.abc import Mapping
 
-from kctl.cli.changes import after_yes, end_change, report_failures, result_word
+from kctl.cli.changes import after_yes, checking, end_change, report_failures, result_word
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.metadata_wait import is_deleted, wait_for_topics
@@ -56,7 +56,8 @@ def _report(
 ) -> int:
     rows = [{**_facts(topic), "result": result_word(name, failed, "deleted")} for name, topic in topics.items()]
     would = f"{counted(len(rows), 'topic')} would be deleted with all records"
-    return end_change(common, output, Listing("topics", COLUMNS, rows), failed, would)
+    check = checking("kctl topics describe", failed or {})
+    return end_change(common, output, Listing("topics", COLUMNS, rows), failed, would, check)
 
 
 def _facts(topic: TopicInfo) -> Row:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import admin_of, open_admin
-from kctl.cli.changes import after_yes, report_failures, result_word, say_dry_run
+from kctl.cli.changes import after_yes, checking, report_failures, result_word, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -97,7 +97,8 @@ def trim_topic(common: Common, output: Output, name: str, before: str, *, execut
     ]
     write_listing(common.environment, output, Listing("partitions", TRIM_COLUMNS, rows))
     if results is not None:
-        return report_failures(common, results.done, list(results.failed.values()))
+        check = checking("kctl topics offsets", results.failed, lambda key: key.topic)
+        return report_failures(common, results.done, list(results.failed.values()), check)
     if wanted:
         total = sum(trims[tp].records for tp in wanted)
         say_dry_run(common, f"up to {counted(total, 'record')} of {counted(len(wanted), 'partition')} would be deleted")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded, read_pairs, report_failures
+from kctl.cli.changes import UNKNOWN, DryRun, Execute, Yes, YesUnneeded, checking, read_pairs, report_failures
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
@@ -23,7 +23,7 @@ from kctl.grammar.topics import TopicWords, parse_topics
 if TYPE_CHECKING:
     pass
 
-CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor")
+CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor", "result")
 
 app = Commands(no_args_is_help=True)
 
@@ -180,18 +180,27 @@ def create(
                 "topic_id": id_text(topic.topic_id),
                 "partitions": count_of(topic.num_partitions),
                 "replication_factor": count_of(topic.replication_factor),
+                "result": "would be created" if dry_run else "created",
             }
             for topic in results.done.values()
         ]
+        rows += [
+            {"topic": name, "topic_id": None, "partitions": None, "replication_factor": None, "result": UNKNOWN}
+            for name, error in results.failed.items()
+            if error.outcome_unknown
+        ]
         if rows:
-            write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
+            has_unknown = len(rows) > len(results.done)
+            shown = CREATE_COLUMNS if has_unknown else CREATE_COLUMNS[:-1]
+            write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows, shown=shown))
         failed = []
         for name, error in results.failed.items():
             if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
                 common.say(f"kctl topics: topic {name} exists already")
             else:
                 failed.append(error)
-        code = report_failures(common, len(failed) < len(wanted), failed)
+        check = checking("kctl topics describe", results.failed)
+        code = report_failures(common, len(failed) < len(wanted), failed, check)
         if not dry_run:
             created = {name: is_created(topic.topic_id) for name, topic in results.done.items()}
             wait_for_topics(common, admin, created)

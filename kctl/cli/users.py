@@ -253,4 +253,6 @@ def _write(
         for each in changes
     ]
     write_listing(common.environment, common.choose_output(*SHAPES), Listing("users", CHANGE_COLUMNS, rows))
-    return ExitCode.OK if results is None else report_failures(common, results.done, list(results.failed.values()))
+    if results is None:
+        return ExitCode.OK
+    return report_failures(common, results.done, list(results.failed.values()), "kctl users list")

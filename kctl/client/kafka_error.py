@@ -11,9 +11,15 @@ from kctl.client.wording import counted, one_line
 
 
 class KafkaError(Exception):
-    """Base class of the errors that the client raises."""
+    """Base class of the errors that the client raises.
+
+    Attributes:
+        retriable: the call may succeed if it is made again.
+        outcome_unknown: the change may have been made: its request was sent, and no response confirmed it.
+    """
 
     retriable: bool = False
+    outcome_unknown: bool = False
 
     def __str__(self) -> str:
         """Return the message as one line: words of a broker in it are no commands to a terminal or a log."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from kctl.cli import click
 from kctl.cli.acls.rules import EVERY, Resources, RuleOptions, check_operations, rules_of
 from kctl.cli.admin_client import admin_of, open_admin
-from kctl.cli.changes import after_yes, end_change, report_failures, result_word
+from kctl.cli.changes import after_yes, end_change, report_failures, result_word, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -93,12 +93,12 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
         results = Results[AclRule, None]({}, {}) if dry_run else admin.create_acls(rules)
         rows: list[Row] = []
         for rule in rules:
-            result = "failed" if rule in results.failed else "exists" if rule in known else "created"
+            result = word_of(results.failed.get(rule), "exists" if rule in known else "created")
             if dry_run and rule not in known:
                 result = "would be created"
             rows.append({**rule_row(rule), "result": result})
         write_listing(common.environment, output, Listing("acls", (*COLUMNS, "result"), rows))
-        code = report_failures(common, results.done, list(results.failed.values()))
+        code = report_failures(common, results.done, list(results.failed.values()), "kctl acls list")
         _wait(common, admin, results.done, are_there=True)
     return code
 
@@ -128,7 +128,9 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool)
             failed = after_yes(common, admin, facts, question, lambda: _delete(admin, rules))
         rows = [{**rule_row(rule), "result": result_word(AclFilter.of(rule), failed, "deleted")} for rule in rules]
         listing = Listing("acls", (*COLUMNS, "result"), rows)
-        code = end_change(common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted")
+        code = end_change(
+            common, output, listing, failed, f"{counted(len(rules), 'rule')} would be deleted", "kctl acls list"
+        )
         deleted = [] if failed is None else [rule for rule in rules if AclFilter.of(rule) not in failed]
         _wait(common, admin, deleted, are_there=False)
     return code

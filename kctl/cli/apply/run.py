@@ -37,6 +37,8 @@ CHECKED = (Kind.CREATE, Kind.CONFIGS, Kind.PARTITIONS)
 BATCH = 100
 """Topics of one request: after an interrupt that many at most are unknown."""
 DONE, FAILED, NOT_DONE, UNKNOWN, WOULD_BE_DONE = "done", "failed", "not done", "unknown", "would be done"
+UNDER_WAY = "under way"
+"""Sent, and not answered yet; never shown."""
 
 
 class Wish(NamedTuple):
@@ -70,10 +72,15 @@ class ApplyOutcome:
         """Take note of what became of the changes of one request, by topic."""
         for change in batch:
             error = failed.get(change.item)
-            self.results[change] = done if error is None else UNKNOWN if isinstance(error, ApiTimeout) else FAILED
+            self.results[change] = done if error is None else _result_of(error)
         for error in failed.values():
             if all(error is not known for known in self.errors):  # one timeout can be that of many topics
                 self.errors.append(error)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time of the command is over: no further request is sent."""
+        return any(isinstance(error, ApiTimeout) for error in self.errors)
 
     def rows(self) -> list[Row]:
         """Return a row for each change."""
@@ -88,6 +95,12 @@ class ApplyOutcome:
             }
             for change, result in self.results.items()
         ]
+
+
+def _result_of(error: KafkaError) -> str:
+    if error.outcome_unknown:
+        return UNKNOWN
+    return NOT_DONE if isinstance(error, ApiTimeout) else FAILED
 
 
 def run_apply(common: Common, output: Output, wish: Wish) -> int:
@@ -243,17 +256,19 @@ def _make(
             common.say(line)
         for kind in Kind:
             for batch in _batches(outcome.changes, kind):
-                if kind in (Kind.DELETE, Kind.DELETE_ACL) and outcome.errors:
+                if (kind in (Kind.DELETE, Kind.DELETE_ACL) and outcome.errors) or outcome.is_late:
                     break
-                outcome.results.update(dict.fromkeys(batch, UNKNOWN))
+                outcome.results.update(dict.fromkeys(batch, UNDER_WAY))
                 outcome.settle(batch, _ask(admin, declaration.topics or {}, kind, batch, validate_only=False), DONE)
     except Interrupted:
+        asked = [change for change, result in outcome.results.items() if result == UNDER_WAY]
+        outcome.results.update(dict.fromkeys(asked, UNKNOWN))
         _report(common, output, outcome, wish)
         raise
     except KafkaError as error:  # of a request as a whole: those after it would fail, too
         outcome.errors.append(error)
-        if not isinstance(error, ApiTimeout):
-            outcome.results.update({c: FAILED for c, result in outcome.results.items() if result == UNKNOWN})
+        asked = [change for change, result in outcome.results.items() if result == UNDER_WAY]
+        outcome.results.update(dict.fromkeys(asked, _result_of(error)))
     code = _report(common, output, outcome, wish)
     made = {change for change, result in outcome.results.items() if result == DONE}
     if made:

@@ -3,6 +3,7 @@
 Owns the order: everything that can be refused is refused before anything is written.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -65,7 +66,8 @@ def run_reset(common: Common, reset: Reset) -> int:
     moved = sum(change.old != change.new for change in changes)
     new_group = "" if group is not None else f"group {reset.group_id} would be created: "
     would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset"
-    return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would)
+    check = f"kctl groups describe {shlex.quote(reset.group_id)}"
+    return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would, check)
 
 
 class _Parsed(NamedTuple):
@@ -193,7 +195,12 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         rows.append({**row, "result": result_word(tp, failed, "deleted")})
     listing = Listing("partitions", DELETE_COLUMNS, rows, {"executed": failed is not None})
     return end_change(
-        common, output, listing, failed, f"the offsets of {counted(len(old), 'partition')} would be deleted"
+        common,
+        output,
+        listing,
+        failed,
+        f"the offsets of {counted(len(old), 'partition')} would be deleted",
+        f"kctl groups describe {shlex.quote(group_id)}",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes, after_yes, end_change, report_failures, result_word
+from kctl.cli.changes import Execute, Yes, after_yes, checking, end_change, report_failures, result_word
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -191,8 +191,9 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
         }
         for group_id, group in found.done.items()
     ]
+    check = checking("kctl groups describe", failed or {})
     listing = Listing("groups", DELETE_COLUMNS, rows, {"executed": failed is not None})
-    return end_change(common, output, listing, failed, f"{counted(len(rows), 'group')} would be deleted")
+    return end_change(common, output, listing, failed, f"{counted(len(rows), 'group')} would be deleted", check)
 
 
 app.command("reset-offsets")(groups_offsets.reset_offsets)

@@ -1,5 +1,6 @@
 """`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,7 +57,14 @@ def remove_members(
     failed = None if results is None else results.failed
     rows = [_row(group, member, result_word(key, failed, "removed")) for key, member in found.items()]
     listing = Listing("members", COLUMNS, rows, {"executed": failed is not None})
-    return end_change(common, output, listing, failed, f"{counted(len(rows), 'member')} would be removed")
+    return end_change(
+        common,
+        output,
+        listing,
+        failed,
+        f"{counted(len(rows), 'member')} would be removed",
+        f"kctl groups members {shlex.quote(group)}",
+    )
 
 
 def _row(group: str, member: "MemberDescription", result: str) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import after_yes, report_failures, say_dry_run
+from kctl.cli.changes import after_yes, checking, report_failures, say_dry_run, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -42,7 +42,8 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
     rows = [_row(key, found[key], _result(key, needed, results)) for key in shown]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
     if results is not None:
-        return report_failures(common, results.done, list(results.failed.values()))
+        check = checking("kctl topics describe", results.failed, lambda key: key.topic)
+        return report_failures(common, results.done, list(results.failed.values()), check)
     if needed and unclean and not dry_run:
         say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader, and records may be lost")
     if not needed:
@@ -86,7 +87,7 @@ def _result(key: TopicPartition, needed: Sequence[TopicPartition], results: Elec
     if results is None:
         return "would be elected"
     if key in results.failed:
-        return "failed"
+        return word_of(results.failed[key], "elected")
     return "elected" if results[key] else "not needed"
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import report_failures
+from kctl.cli.changes import report_failures, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, write_listing
@@ -105,7 +105,7 @@ class _Move:
             self._start_and_wait(before)
         self._write(output, before)
         done = [each for each in self._results.values() if each in (MOVED, CANCELLED, STARTED, NOT_STARTED)]
-        code = report_failures(self._common, done, self._failed)
+        code = report_failures(self._common, done, self._failed, self._wanted.command("--dry-run"))
         if code and not self._wanted.dry_run and not self._wanted.cancel:
             self._common.say(f"hint: {self._wanted.command('--resume')} moves what was not moved")
         return code
@@ -189,7 +189,7 @@ class _Move:
             return []
         results = self._admin.alter_partition_reassignments({key: self._targets[key] for key in keys})
         for key, error in results.failed.items():
-            self._results[key] = FAILED
+            self._results[key] = word_of(error, STARTED)
             self._failed.append(error)
         return list(results.done)
 
@@ -263,7 +263,7 @@ class _Move:
             if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
                 over.append(key)
             else:
-                self._results[key] = FAILED
+                self._results[key] = word_of(error, CANCELLED)
                 self._failed.append(error)
         return over
 

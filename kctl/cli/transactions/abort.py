@@ -46,7 +46,10 @@ def run_abort(common: Common, output: Output, wanted: Abort) -> int:
             failed = after_yes(common, admin, facts, "Abort them?", lambda: _abort(admin, partition, chosen))
     listing = _listing(chosen, failed, common.environment.clock.wall_ms())
     if chosen:
-        return end_change(common, output, listing, failed, f"{counted(len(chosen), 'transaction')} would be aborted")
+        check = f"kctl transactions hanging --topic {partition.topic}:{partition.partition} --all"
+        return end_change(
+            common, output, listing, failed, f"{counted(len(chosen), 'transaction')} would be aborted", check
+        )
     write_listing(common.environment, output, listing)
     common.say(f"{common.environment.program}: no transaction hangs on {partition}")
     return ExitCode.OK

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
 
+from kctl.client.admin.unconfirmed import Unconfirmed, is_left_open, with_unknown_outcome
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer, duration_text
@@ -161,6 +162,7 @@ class Call:
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
         self._last_error: KafkaError | None = None
+        self._unconfirmed = Unconfirmed()
         with client.steps:
             client.network.status.clear_refusals()
 
@@ -180,17 +182,19 @@ class Call:
             while not condition():
                 fatal = client.network.status.fatal_error()
                 if fatal is not None:
-                    raise fatal
+                    raise self._unconfirmed.mark(fatal)
                 timer.update()
                 if is_last_poll_over:
                     self._span.update()
                     text = waiting_for if isinstance(waiting_for, str) else waiting_for()
-                    raise ApiTimeout(
-                        f"{self.what}: {text}{self._pauses()}",
-                        timeout_ms=self._span.timeout_ms,
-                        elapsed_ms=self._span.elapsed_ms,
-                        cause=self._last_error or client.last_error(),
-                        account=client.account_since(self._since),
+                    raise self._unconfirmed.mark(
+                        ApiTimeout(
+                            f"{self.what}: {text}{self._pauses()}",
+                            timeout_ms=self._span.timeout_ms,
+                            elapsed_ms=self._span.elapsed_ms,
+                            cause=self._last_error or client.last_error(),
+                            account=client.account_since(self._since),
+                        )
                     )
                 is_last_poll_over = timer.is_expired
                 if timer.is_expired:
@@ -267,7 +271,15 @@ class Call:
             assert isinstance(found, KafkaError)
             return dict.fromkeys(keys or (), found)
         assert answer.response is not None
-        return each_once(found, keys, answer.response.NAME, self.name_of(answer.node_id))
+        api = answer.response.NAME
+        items = each_once(found, keys, api, self.name_of(answer.node_id))
+        return {key: self._judged(item, api, answer.node_id) for key, item in items.items()}
+
+    def _judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
+        """Return an item of a response; its error says whether the change may have been made all the same."""
+        if not isinstance(item, KafkaError):
+            return item
+        return with_unknown_outcome(item) if is_left_open(item, api) else self._unconfirmed.mark(item, node_id)
 
     def name_of(self, node_id: int) -> str:
         """Return how messages name a broker."""
@@ -341,8 +353,10 @@ class Call:
         def keep(answer: Answer) -> None:
             further = None if answer.response is None or follow is None else follow(answer.response)
             if further is None:
-                ended[answer.node_id] = answer.error or answer
-                if answer.error is None:
+                if answer.error is not None:
+                    ended[answer.node_id] = self._unconfirmed.mark(answer.error, answer.node_id)
+                else:
+                    ended[answer.node_id] = answer
                     self._limit(has_results=True)
             else:
                 unsent[answer.node_id] = lambda _timeout_ms: further
@@ -356,17 +370,20 @@ class Call:
                 if self.client.metadata.cluster.node(node_id) is None and self.client.metadata.version > known:
                     error = ConnectionLost(f"broker {node_id} is not in the cluster at present")
                 if error is not None and error is not before[node_id]:
-                    ended[node_id] = error
+                    ended[node_id] = self._unconfirmed.mark(error, node_id)
                     del unsent[node_id]
             return len(ended) == len(builds)
 
         try:
             self.wait_until(step, lambda: f"waiting for {self._names(each for each in builds if each not in ended)}")
         except ApiTimeout as timeout:
-            timeout.node_ids = tuple(each for each in builds if each not in ended)
-            if not ended:
+            silent = tuple(each for each in builds if each not in ended)
+            timeout.node_ids = silent
+            is_told_apart = any(map(self._unconfirmed.has, silent)) and not all(map(self._unconfirmed.has, silent))
+            if not ended and not is_told_apart:
                 raise
-            ended |= {node_id: timeout for node_id in builds if node_id not in ended}
+            timeout.outcome_unknown = False
+            ended |= {node_id: self._unconfirmed.mark(timeout, node_id) for node_id in silent}
         return ended
 
     def _is_over(self) -> bool:
@@ -399,8 +416,11 @@ class Call:
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
         request = build(timeout_ms)
+        is_change = self._unconfirmed.sent(node_id, request)
 
         def done(answer: Answer) -> None:
+            if is_change:
+                self._unconfirmed.ended(answer)
             cause = None if answer.error is None else answer.error.__cause__
             if isinstance(cause, RemoteProtocolError) and cause.api == request.NAME:
                 answer = answer._replace(error=cause)
@@ -412,7 +432,7 @@ class Call:
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""
         if not ADMIN.is_retried(error) or self._pause.failures >= self._retries:
-            raise error
+            raise self._unconfirmed.mark(error)
         self._last_error = error
         self._pause.failed(self.client.clock.start_ms())
         pause = Timer.until(self.client.clock, min(self._pause.until_ms, self.timer.deadline_at_ms))
@@ -431,10 +451,11 @@ class Call:
     ) -> Results[K, V]:
         """Return what became of each item, attempting again those whose error is retried.
 
-        When the deadline passes after some items were answered, the others fail with the ApiTimeout each.
+        When the deadline passes after some items were answered, the others fail with the ApiTimeout each. So do all
+        items of a change that may have been made.
 
         Args: is_retried: a `RetryRule.is_retried`; gets an error and the number of attempts so far.
-        Raises: ApiTimeout: when no item was answered at all.
+        Raises: ApiTimeout: no item was answered, and no change was sent.
         """
         pending = list(dict.fromkeys(keys))
         tries = 0
@@ -463,9 +484,11 @@ class Call:
                 pending = [*again, *late]
                 if again:
                     self.pause(next(iter(again.values())))
-            except ApiTimeout as timeout:
-                if not done and all(isinstance(error, ApiTimeout) for error in failed.values()):
+            except KafkaError as error:
+                is_late = isinstance(error, ApiTimeout)
+                has_answers = bool(done) or not all(isinstance(each, ApiTimeout) for each in failed.values())
+                if not error.outcome_unknown and not (is_late and has_answers):
                     raise
-                failed.update(dict.fromkeys(pending, timeout))
+                failed.update(dict.fromkeys(pending, error))
                 break
         return Results(done, failed)

@@ -1,0 +1,83 @@
+"""Changes whose response is lost: commands report `unknown`, and which command shows what became of the change."""
+
+import json
+
+import pytest
+
+from kctl.client.admin import Admin, NewTopic
+from kctl.client.admin.unconfirmed import Unconfirmed
+from kctl.client.protocol.schema import Request
+from kctl.sandbox import Fault
+from tests.sim.admin.test_commands import Run, with_commands
+from tests.sim.kit import SimCluster, run_with_admin
+
+COMMANDS = {
+    "topics create new": "kctl topics describe new",
+    "topics alter t --config retention.ms=1": "kctl topics describe t",
+    "topics alter t --partitions 9": "kctl topics describe t",
+    "topics trim t --before end --execute": "kctl topics offsets t",
+    "topics delete t --execute": "kctl topics describe t",
+    "configs set topic t retention.ms=1": "kctl configs show topic t",
+    "configs set broker 1 log.cleaner.threads=2": "kctl configs show broker 1",
+    "configs unset broker-defaults log.retention.ms": "kctl configs show broker-defaults",
+    "quotas set --user ann producer_byte_rate=5": "kctl quotas list",
+    "acls create --allow User:ann --operation read --topic t": "kctl acls list",
+    "groups delete g --execute": "kctl groups describe g",
+    "groups reset-offsets g --to-latest --execute": "kctl groups describe g",
+    "groups delete-offsets g --topic t --execute": "kctl groups describe g",
+    "groups remove-members s --instance one --execute": "kctl groups members s",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_change_without_a_response_is_unknown(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        with cluster.producer() as producer:
+            producer.send("t", b"x", partition=0)
+        sent = Unconfirmed.sent
+
+        def and_lose_the_response(self: Unconfirmed, node_id: int, request: Request) -> bool:
+            is_change = sent(self, node_id, request)
+            for each in (1, 2, 3) if is_change else ():
+                cluster.sandbox.start_fault(each, Fault.DROP_ANSWERS)
+            return is_change
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Unconfirmed, "sent", and_lose_the_response)
+            ended = run(f"{command} --output json")
+        assert ended.code != 0
+        assert {row["result"] for row in json.loads(ended.stdout)["rows"]} - {"nothing to delete"} == {"unknown"}
+        assert "; the change may have been made" in ended.stderr
+        assert f"hint: check with: {COMMANDS[command]}\n" in ended.stderr
+        cluster.sandbox.heal()
+        check, name = COMMANDS[command], command.split()[1]
+        if name != "delete":
+            shown = run(check.removeprefix("kctl "))
+            assert shown.code == 0 or "No Authorizer is configured" in shown.stderr
+
+    with_commands(use, monkeypatch)
+
+
+def test_change_that_was_not_sent_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        for each in (1, 2, 3):
+            cluster.sandbox.start_fault(each, Fault.SILENCE)
+        ended = run("topics create new --output json")
+        assert (ended.code, ended.stdout) == (12, b"")
+        assert "may have been made" not in ended.stderr
+
+    with_commands(use, monkeypatch)
+
+
+def test_request_that_is_repeated_after_a_lost_response_leaves_its_refusal_open() -> None:
+    def app(cluster: SimCluster, _admin: Admin) -> None:
+        with cluster.admin(request_timeout_ms=5000) as other:
+            other.create_topics([NewTopic("a")], timeout=60).raise_first()
+            for each in (1, 2, 3):
+                cluster.sandbox.start_fault(each, Fault.DROP_ANSWERS)
+            cluster.hub.call_later_ms(7000, "heal", cluster.sandbox.heal)
+            [error] = other.create_topics([NewTopic("b")], timeout=60).failed.values()
+        assert "TOPIC_ALREADY_EXISTS" in str(error)
+        assert error.outcome_unknown
+
+    run_with_admin(app)
