@@ -79,10 +79,10 @@ class Target(Protocol):
         """Read which rounds there are."""
         ...
 
-    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":
-        """Return the types in which decoded keys and values are to be written; None: each topic's own.
+    def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
+        """Return the types in which decoded keys and values of each topic are written.
 
-        Args: decoded: the types of each topic; none where nothing is decoded.
+        Args: decoded: the types of each topic; empty if nothing is decoded.
         """
         ...
 
@@ -132,9 +132,9 @@ class FolderTarget(ExportFolder):
         super().__init__(path)
         self._rounds: dict[RoundPlace, Path] = {}
 
-    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":  # noqa: ARG002 - files of any schema
-        """Return None: each file has the schema of its records."""
-        return None
+    def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
+        """Return the types of each topic, which the files of earlier runs can be merged with."""
+        return self.schemas.fit(decoded)
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
         """Make the folder of a round, and return where its tasks write."""

@@ -149,6 +149,22 @@ def send(kafka: KafkaCluster, topic: str, schema_id: int, text: str, first: int)
             producer.send(topic, data, b"k%d" % n, partition=n % 2)
 
 
+@pytest.mark.nightly
+def test_spark_reads_files_of_two_versions_as_one(kafka_newest: KafkaCluster, session: Session, tmp_path: Path) -> None:
+    topic, registry = kafka_newest.create_topic(partitions=2), FakeRegistry()
+    with running(registry):
+        request = request_for(kafka_newest, registry, tmp_path / "x", topic, "")
+        for version, text in enumerate(GROWN[:2]):
+            send(kafka_newest, topic, registry.add(f"{topic}-value", text), text, 20 * version)
+            export(request, session=session)
+        send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
+        with pytest.raises(FolderError, match=r"value.id is int32, and cannot become int64"):
+            export(request, session=session)
+    read = session.spark().read.option("mergeSchema", "true").parquet(str(tmp_path / "x" / topic))
+    found = sorted(tuple(row) for row in read.select("value.id", "value.old", "value.note").collect())
+    assert found == [(n, "o" if n < 20 else None, None if n < 20 else "n") for n in range(40) if n % 20]
+
+
 @pytest.mark.parametrize("kind", ["iceberg", "delta"])
 def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
     kafka_newest: KafkaCluster, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -29,6 +29,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.export_files.decoded_schemas import DecodedSchemas
 from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
     ExportedRange,
@@ -97,7 +98,9 @@ def inside(folder: Path, name: str) -> Path:
 class ExportFolder:
     """The folder, as the driver of one run sees it: no more of its manifests than a run of any length can keep.
 
-    Attributes: last_number: of the newest round; 0 where there is none.
+    Attributes:
+        last_number: of the newest round; 0 where there is none.
+        schemas: the types of decoded columns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,6 +109,7 @@ class ExportFolder:
         self._points: dict[tuple[str, int], ResumePoint] = {}
         self._files: list[ManifestFile] = []
         self._run: Path | None = None
+        self.schemas = DecodedSchemas(self.path)
 
     @property
     def run(self) -> Path:
@@ -120,6 +124,7 @@ class ExportFolder:
         Raises: FolderError: it cannot be read. ExportDataError: a manifest is damaged, or one is missing.
         """
         manifests = read_manifests(self.path)
+        self.schemas.read(manifests)
         self._points = resume_points(manifests)
         self.last_number = manifests[-1].number if manifests else 0
         return manifests
@@ -254,8 +259,9 @@ class ExportFolder:
                 shutil.rmtree(gone)
             self._check_files(ranges)
             number = self.last_number + 1
-            manifest = Manifest(number, dict(settings), tuple(ranges), number, facts)
+            manifest = Manifest(number, dict(settings), tuple(ranges), number, facts, self.schemas.changes(ranges))
             self._files.append(self._written(manifest))
+            self.schemas.keep(manifest.schemas)
             self._show(ranges)
         except FileNotFoundError:
             raise self._taken() from None

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.config import open_regular
@@ -84,13 +85,17 @@ class ExportedRange(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What the rounds from `first` to `number` have added; mostly that is one."""
+    """What the rounds from `first` to `number` have added; mostly that is one.
+
+    Attributes: schemas: by topic, the types of decoded columns (`decoded_schemas`), if the rounds have changed them.
+    """
 
     number: int
     settings: Mapping[str, str]
     ranges: tuple[ExportedRange, ...]
     first: int
     facts: ClusterFacts = NO_FACTS
+    schemas: Mapping[str, str] = MappingProxyType({})
 
 
 class ManifestFile(NamedTuple):
@@ -296,7 +301,8 @@ def _of_json(given: dict[str, Any]) -> Manifest:
     settings = {str(name): str(value) for name, value in given["settings"].items()}
     number = int(given["number"])
     first = int(given["first"]) if given["v"] == MERGED_VERSION else number
-    return Manifest(number, settings, tuple(ranges), first, facts_from(given.get("cluster", {})))
+    schemas = {str(topic): str(text) for topic, text in given.get("schemas", {}).items()}
+    return Manifest(number, settings, tuple(ranges), first, facts_from(given.get("cluster", {})), schemas)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -344,7 +350,8 @@ def merged_manifest(parts: Sequence[ManifestFile], contents: Sequence[Manifest])
     """Return neighbours as one manifest."""
     ranges = tuple(each for content in contents for each in content.ranges)
     facts = newest_facts(content.facts for content in contents)
-    return Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first, facts)
+    schemas = {topic: text for content in contents for topic, text in content.schemas.items()}
+    return Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first, facts, schemas)
 
 
 def _level(rounds: int) -> int:
@@ -366,7 +373,15 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
     ]
     head = {"v": VERSION} if manifest.first == manifest.number else {"v": MERGED_VERSION, "first": manifest.first}
     cluster = {"cluster": facts} if (facts := manifest.facts.to_json()) else {}
-    return {**head, "number": manifest.number, "settings": dict(manifest.settings), "ranges": ranges, **cluster}
+    schemas = {"schemas": dict(manifest.schemas)} if manifest.schemas else {}
+    return {
+        **head,
+        "number": manifest.number,
+        "settings": dict(manifest.settings),
+        "ranges": ranges,
+        **cluster,
+        **schemas,
+    }
 
 
 def sync(folder: Path) -> None:

@@ -37,7 +37,7 @@ class ExportTask(NamedTuple):
     allow_loss: bool
     properties: dict[str, object]
     decoding: "Mapping[str, DecodePlan]"
-    types: "DecodedTypes | None" = None
+    types: "Mapping[str, DecodedTypes] | None" = None
     limits: TargetLimits = TargetLimits()
 
 
@@ -48,7 +48,7 @@ def _decode_of(task: ExportTask, topic: str) -> "RecordDecoding | None":
         return None
     from kctl.pipeline.decoding.record_decoding import task_decoding
 
-    return task_decoding(task.decoding[topic], COLUMN_NAMES, task.types)
+    return task_decoding(task.decoding[topic], COLUMN_NAMES, (task.types or {}).get(topic))
 
 
 def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange]:

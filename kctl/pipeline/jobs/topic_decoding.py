@@ -16,7 +16,7 @@ class TopicDecoding:
 
     Attributes:
         plans: by topic; none of an export that does not decode.
-        types: those that the target wants; None: each topic's own.
+        types: by topic, the types that the target wants.
     """
 
     def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object]) -> None:
@@ -24,7 +24,7 @@ class TopicDecoding:
         self._properties = properties
         self._types: dict[str, DecodedTypes] = {}
         self.plans: dict[str, DecodePlan] = {}
-        self.types: DecodedTypes | None = None
+        self.types: Mapping[str, DecodedTypes] = {}
 
     def fit(self, ranges: Sequence[OffsetRange], target: Target) -> None:
         """Look up the schemas of topics, and what the target makes of them.
@@ -34,7 +34,7 @@ class TopicDecoding:
         if self._request is not None:
             self._add(self._request, ranges)
         if self._request is None or self._types:
-            self.types = target.fit(list(self._types.values()))
+            self.types = target.fit(self._types)
 
     def _add(self, request: "DecodeRequest", ranges: Sequence[OffsetRange]) -> None:
         from kctl.pipeline.decoding.plan import plan_decoding

@@ -22,9 +22,9 @@ from urllib.parse import unquote
 
 from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
 from kctl.pipeline.export_files.manifests import Manifest
+from kctl.pipeline.export_files.merged_schema import evolved
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError
 from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
-from kctl.pipeline.lake_tables.table_schema import evolved
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
     FILLED,

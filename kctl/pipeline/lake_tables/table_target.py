@@ -101,27 +101,28 @@ class TableTarget(ABC):
 
         return schema_of(COLUMN_NAMES) if self._schema is None else self._schema
 
-    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":
+    def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
         """Return the types in which keys and values are written, so that the table can hold those of all topics.
 
         Raises: FolderError: it cannot, with the names of the columns.
         """
         from kctl.pipeline.decoding.record_decoding import DecodedTypes
-        from kctl.pipeline.lake_tables.table_schema import evolved
+        from kctl.pipeline.export_files.merged_schema import evolved
         from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
         raw, schema = schema_of(COLUMN_NAMES), self.columns()
-        for types in decoded or [DecodedTypes(None, None)]:
+        for types in list(decoded.values()) or [DecodedTypes(None, None)]:
             wanted = raw
             for name, kind in types._asdict().items():
                 if kind is not None:
                     wanted = wanted.set(wanted.get_field_index(name), wanted.field(name).with_type(kind))
             schema = evolved(wanted if schema is None else schema, wanted, self.name, can_widen=self.can_widen)
         if not decoded or schema is None:
-            return None
+            return {}
         self._schema = schema
-        key, value = decoded[0]
-        return DecodedTypes(key and schema.field("key").type, value and schema.field("value").type)
+        key, value = next(iter(decoded.values()))
+        types = DecodedTypes(key and schema.field("key").type, value and schema.field("value").type)
+        return dict.fromkeys(decoded, types)
 
     def read(self) -> object:
         """Read the positions of the table; none where there is no table yet."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.clock import SystemClock
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.export_files.decoded_schemas import DecodedSchemas
 from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
@@ -126,10 +127,12 @@ class ObjectExport:
         self._files: list[ManifestFile] = []
         self._run_id = ""
         self._round_began_ms = 0
+        self._schemas = DecodedSchemas(url)
 
     def read(self) -> list[Manifest]:
         """Read the manifests, and return them."""
         manifests = read_object_manifests(self._store)
+        self._schemas.read(manifests)
         self._points = resume_points(manifests)
         self.last_number = manifests[-1].number if manifests else 0
         return manifests
@@ -161,9 +164,9 @@ class ObjectExport:
         """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 
-    def fit(self, decoded: "Sequence[DecodedTypes]") -> "DecodedTypes | None":  # noqa: ARG002 - files of any schema
-        """Return None: each file has the schema of its records."""
-        return None
+    def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
+        """Return the types of each topic, which the files of earlier runs can be merged with."""
+        return self._schemas.fit(decoded)
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
         """Return where the tasks of a round write."""
@@ -191,12 +194,14 @@ class ObjectExport:
                 "run it again with a smaller --range-size: the round was not kept",
             )
         number = self.last_number + 1
-        manifest = Manifest(number, {**settings, "run": self._run_id}, tuple(ranges), number, facts)
+        settings, schemas = {**settings, "run": self._run_id}, self._schemas.changes(ranges)
+        manifest = Manifest(number, settings, tuple(ranges), number, facts, schemas)
         self._files.append(self._put(manifest))
         files = list_object_manifests(self._store).files
         if files[-1].number != number or files[-1].first != number:
             raise self._taken()  # the number was free because what had it is merged
         self.last_number = number
+        self._schemas.keep(schemas)
         for each in ranges:
             key = each.topic, each.partition
             self._points[key] = continued(self._points.get(key), each)

@@ -363,7 +363,7 @@ def decoding(
 ) -> TableTarget:
     target = open_target(location, {})
     assert isinstance(target, TableTarget)
-    assert target.fit([types]) is not None
+    assert target.fit({"t": types})
     target.claim(run_id, {"format": "parquet", "layout": layout, "decode": "value=avro"})
     target.resume_points(WANTED)
     return target
@@ -448,7 +448,7 @@ def test_field_that_is_new_becomes_a_column(location: Location) -> None:
 def test_table_with_decoded_columns_takes_no_bytes_and_the_other_way_round(location: Location) -> None:
     decoding(location)
     with pytest.raises(FolderError, match="value is a struct, not binary"):
-        open_target(location, {}).fit([])
+        open_target(location, {}).fit({})
 
 
 def test_decoded_columns_are_not_compared(location: Location) -> None:
@@ -463,7 +463,7 @@ def test_table_of_topics_that_are_empty_yet_is_created_with_the_first_round(loca
     assert isinstance(target, TableTarget)
     target.claim("run", {"format": "parquet", "layout": "topic", "decode": "value=avro"})
     assert target.columns() is None
-    target.fit([STRUCT])
+    target.fit({"t": STRUCT})
     target.commit([decoded(target, 0, 3)], {})
     assert decoded_ids(location) == [1, 2]
     assert wrong_rows(location) == [0]

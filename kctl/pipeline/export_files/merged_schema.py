@@ -31,7 +31,7 @@ def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) 
         more = "" if len(problems) <= MOST_NAMED else f" and {len(problems) - MOST_NAMED} more"
         raise FolderError(
             f"{name} has other columns: {'; '.join(problems[:MOST_NAMED])}{more}",
-            "choose another table, or with --decode a schema that fits: --schema value=SUBJECT@VERSION",
+            "choose another target, or with --decode a schema that fits: --schema value=SUBJECT@VERSION",
         )
     return pa.schema(list(merged))
 

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
+from kctl.pipeline.export_files.merged_schema import evolved, plain
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.lake_tables.table_schema import evolved, plain
 
 
 def value(*fields: tuple[str, pa.DataType]) -> pa.Schema:
