@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kctl.cli import click
-from kctl.cli.admin_client import admin_of, open_admin
+from kctl.cli.admin_client import admin_of, half_of_rest_s, open_admin
 from kctl.cli.changes import after_yes, checking, report_failures, result_word, say_dry_run
-from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.options import Common, Output
 from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, OffsetAndTimestamp, Results
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import END, Absolute, AtTime, OffsetSpec, Position
@@ -83,7 +83,7 @@ def trim_topic(common: Common, output: Output, name: str, before: str, *, execut
     position = _position(common, before)
     with open_admin(common) as admin:
         with admin.within():
-            trims = _trims(admin, _partitions(admin, name), position)
+            trims, unseen = _trims(admin, _partitions(admin, name), position)
             wanted = {tp: trim.before for tp, trim in trims.items() if trim.records > 0}
             results = admin.delete_records(wanted) if execute and wanted else None
         if results is None and wanted and not execute:
@@ -98,11 +98,11 @@ def trim_topic(common: Common, output: Output, name: str, before: str, *, execut
     write_listing(common.environment, output, Listing("partitions", TRIM_COLUMNS, rows))
     if results is not None:
         check = checking("kctl topics offsets", results.failed, lambda key: key.topic)
-        return report_failures(common, results.done, list(results.failed.values()), check)
+        return report_failures(common, results.done, [*unseen.values(), *results.failed.values()], check)
     if wanted:
         total = sum(trims[tp].records for tp in wanted)
         say_dry_run(common, f"up to {counted(total, 'record')} of {counted(len(wanted), 'partition')} would be deleted")
-    return ExitCode.OK
+    return report_failures(common, trims, list(unseen.values()))
 
 
 def _trim_row(tp: TopicPartition, trim: Trim, result: str) -> Row:
@@ -125,31 +125,33 @@ def _facts(trims: Mapping[TopicPartition, Trim]) -> list[str]:
     ]
 
 
-def _trims(admin: Admin, partitions: list[TopicPartition], position: Position) -> dict[TopicPartition, Trim]:
-    """Return what would be deleted of each partition. Raises: KafkaError: of the first that is not known."""
+def _trims(
+    admin: Admin, partitions: list[TopicPartition], position: Position
+) -> tuple[dict[TopicPartition, Trim], dict[TopicPartition, KafkaError]]:
+    """Return what would be deleted of each partition, and the errors of those whose offsets are not known."""
     starts, ends = _ends(admin, partitions)
-    starts.raise_first()
-    ends.raise_first()
+    failed = {**starts.failed, **ends.failed}
     at: Offsets = {}
     if isinstance(position, AtTime):
-        found = admin.list_offsets(dict.fromkeys(partitions, position.at_ms))
-        found.raise_first()
+        found = admin.list_offsets(dict.fromkeys(ends.done, position.at_ms))
+        failed |= found.failed
         at = {tp: offset.offset for tp, offset in found.done.items() if offset.offset >= 0}
     trims = {}
     for tp in partitions:
+        if tp in failed:
+            continue
         start, end = starts[tp].offset, ends[tp].offset
         wanted = position.offset if isinstance(position, Absolute) else at.get(tp, end)
         trims[tp] = Trim(start, end, min(max(start, wanted), end))
-    return trims
+    return trims, failed
 
 
 def _ends(
     admin: Admin, partitions: list[TopicPartition]
 ) -> tuple[Results[TopicPartition, OffsetAndTimestamp], Results[TopicPartition, OffsetAndTimestamp]]:
-    return (
-        admin.list_offsets(dict.fromkeys(partitions, EARLIEST)),
-        admin.list_offsets(dict.fromkeys(partitions, LATEST)),
-    )
+    """Return both ends of each log. A leader that did not report the start is not asked for the end."""
+    starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST), partial_timeout=half_of_rest_s(admin))
+    return starts, admin.list_offsets(dict.fromkeys(starts.done, LATEST))
 
 
 def _partitions(admin: Admin, name: str) -> list[TopicPartition]:

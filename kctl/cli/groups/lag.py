@@ -6,6 +6,7 @@ Owns what is said where one of the two is not known: never a number that is not 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kctl.cli.admin_client import half_of_rest_s
 from kctl.cli.groups.positions import is_share
 from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
@@ -77,7 +78,7 @@ def partition_lags(
         mirrored[group.group_id] = {tp for tp, offset in results.done.items() if is_of_mirror(offset)}
     added = set() if wanted is not None else _add_uncommitted(admin, groups, committed, mirrored)
     every = sorted({tp for of_group in committed.values() for tp in of_group})
-    ends = admin.list_offsets(dict.fromkeys(every, LATEST))
+    ends = admin.list_offsets(dict.fromkeys(every, LATEST), partial_timeout=half_of_rest_s(admin))
     starts = _starts(admin, ends.done)
     lags: dict[str, list[PartitionLag]] = {}
     for group_id, of_group in committed.items():

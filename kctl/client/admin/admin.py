@@ -354,6 +354,7 @@ class Admin(OperatorCalls, NotCopied):
         *,
         isolation_level: str = "read_uncommitted",
         timeout: Timeout = None,
+        partial_timeout: Timeout = None,
     ) -> Results[TopicPartition, OffsetAndTimestamp]:
         """Return one offset of each partition.
 
@@ -361,6 +362,7 @@ class Admin(OperatorCalls, NotCopied):
             specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or a time for the first record at
                 or after it: milliseconds since the epoch, or a datetime with a time zone.
             isolation_level: with `read_committed` the latest offset is that of the last stable record.
+            partial_timeout: in seconds, from now; once a leader responded, kctl waits for the others until then.
         """
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
@@ -368,7 +370,8 @@ class Admin(OperatorCalls, NotCopied):
         for tp, spec in wanted.items():
             if spec < offsets.MAX_TIMESTAMP:
                 raise ValueError(f"{tp}: {spec} is neither a time nor one of the named places")
-        return offsets.find_offsets(self._call("listing offsets", timeout), wanted, isolation_level)
+        call = self._call("listing offsets", timeout, partial_timeout)
+        return offsets.find_offsets(call, wanted, isolation_level)
 
     @checked
     def epoch_ends(

@@ -131,6 +131,42 @@ def test_command_with_one_silent_coordinator_shows_the_other_groups(
     with_commands(use, monkeypatch)
 
 
+ROWS_OF_OTHERS = {
+    "topics offsets t": "t,0 t,2 t,3",
+    "topics offsets t --at end": "t,0 t,2 t,3",
+    "topics trim t --before end": "t,0 t,2 t,3",
+    "topics trim t --before @2020-01-01": "t,0 t,2 t,3",
+    "topics trim t --before end --execute": "t,0 t,2 t,3",
+    "topics list --size": "t u",
+    "groups lag h": "h,t,0 h,t,1 h,t,2 h,t,3",
+    "brokers disks": "1 3",
+}
+
+
+@pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.BLACKHOLE])
+@pytest.mark.parametrize("command", ROWS_OF_OTHERS)
+def test_one_silent_leader_hides_no_row_of_another_broker(
+    command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        with cluster.producer() as producer:
+            for partition in range(4):
+                producer.send("t", b"x", partition=partition)
+        group = next(f"h{n}" for n in range(99) if cluster.coordinator(f"h{n}") != 2)
+        cluster.commit(group, {("t", partition): 0 for partition in range(4)})
+        cluster.sandbox.start_fault(2, fault)
+        assert cluster.leader(1) == 2
+        ended = run(f"{command.replace(' h', f' {group}')} --output csv")
+        assert (ended.code, b"Traceback" in ended.stdout) == (DEGRADED, False), ended
+        rows = ended.stdout.decode().splitlines()
+        for start in ROWS_OF_OTHERS[command].replace("h,", f"{group},").split():
+            assert any(row.startswith((f"{start},", f"{start}\r")) for row in rows), (start, ended)
+        if command == "groups lag h":
+            assert sum(row.split(",")[9] not in ("", "lag_ms") for row in rows) == 3, "the age is known"
+
+    with_commands(use, monkeypatch)
+
+
 @pytest.mark.parametrize("delay_ms", [150, 200, 250, 300, 400, 900])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_with_slow_brokers_ends_by_one_timeout(
