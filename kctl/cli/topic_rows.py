@@ -3,7 +3,6 @@
 Owns what under-replicated and offline mean: fewer in-sync replicas than replicas; no leader.
 """
 
-from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.client.admin import Admin, LogDir, TopicListing
-from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
+from kctl.client.cluster import NO_NODE, PartitionInfo, TopicId, TopicInfo
 from kctl.grammar.topics import INTERNAL, TopicWords
 
 LIST_COLUMNS = (
@@ -134,7 +133,7 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
 
 def id_text(topic_id: bytes) -> str | None:
     """Return a topic id as Kafka's tools write it; older brokers have none."""
-    return None if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+    return str(TopicId(topic_id)) or None
 
 
 def count_of(number: int) -> int | None:

@@ -14,6 +14,20 @@ NO_EPOCH = -1
 NO_TOPIC_ID = b"\0" * 16
 
 
+class TopicId(bytes):
+    """The 16 bytes of a topic id; `str()` is the id as Kafka's tools print it, empty if brokers have no ids."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from base64 import urlsafe_b64encode  # deferred import: only for ids that are printed
+
+        return "" if self == NO_TOPIC_ID else urlsafe_b64encode(self).rstrip(b"=").decode()
+
+    def __repr__(self) -> str:
+        return f"TopicId({str(self)!r})"
+
+
 class NoItems(Mapping[Any, Any]):
     """The type of `NOTHING`."""
 

@@ -9,12 +9,37 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Never, Protocol, TypeVar
+from typing import Generic, Never, Protocol, TypeVar
 from weakref import finalize, ref
 
 from kctl.client.errors import IllegalStateError
 
 C = TypeVar("C")
+R = TypeVar("R")
+
+
+class Owned(Generic[R]):
+    """A function of the application as its client has it; the client's threads have what `lend` returns."""
+
+    __slots__ = ("__weakref__", "function")
+
+    def __init__(self, function: Callable[[], R]) -> None:
+        self.function = function
+
+    def lend(self, name: str) -> Callable[[], R]:
+        """Return a function that ends with this one: threads must not keep alive a client that it refers to.
+
+        Args: name: of the function, for the IllegalStateError of a call after the client was dropped.
+        """
+        own = ref(self)
+
+        def call() -> R:
+            owned = own()
+            if owned is None:
+                raise IllegalStateError(f"{name} ended with its client, which was dropped without close()")
+            return owned.function()
+
+        return call
 
 
 class NotCopied:

@@ -81,6 +81,19 @@ def test_clients_dropped_without_close_warn_and_release_threads_and_descriptors(
     assert descriptors() <= before
 
 
+@pytest.mark.parametrize("kind", [Producer, Consumer])
+def test_client_that_its_token_callback_refers_to_is_collected(
+    served: ServedSandbox, kind: type[Producer] | type[Consumer]
+) -> None:
+    def make_and_drop_one() -> None:
+        known: list[object] = []
+        client = kind({"bootstrap.servers": served.bootstrap, "sasl.oauthbearer.token.callback": lambda: str(known)})
+        known.append(client)
+
+    assert len(warned_of(make_and_drop_one)) == 1
+    wait_for_threads()
+
+
 def test_dropped_consumer_leaves_its_group(served: ServedSandbox) -> None:
     members = []
 

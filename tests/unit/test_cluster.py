@@ -1,4 +1,6 @@
-from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicInfo
+import pickle
+
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicId, TopicInfo
 
 
 def test_look_ups_answer_none_for_what_the_snapshot_lacks() -> None:
@@ -16,3 +18,15 @@ def test_look_ups_answer_none_for_what_the_snapshot_lacks() -> None:
 def test_node_names_itself_as_people_dial_it() -> None:
     assert str(Node(3, "kafka-3", 9092)) == "kafka-3:9092 (id 3)"
     assert str(Node(-1, "::1", 9092)) == "[::1]:9092"
+
+
+def test_topic_id_prints_as_kafkas_tools_print_it_and_is_its_bytes() -> None:
+    raw = bytes(range(16))
+    topic_id = TopicId(raw)
+    assert (str(topic_id), repr(topic_id), topic_id == raw) == (
+        "AAECAwQFBgcICQoLDA0ODw",
+        "TopicId('AAECAwQFBgcICQoLDA0ODw')",
+        True,
+    )
+    assert str(TopicId(NO_TOPIC_ID)) == ""
+    assert pickle.loads(pickle.dumps(topic_id)) == topic_id

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kctl.client.admin.call import Call, Results, any_node, broker, controller
 from kctl.client.admin.spread import BrokersBehind, is_unknown_topic
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NOTHING, PartitionInfo, TopicInfo
+from kctl.client.cluster import NOTHING, PartitionInfo, TopicId, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -45,7 +45,7 @@ class CreatedTopic(NamedTuple):
     """A topic as it was created; counts are -1 where the broker does not report it."""
 
     name: str
-    topic_id: bytes
+    topic_id: TopicId
     num_partitions: int
     replication_factor: int
 
@@ -54,7 +54,7 @@ class TopicListing(NamedTuple):
     """A topic's name and id, and its partitions by number."""
 
     name: str
-    topic_id: bytes
+    topic_id: TopicId
     is_internal: bool
     partitions: Mapping[int, PartitionInfo] = NOTHING
 
@@ -70,7 +70,7 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
     def read(response: CreateTopicsResponse) -> Iterator[tuple[str, CreatedTopic | KafkaError]]:
         for entry in response.topics:
             error = item_error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
-            created = CreatedTopic(entry.name, entry.topic_id, entry.num_partitions, entry.replication_factor)
+            created = CreatedTopic(entry.name, TopicId(entry.topic_id), entry.num_partitions, entry.replication_factor)
             yield entry.name, error or created
 
     return call.ask_each(wanted, controller, build, CreateTopicsResponse, read, ADMIN_TOPICS.is_retried)
@@ -96,7 +96,7 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
     """Return every topic that the client may describe, sorted by name."""
     answer = call.answer_of(any_node, lambda _: metadata_request(None), MetadataResponse)
     return {
-        info.name: TopicListing(info.name, info.topic_id, info.is_internal, info.partitions)
+        info.name: TopicListing(info.name, TopicId(info.topic_id), info.is_internal, info.partitions)
         for info in sorted(_topics(call, answer), key=lambda info: info.name)
         if include_internal or not info.is_internal
     }
@@ -115,7 +115,9 @@ def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = No
         route = behind.route if broker_id is None else broker(broker_id)
         is_for_any = broker_id is None
         answer = call.answer_of(route, lambda _: metadata_request(pending), MetadataResponse, is_for_any=is_for_any)
-        items = [(info.name, info.error or info) for info in _topics(call, answer)]
+        items = [
+            (info.name, info.error or info._replace(topic_id=TopicId(info.topic_id))) for info in _topics(call, answer)
+        ]
         found = call.items(answer, pending, lambda _: items)
         if broker_id is None:
             behind.note(answer.node_id, found.values())

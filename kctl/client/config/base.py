@@ -73,6 +73,13 @@ class BaseConfig:
             text = "%s config: properties without effect: %s"
             logging.getLogger("kctl.client.config").info(text, self.KIND, listed(self.ignored))
 
+    def with_value(self, name: str, value: object) -> Self:
+        """Return a copy in which one property has another value."""
+        config = type(self)()
+        config.values = {**self.values, name: value}
+        config.given, config.ignored = {**self.given, name: value}, self.ignored
+        return config
+
     def is_given(self, declared: Property[Any]) -> bool:
         """Was this property set by hand? For example `config.is_given(ClientConfig.request_timeout_ms)`."""
         return declared.name in self.given

@@ -3,12 +3,13 @@
 Defaults are those of Kafka's released 4.x clients; kctl's own are marked.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from kctl.client.config.endpoints import SECURITY_PROTOCOLS, BootstrapServers, read_bootstrap
 from kctl.client.config.property import INT_MAX, Property, choice, duration, flag, text, whole
 from kctl.client.config.security import SASL_MECHANISMS, SecurityConfig
 from kctl.client.errors import ConfigError
+from kctl.client.lifetime import Owned
 
 
 class ClientConfig(SecurityConfig):
@@ -91,6 +92,15 @@ class ClientConfig(SecurityConfig):
     @property
     def uses_tls(self) -> bool:
         return self.security_protocol.endswith("SSL")
+
+    def lent(self) -> tuple[Self, Owned[object] | None]:
+        """Return the config for the threads of a client, and the owner of its token callback, for the client."""
+        declared = ClientConfig.sasl_oauthbearer_token_callback
+        callback = self.sasl_oauthbearer_token_callback
+        if callback is None:
+            return self, None
+        owned = Owned(callback)
+        return self.with_value(declared.name, owned.lend(declared.name)), owned
 
     @property
     def uses_sasl(self) -> bool:

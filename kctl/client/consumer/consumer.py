@@ -90,8 +90,9 @@ class Consumer(AsyncioReads, NotCopied):
         self._clock = runtime.clock
         self._events = OwnedSink(events)
         self._one_user = OneUser(runtime.driver)
+        lent, self._token_callback = self._config.lent()
         self._side = ApplicationSide(
-            self._config,
+            lent,
             runtime,
             events=self._events.lend(),
             prefetch_bytes=prefetch_bytes,
@@ -319,6 +320,8 @@ class Consumer(AsyncioReads, NotCopied):
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error (see `waiting_for`); the timeout may be left out.
         """
+        if self._is_unpolled:
+            self._note_first_poll()
         result = self._poll(timeout)
         if result is None:
             return []

@@ -5,6 +5,8 @@ them. A coroutine that is cancelled before has given nothing, and the next poll 
 cancelled, so the coroutine ends the wait of the thread, and then itself: the consumer can be used immediately.
 """
 
+import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -19,12 +21,26 @@ if TYPE_CHECKING:
     from asyncio import Future
 
 T = TypeVar("T")
+logger = logging.getLogger("kctl.client.consumer")
+_THREADS_OF_ASYNCIO = "asyncio_"
+"""What the names of the threads of asyncio's executor begin with."""
 
 
 class AsyncioReads:
     """The methods of `Consumer` that are coroutines."""
 
     _side: ApplicationSide
+    _is_unpolled = True
+
+    def _note_first_poll(self) -> None:
+        """Warn of `asyncio.to_thread(consumer.poll)`.
+
+        A poll in a thread returns its records to asyncio, which drops them if the coroutine was cancelled. The
+        next poll comes as it does after records that were processed, so the consumer cannot tell the two.
+        """
+        self._is_unpolled = False
+        if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):
+            logger.warning("poll() in a thread of asyncio loses its records if it is cancelled; await poll_async()")
 
     def _poll(self, timeout: float | timedelta | None) -> PollResult | None:
         raise NotImplementedError

@@ -79,9 +79,8 @@ class Producer(TransactionMethods, NotCopied):
         self._driver = runtime.driver
         self._events = OwnedSink(events)
         auto_create_topics = self.config.allow_auto_create_topics
-        self._client = ClusterClient(
-            self.config, runtime, events=self._events.lend(), auto_create_topics=auto_create_topics
-        )
+        lent, self._token_callback = self.config.lent()
+        self._client = ClusterClient(lent, runtime, events=self._events.lend(), auto_create_topics=auto_create_topics)
         self._metadata = self._client.metadata
         limits_ms = self.config.linger_ms, self.config.delivery_timeout_ms
         self._mailbox = ProducerMailbox(
@@ -89,7 +88,7 @@ class Producer(TransactionMethods, NotCopied):
         )
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
-        self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
+        self._sender = Sender(lent, runtime, self._client, self._mailbox, self._memory, self._counters)
         self._compressor = BatchCompressor(runtime.driver, self._client.wakeup)
         self._encoder = RunEncoder(self.config, self._sender.expected_ratio, self._compressor)
         self._sender.on_end = self._compressor.stop

@@ -144,6 +144,20 @@ def test_async_loop_commits_what_it_was_given(served: ServedSandbox) -> None:
     assert committed(served) == 7
 
 
+def test_first_poll_in_a_thread_of_asyncio_warns_that_a_cancelled_one_loses_records(
+    served: ServedSandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        with member(served) as consumer:
+            await consumer.poll_async(0)
+            assert caplog.messages == []
+            for _ in range(2):
+                await asyncio.to_thread(consumer.poll, 0)
+
+    asyncio.run(main())
+    assert caplog.messages == ["poll() in a thread of asyncio loses its records if it is cancelled; await poll_async()"]
+
+
 def test_future_is_awaited_and_outlives_a_cancelled_wait(served: ServedSandbox) -> None:
     async def main() -> None:
         with Producer({"bootstrap.servers": served.bootstrap, "linger.ms": "50"}) as producer:

@@ -4,18 +4,18 @@ import pytest
 
 from kctl.cli.topic_rows import Health, describe_listing, list_listing
 from kctl.client.admin import TopicListing
-from kctl.client.cluster import NO_NODE, PartitionInfo, TopicInfo
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicId, TopicInfo
 
 PARTITIONS = {
     0: PartitionInfo("t", 0, 1, 5, (1, 2), (1, 2)),
     1: PartitionInfo("t", 1, 1, 5, (1, 2), (1,)),
     2: PartitionInfo("t", 2, NO_NODE, -1, (2,), (2,), (2,)),
 }
-ID = bytes(15) + b"\x01"
+ID = TopicId(bytes(15) + b"\x01")
 
 
 def test_list_counts_partitions_that_are_under_replicated_or_without_a_leader() -> None:
-    topics = [TopicListing("t", ID, False, PARTITIONS), TopicListing("no-partitions", bytes(16), True)]
+    topics = [TopicListing("t", ID, False, PARTITIONS), TopicListing("no-partitions", TopicId(NO_TOPIC_ID), True)]
     listing = list_listing(topics, Health(), internal=False)
     assert [tuple(row.values()) for row in listing.rows] == [
         ("t", 3, 2, 1, 1, False, "AAAAAAAAAAAAAAAAAAAAAQ"),
