@@ -16,6 +16,7 @@
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, all of which have ended; \
   close counts those of aborted transactions as aborted |
 | H1 heal | after the faults are over everything goes well again within a bound |
+| H3 narrow | a producer whose batches a topic refused fills them again once the topic takes larger ones |
 | H2 starved | a producer that fills every in-flight slot learns of new topics and new leaders within a bound |
 """
 
@@ -70,6 +71,10 @@ class CallRules:
                 yield broken("H1 heal", entry, f"after {entry.value['after_ms']} ms: {entry.value['why_not']}")
             if entry.what == "saturated" and entry.value.get("took_ms", FOREVER_MS) > entry.value.get("limit_ms", 0):
                 yield broken("H2 starved", entry, str(entry.value))
+            if entry.what == "narrow" and (
+                entry.value["records"] != entry.value["wanted"] or entry.value["batches"] > entry.value["most"]
+            ):
+                yield broken("H3 narrow", entry, str(entry.value))
             return
         if entry.kind == "invoke":
             self._open[entry.proc] = entry

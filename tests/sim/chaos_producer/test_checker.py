@@ -318,6 +318,15 @@ def test_close_and_metrics_count_as_the_futures_do() -> None:
     assert story.rules() == ["F3", "F3"]
 
 
+@pytest.mark.parametrize(("records", "batches", "rules"), [(9, 2, []), (9, 3, ["H3"]), (8, 1, ["H3"])])
+def test_batches_that_stay_small_though_the_topic_takes_larger_ones(
+    records: int, batches: int, rules: list[str]
+) -> None:
+    story = Story()
+    story.event(CLUSTER, "narrow", {"records": records, "batches": batches, "wanted": 9, "most": 2})
+    assert story.rules() == rules
+
+
 def test_calls_that_are_late_early_or_raise_what_they_should_not() -> None:
     story = plain()
     story.call("partitions_for", 3, at_ms=20, end_ms=121, timeout_ms=100)

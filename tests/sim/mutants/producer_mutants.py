@@ -16,6 +16,12 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("a node that refused a producer is never dialled again", *REFUSED_FOR_GOOD),
     Mutant(
+        "the learned limit of a batch never grows",
+        f"{_PRODUCER}/batch_limit.py",
+        "        if self._successes < self._wanted_successes:\n",
+        "        if self._successes:\n",
+    ),
+    Mutant(
         "a refusal is taken for an acknowledgement",
         f"{_PRODUCER}/produce_responses.py",
         "answer.error_code == ErrorCode.NONE:",
