@@ -285,6 +285,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show what would be read", "kctl pipeline stats orders --dry-run"),
         Example("Count, and write a page", "kctl pipeline stats orders --html orders.html", _SPARK),
     ),
+    "kctl pipeline status": (
+        Example("Offsets and lag of an export", "kctl pipeline status out"),
+        Example("For Prometheus", "kctl pipeline status out --prometheus"),
+    ),
     "kctl pipeline sync": (
         Example("Show where it would begin", "kctl pipeline sync orders --to out --dry-run"),
         Example("Copy the records that exist, and exit", "kctl pipeline sync orders --to out --available-now", _SPARK),

@@ -17,11 +17,13 @@ class ResumePoint(NamedTuple):
         offset: the next one to copy.
         topic_id: of the topic that was copied last, as Kafka prints it; empty where it is not known.
         log_end: the last end of the partition that was seen.
+        newest_ms: largest timestamp of the records that were copied; None if it is not known.
     """
 
     offset: int = 0
     topic_id: str = ""
     log_end: int = NO_LOG_END
+    newest_ms: int | None = None
 
     def problem(self, topic: str, partition: int, topic_id: str, end: int) -> str:
         """Return why the partition is not the one that was copied; empty where it is.

@@ -9,6 +9,7 @@ from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
 from kctl.cli.pipeline.replay import replay
 from kctl.cli.pipeline.stats import stats
+from kctl.cli.pipeline.status import status
 from kctl.cli.pipeline.sync import sync
 from kctl.cli.pipeline.verify import verify
 
@@ -39,5 +40,6 @@ app.command("import")(import_)
 app.command("mirror")(mirror)
 app.command("replay")(replay)
 app.command("stats")(stats)
+app.command("status")(status)
 app.command("sync")(sync)
 app.command("verify")(verify)

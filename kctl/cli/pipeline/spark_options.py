@@ -182,7 +182,7 @@ def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request
     from kctl.pipeline.references import lent
 
     properties = task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)
-    with lent(properties) as referring, _notices_of_stores(common):
+    with lent(properties) as referring, notices_of_stores(common):
         return plan(request._replace(properties=referring, events=common.events))
 
 
@@ -197,7 +197,7 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
     )
 
 
-def _notices_of_stores(common: Common) -> AbstractContextManager[None]:
+def notices_of_stores(common: Common) -> AbstractContextManager[None]:
     """Return a context in which waits for an object store or a catalog are reported as those for brokers."""
     from kctl.pipeline.store_waits import waits_reported_to  # not wanted for --help
 
@@ -217,7 +217,7 @@ def run_job(
         if common.notices is not None:
             common.notices.say = status.say
         try:
-            with _notices_of_stores(common):
+            with notices_of_stores(common):
                 return job(referring, spark.session_options(), status.on_job)
         finally:
             status.close()

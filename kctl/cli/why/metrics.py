@@ -1,24 +1,11 @@
 """Looks and findings as Prometheus text (exposition format 0.0.4). Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from kctl.cli.formats.prometheus import MOST_SERIES, Labels, Metric, exposition
 from kctl.client.cluster import TopicPartition
-from kctl.client.wording import one_line
 from kctl.why import Diagnosis, Looks
-
-MOST_SERIES = 20_000
-"""Of one metric; further ones are counted in kctl_why_dropped_series."""
-
-Labels = Mapping[str, str]
-
-
-class Metric(NamedTuple):
-    """One metric: name, help and its series."""
-
-    name: str
-    help: str
-    series: list[tuple[Labels, float]]
 
 
 class State(NamedTuple):
@@ -35,7 +22,7 @@ def metrics_text(state: State) -> str:
     metrics = list(_metrics(state))
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
     metrics.append(Metric("kctl_why_dropped_series", "Number of series that were omitted.", [({}, dropped)]))
-    return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
+    return exposition(metrics)
 
 
 def _metrics(state: State) -> Iterator[Metric]:
@@ -87,15 +74,3 @@ def _phases(looks: Looks) -> Iterator[tuple[Labels, float]]:
 
 def _of(group_id: str, tp: TopicPartition) -> Labels:
     return {"group": group_id, "topic": tp.topic, "partition": str(tp.partition)}
-
-
-def _lines(metric: Metric) -> Iterable[str]:
-    yield f"# HELP {metric.name} {metric.help}"
-    yield f"# TYPE {metric.name} gauge"
-    for labels, value in metric.series[:MOST_SERIES]:
-        text = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-        yield f"{metric.name}{{{text}}} {value:.15g}" if text else f"{metric.name} {value:.15g}"
-
-
-def _escaped(value: str) -> str:
-    return one_line(value).replace("\\", "\\\\").replace('"', '\\"')

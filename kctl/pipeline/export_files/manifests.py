@@ -34,6 +34,8 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError, folder_error,
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
+COMMITTED_AT = "committed_at_ms"
+"""The time of the commit, in the settings of a round."""
 _SETTINGS = ("format", "layout", "decode")
 """What all rounds of an export share; decode is there only where it decodes."""
 VERSION, MERGED_VERSION = 1, 2
@@ -72,6 +74,7 @@ class ExportedRange(NamedTuple):
         records: fewer than end - start where compaction or transactions left gaps.
         topic_id: of the topic, as Kafka prints it; empty where the brokers have no topic ids.
         log_end: the end of the partition when the range was planned; -1 where an older kctl wrote the manifest.
+        newest_ms: largest timestamp of the records; None without records.
     """
 
     topic: str
@@ -82,6 +85,7 @@ class ExportedRange(NamedTuple):
     files: tuple[ExportedFile, ...]
     topic_id: str = ""
     log_end: int = NO_LOG_END
+    newest_ms: int | None = None
 
 
 class Manifest(NamedTuple):
@@ -269,7 +273,13 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
         max(before.offset, exported.end),
         exported.topic_id or before.topic_id,
         max(before.log_end, exported.log_end),
+        newer(before.newest_ms, exported.newest_ms),
     )
+
+
+def newer(one: int | None, other: int | None) -> int | None:
+    """Return the later of two timestamps, each of which may be unknown."""
+    return other if one is None else one if other is None else max(one, other)
 
 
 def checked(given: ExportedRange) -> ExportedRange:
@@ -297,7 +307,10 @@ def _of_json(given: dict[str, Any]) -> Manifest:
         topic = str(each["topic"])
         partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
         topic_id, log_end = str(each.get("topic_id", "")), int(each.get("log_end", NO_LOG_END))
-        ranges.append(checked(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end)))
+        newest_ms = None if each.get("newest_ms") is None else int(each["newest_ms"])
+        ranges.append(
+            checked(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end, newest_ms))
+        )
     settings = {str(name): str(value) for name, value in given["settings"].items()}
     number = int(given["number"])
     first = int(given["first"]) if given["v"] == MERGED_VERSION else number
@@ -367,10 +380,13 @@ def manifest_text(manifest: Manifest) -> str:
     return json.dumps(_to_json(manifest))
 
 
+def _range_json(given: ExportedRange) -> dict[str, Any]:
+    found = given._replace(files=())._asdict() | {"files": [file.facts for file in given.files]}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def _to_json(manifest: Manifest) -> dict[str, Any]:
-    ranges = [
-        each._replace(files=())._asdict() | {"files": [file.facts for file in each.files]} for each in manifest.ranges
-    ]
+    ranges = [_range_json(each) for each in manifest.ranges]
     head = {"v": VERSION} if manifest.first == manifest.number else {"v": MERGED_VERSION, "first": manifest.first}
     cluster = {"cluster": facts} if (facts := manifest.facts.to_json()) else {}
     schemas = {"schemas": dict(manifest.schemas)} if manifest.schemas else {}

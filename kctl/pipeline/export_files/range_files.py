@@ -19,7 +19,7 @@ from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS
 from kctl.pipeline.export_files.column_layout import NULL, column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
-from kctl.pipeline.export_files.manifests import ExportedFile, sync
+from kctl.pipeline.export_files.manifests import ExportedFile, newer, sync
 from kctl.pipeline.job_errors import FolderError, folder_error
 from kctl.pipeline.record_columns import REASON
 from kctl.version import VERSION
@@ -160,6 +160,7 @@ class RangeFiles:
         self._open: OrderedDict[str, tuple[_Writer, _Part]] = OrderedDict()
         self._parts: list[_Part] = []
         self._rows = 0
+        self._newest_ms: int | None = None
 
     def __enter__(self) -> "RangeFiles":
         return self
@@ -174,6 +175,11 @@ class RangeFiles:
     def records(self) -> int:
         """How many were written."""
         return self._rows
+
+    @property
+    def newest_ms(self) -> int | None:
+        """Largest timestamp of the records."""
+        return self._newest_ms
 
     def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
         """Add the records of a batch, which are in offset order after those before it.
@@ -191,6 +197,7 @@ class RangeFiles:
             raise self._place.failed(e) from e
         if not is_copy:
             self._rows += batch.num_rows
+            self._newest_ms = newer(self._newest_ms, _newest_ms(batch))
 
     def close(self) -> None:
         """Complete the files; what is left to do, `finish` does, in another thread where wanted."""
@@ -248,6 +255,12 @@ class RangeFiles:
         writer, part = self._open.pop(folder)
         writer.close()
         part.size_bytes = part.draft.stat().st_size
+
+
+def _newest_ms(batch: pa.RecordBatch) -> int | None:
+    times = batch.column("timestamp")
+    newest: int | None = pc.max(times.view(pa.int64())).as_py()
+    return newest if newest is None or times.type.unit == "ms" else newest // 1000
 
 
 def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.clock import Clock, SystemClock, Timer
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import ERRORS
-from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedRange
 from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.range_order import without_holes
@@ -153,7 +153,8 @@ class ExportRounds:
         if not kept:
             return
         self._is_broken = True  # if the commit fails, the target cannot be trusted with another one
-        self._target.commit(kept, self._request.settings, self._facts, ended)
+        settings = {**self._request.settings, COMMITTED_AT: str(self._clock.wall_ms())}
+        self._target.commit(kept, settings, self._facts, ended)
         self._is_broken = False
         self._facts = NO_FACTS
         self.result = self.result.plus(kept)

@@ -130,4 +130,4 @@ def _finished(offsets: OffsetRange, files: RangeWriter) -> ExportedRange:
     with files:
         written = files.finish()
         bounds = offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset
-        return ExportedRange(*bounds, files.records, written, offsets.topic_id, offsets.log_end)
+        return ExportedRange(*bounds, files.records, written, offsets.topic_id, offsets.log_end, files.newest_ms)

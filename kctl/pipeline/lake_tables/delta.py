@@ -263,6 +263,15 @@ class DeltaTarget(TableTarget):
         with self._named():
             return partitions_of(unquote(str(path)) for path in self._seen.get_add_actions().column("path").to_pylist())
 
+    def sizes(self) -> tuple[int, int, int]:
+        """Return how many records and files the table has, and the bytes of the files."""
+        table = self._loaded()
+        if table is None:
+            return 0, 0, 0
+        added = table.get_add_actions(flatten=True)
+        counts, sizes = (added.column(name).to_pylist() for name in ("num_records", "size_bytes"))
+        return sum(each or 0 for each in counts), len(sizes), sum(sizes)
+
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
         table = self._loaded()

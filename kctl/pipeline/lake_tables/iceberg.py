@@ -177,6 +177,17 @@ class IcebergTarget(TableTarget):
         with self._named():
             return partitions_of(task.file.file_path.removeprefix(base) for task in table.scan().plan_files())
 
+    def sizes(self) -> tuple[int, int, int]:
+        """Return how many records and files the table has, and the bytes of the files."""
+        table = self._loaded()
+        snapshot = None if table is None else table.current_snapshot()
+        words = {} if snapshot is None else _words_in(snapshot)
+        records, files, size_bytes = (
+            int(text) if (text := str(words.get(name, "0"))).isdecimal() else 0
+            for name in ("total-records", "total-data-files", "total-files-size")
+        )
+        return records, files, size_bytes
+
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
         table = self._loaded()

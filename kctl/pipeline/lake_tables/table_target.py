@@ -24,7 +24,7 @@ from kctl.pipeline.export_files.bad_records import FAIL, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
 from kctl.pipeline.export_files.column_layout import column_of, type_of
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
-from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, continued
+from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedFile, ExportedRange, Manifest, continued
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, listed, reason_of
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.pipeline.decoding.record_decoding import DecodedTypes
-    from kctl.pipeline.targets import FileKind, RoundPlace
+    from kctl.pipeline.targets import FileKind, RoundPlace, TargetFacts
 
 Points = dict[tuple[str, int], ResumePoint]
 RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
 """Facts of a commit: the run and its round, the files of that round in the table of errors, and all positions."""
+COMMIT_TIME = "kctl.committed-at-ms"
+"""Fact of a commit: its time."""
 FILLED = frozenset({"topic", "partition", "offset", "timestampType", "date", "hour"})
 """Columns that are never null."""
 CARRIED = "kctl.cluster"
@@ -225,7 +227,7 @@ class TableTarget(ABC):
     def commit(
         self,
         ranges: Sequence[ExportedRange],
-        settings: Mapping[str, str],  # noqa: ARG002 - a table has its own
+        settings: Mapping[str, str],
         facts: ClusterFacts = NO_FACTS,
         ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - no attempt writes a name that another has used
     ) -> object:
@@ -237,7 +239,7 @@ class TableTarget(ABC):
         number = self.last_number + 1
         files = [file for each in ranges for file in each.files]
         wrong = tuple(file for file in files if file.path.startswith(f"{ERRORS}/"))
-        own = {RUN: self._run_id, ROUND: str(number)}
+        own = {RUN: self._run_id, ROUND: str(number), COMMIT_TIME: settings.get(COMMITTED_AT, "")}
         if self._errors is not None:
             own[ERROR_FILES] = json.dumps([[*file.facts.values()] for file in wrong])
         carried = ""
@@ -272,9 +274,9 @@ class TableTarget(ABC):
         """Return the positions in the facts of a commit. Raises: ExportDataError: they are damaged."""
         try:
             return {
-                (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end))
+                (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end), *map(int, newest))
                 for topic, of_topic in json.loads(facts[POSITIONS]).items()
-                for partition, (offset, log_end) in of_topic["at"].items()
+                for partition, (offset, log_end, *newest) in of_topic["at"].items()
             }
         except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
@@ -365,6 +367,18 @@ class TableTarget(ABC):
     def live_partitions(self) -> set[tuple[str, int]]:
         """Return the partitions that the live files are of, by the names that kctl gives files."""
 
+    def facts(self) -> "TargetFacts":
+        """Return counts of the table. Raises: ExportDataError: its facts are damaged."""
+        from kctl.pipeline.targets import TargetFacts
+
+        facts = self.newest_facts()
+        at_ms = facts.get(COMMIT_TIME, "")
+        return TargetFacts(*self.sizes(), self.number_in(facts), int(at_ms) if at_ms.isdecimal() else None)
+
+    @abstractmethod
+    def sizes(self) -> tuple[int, int, int]:
+        """Return how many records and files the table has, and the bytes of the files."""
+
     @abstractmethod
     def manifests(self) -> list[Manifest]:
         """Return the live files of the table as one round of an export."""
@@ -376,12 +390,13 @@ def _backoff_ms(attempts: int) -> float:
 
 
 def positions_text(points: Points) -> str:
-    """Return positions as text: by topic its id, then by partition offset and end of the log."""
+    """Return positions as text: by topic its id, then by partition offset, end of the log, and newest timestamp."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), point in sorted(points.items()):
         of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})
         of_topic["id"] = point.topic_id or of_topic["id"]
-        of_topic["at"][str(partition)] = [point.offset, point.log_end]
+        newest = [] if point.newest_ms is None else [point.newest_ms]
+        of_topic["at"][str(partition)] = [point.offset, point.log_end, *newest]
     return json.dumps(found, separators=(",", ":"))
 
 

@@ -27,7 +27,7 @@ for arguments in json.loads(sys.argv[2]):
 """
 MISSING = ["pyarrow", "pyspark", "deltalake", "pyiceberg", "obstore", "numpy", "pandas", "jq", "fastavro", "google"]
 REFUSING = ["-b", "127.0.0.1:1", "--api-timeout", "50ms"]
-JOBS = ["export", "import", "mirror", "replay", "stats", "sync", "verify"]
+JOBS = ["export", "import", "mirror", "replay", "stats", "status", "sync", "verify"]
 DRY_RUNS = {
     "folder": (["export", "t", "--to", "no-such-folder"], 11),
     "delta": (["export", "t", "--to", "delta:no-such-folder"], 2),

@@ -42,6 +42,7 @@ class Files:
         self._place = place
         self._partition = partition
         self.records = 0
+        self.newest_ms = 5
 
     def __enter__(self) -> "Files":
         return self
@@ -88,7 +89,7 @@ def run(place: Place) -> tuple[list[int], KafkaError | None]:
         for each in export_ranges(task, Attempt(0, 0)):
             found.append(each.partition)
             assert each == ExportedRange(
-                *("t", each.partition, 0, 10, 10), (ExportedFile(f"t/{each.partition}", 10, 1),), "an-id", 10
+                *("t", each.partition, 0, 10, 10), (ExportedFile(f"t/{each.partition}", 10, 1),), "an-id", 10, 5
             )
     except KafkaError as e:
         return found, e

@@ -1,0 +1,36 @@
+"""Metrics as Prometheus text (exposition format 0.0.4). Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kctl.client.wording import one_line
+
+MOST_SERIES = 20_000
+"""Limit for the series of one metric."""
+
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    """One metric: name, help and its series."""
+
+    name: str
+    help: str
+    series: list[tuple[Labels, float]]
+
+
+def exposition(metrics: Iterable[Metric]) -> str:
+    """Return metrics as one page, each with at most MOST_SERIES series."""
+    return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
+
+
+def _lines(metric: Metric) -> Iterator[str]:
+    yield f"# HELP {metric.name} {metric.help}"
+    yield f"# TYPE {metric.name} gauge"
+    for labels, value in metric.series[:MOST_SERIES]:
+        text = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+        yield f"{metric.name}{{{text}}} {value:.15g}" if text else f"{metric.name} {value:.15g}"
+
+
+def _escaped(value: str) -> str:
+    return one_line(value).replace("\\", "\\\\").replace('"', '\\"')
