@@ -1,12 +1,16 @@
 """Trust in a project: everything that it runs and reads is listed, and a changed script needs trust again."""
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.profiles.allowances import allowances, watched_files
+from kctl.cli.profiles.files import Content
+from kctl.cli.profiles.project_tree import tree_files
 from tests.cli.processes import BOUND_S, KCTL, Ended, environment
 
 SOMEBODY_ELSE = 54321
@@ -124,3 +128,106 @@ def test_project_file_of_another_user_is_ignored_with_a_note(project: Project, b
     refused = project.kctl("profile", "trust", cwd=below)
     assert refused.code == ExitCode.USAGE
     assert "belongs to another user" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd deep && sh id.sh",
+        "sh -c '. ./deep/id.sh'",
+        "env -C deep sh id.sh",
+        "sh deep/*.sh",
+        "sh $PWD/deep/id.sh",
+        "make -s id",
+        "python deep",
+        "./run --file=deep/id.sh",
+        "PATH=deep id.sh",
+    ],
+)
+@pytest.mark.parametrize("is_tracked", [False, True], ids=["plain", "git"])
+def test_command_that_cannot_be_resolved_watches_the_whole_project(
+    tmp_path: Path, command: str, is_tracked: bool
+) -> None:
+    script = tmp_path / "deep" / "id.sh"
+    script.parent.mkdir()
+    script.write_text("echo me")
+    file = tmp_path / ".kctl.toml"
+    if is_tracked:
+        write_index(tmp_path, ["deep/id.sh"])
+        (tmp_path / "log").write_text("not tracked")
+    content = Content(None, {"p": {"sasl.password": f"${{cmd:{command}}}"}})
+    root, files, unwatched = watched_files(file, content)
+    assert root == tmp_path
+    assert script in files
+    assert (tmp_path / "log") not in files
+    assert unwatched == []
+
+
+def test_command_with_a_script_watches_that_script_alone(tmp_path: Path) -> None:
+    for name in ("pw.sh", "other"):
+        (tmp_path / name).write_text("echo me")
+    for command in ("./pw.sh prod", "sh -eu pw.sh prod", "pass show kafka/prod"):
+        content = Content(None, {"p": {"sasl.password": f"${{cmd:{command}}}"}})
+        assert tmp_path / "other" not in watched_files(tmp_path / ".kctl.toml", content).files
+
+
+def test_project_in_a_directory_of_a_repository_watches_the_repository(tmp_path: Path) -> None:
+    write_index(tmp_path, ["bin/pw.sh", "sub/x"])
+    script = tmp_path / "bin" / "pw.sh"
+    script.parent.mkdir()
+    script.write_text("echo me")
+    (tmp_path / "sub").mkdir()
+    content = Content(None, {"p": {"sasl.password": "${cmd:cd ../bin && ./pw.sh}"}})
+    assert script in watched_files(tmp_path / "sub" / ".kctl.toml", content).files
+
+
+def test_large_project_says_which_command_is_not_watched(
+    project: Project, bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kctl.cli.profiles.project_tree.MOST_FILES", 1)
+    for name in "abc":
+        (project.folder / name).write_text("")
+    content = Content(None, {"p": {"client.id": "${cmd:cat $HOME/x}"}})
+    assert watched_files(project.file, content).unwatched == ["cat $HOME/x"]
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_index_of_git_is_read_as_git_writes_it(tmp_path: Path, version: int) -> None:
+    names = ["a", "deep/er/file", "deep/er/other", "x" * 200, "zz"]
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    for words in (["init", "-q"], ["update-index", f"--index-version={version}"], ["add", "-N", "zz"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    assert tree_files(tmp_path) == sorted(tmp_path / name for name in names)
+
+
+def test_trust_lists_files_of_logins_and_servers(tmp_path: Path) -> None:
+    jaas = 'Krb5LoginModule required useKeyTab=true keyTab="FILE:k.tab" ticketCache="c";'
+    profile = {
+        "bootstrap.servers": "b:1,c:2",
+        "schema.registry.url": "https://user:secret@registry.example",
+        "schema.registry.ssl.truststore.location": "r.pem",
+        "sasl.oauthbearer.token.endpoint.url": "file:///home/me/private.txt",
+        "sasl.jaas.config": jaas,
+    }
+    told = [str(each) for each in allowances(Content(None, {"p": profile}))]
+    assert told == [
+        "p connects to b:1,c:2",
+        "p connects to https://registry.example",
+        "p reads r.pem",
+        "p reads /home/me/private.txt",
+        "p reads k.tab",
+        "p reads c",
+    ]
+
+
+def write_index(folder: Path, names: list[str]) -> None:
+    """Write an index of git, version 2."""
+    entries = b""
+    for name in names:
+        entry = bytes(60) + len(name).to_bytes(2, "big") + name.encode()
+        entries += entry + bytes(8 - len(entry) % 8)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "index").write_bytes(b"DIRC" + struct.pack(">II", 2, len(names)) + entries)

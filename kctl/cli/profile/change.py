@@ -1,5 +1,6 @@
 """What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,17 +11,21 @@ from kctl.cli.failures import CommandError
 from kctl.cli.login import make_jaas
 from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles import edits
-from kctl.cli.profiles.allowances import allowances, project_files
+from kctl.cli.profiles.allowances import allowances, watched_files
 from kctl.cli.profiles.choice import VARIABLE, Files, no_such_profile, read_files
 from kctl.cli.profiles.files import Content, read_bytes, read_content
 from kctl.cli.profiles.foreign.transfer import is_literal_secret
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
+from kctl.cli.profiles.project_tree import MOST_BYTES, MOST_FILES
 from kctl.cli.profiles.references import JAAS, KINDS, Reference
 from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
 from kctl.cli.settings import key_and_value
 from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
+
+MOST_NAMED = 8
+"""Files of a project that a notice names."""
 
 
 class Login(NamedTuple):
@@ -175,8 +180,16 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
     environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):
         environment.say(f"  {allowance}")
-    if project_files(path.parent, content):
-        environment.say("kctl profile: if a project file that it names changes, it has to be trusted again")
+    _, files, unwatched = watched_files(path, content)
+    if files:
+        names = ", ".join(os.path.relpath(each, path.parent) for each in files) if len(files) <= MOST_NAMED else ""
+        what = f"one of these files changes: {names}" if names else f"one of {len(files)} files of the project changes"
+        environment.say(f"kctl profile: it has to be trusted again if {what}")
+    for command in unwatched:
+        environment.say(
+            f"kctl profile: warning: kctl does not notice changed files that this command runs: {command}: the project "
+            f"has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB; use sh PATH"
+        )
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:

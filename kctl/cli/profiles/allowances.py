@@ -1,25 +1,54 @@
-"""Allowances: commands, files and variables that the profiles of a file use, and which files are the project's.
+"""Allowances: commands, files, variables and servers that the profiles of a file use, and the project's files to watch.
 
 Trust in a project covers them: `kctl profile trust` lists them all, and a changed file of the project has to be trusted
-again. What a script itself calls or reads is not looked into.
+again. If the words of a command do not name all files that it runs, the whole project is watched. Files that a script
+runs or reads are not followed.
 """
 
 import os
-import shlex
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from kctl.cli.profiles.files import Content, Properties
-from kctl.cli.profiles.references import references
+from kctl.cli.profiles.project_tree import root_of, tree_files
+from kctl.cli.profiles.references import JAAS, references
+from kctl.client.errors import ConfigError
 
 LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
-"""Properties that name a file."""
-_VERBS = {"cmd": "runs", "file": "reads", "env": "reads the variable", "keyring": "reads from the key ring"}
+"""Properties with the path of a file; properties of a schema registry have a prefix."""
+_REGISTRY = "schema.registry."
+_SERVERS = (
+    "bootstrap.servers",
+    "schema.registry.url",
+    "sasl.oauthbearer.token.endpoint.url",
+    "schema.registry.bearer.auth.issuer.endpoint.url",
+)
+_FILE_URL = "file:"
+_VERBS = {
+    "cmd": "runs",
+    "file": "reads",
+    "env": "reads the variable",
+    "keyring": "reads from the key ring",
+    "server": "connects to",
+}
+_PLAIN = re.compile(r"[\w./@%+,:= -]+", re.ASCII)
+"""Commands in which each word is what the program gets: no quotes, variables, patterns or further commands."""
+_READERS = frozenset(
+    {
+        *("aws", "az", "base64", "bw", "cat", "echo", "gcloud", "gopass", "head", "keyring", "op", "pass", "printf"),
+        *("secret-tool", "security", "tail", "vault"),
+    }
+)
+"""Programs that read only the files on their command line."""
+_INTERPRETERS = frozenset(["bash", "dash", "ksh", "node", "perl", "python", "python3", "ruby", "sh", "zsh"])
+_HARMLESS_FLAGS = re.compile("-[BEIesux]+")
 
 
 class Allowance(NamedTuple):
-    """One thing that a profile uses when it is used itself; `kind` is that of a reference."""
+    """One thing that a profile uses when it is used itself; `kind` is the kind of a reference, or `server`."""
 
     profile: str
     kind: str
@@ -27,6 +56,14 @@ class Allowance(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.profile} {_VERBS[self.kind]} {self.argument}"
+
+
+class Watched(NamedTuple):
+    """Files whose change ends the trust in a project, and the commands whose files are not all among them."""
+
+    root: Path
+    files: list[Path]
+    unwatched: list[str]
 
 
 def allowances(content: Content) -> list[Allowance]:
@@ -39,33 +76,85 @@ def allowances(content: Content) -> list[Allowance]:
     return list(dict.fromkeys(found))
 
 
-def project_files(folder: Path, content: Content) -> list[Path]:
-    """Return the files below a project's folder that its profiles use or may run, also those that do not exist."""
+def watched_files(file: Path, content: Content) -> Watched:
+    """Return the files of a project that its profiles use or may run, existing or not.
+
+    Args: file: the file of profiles, which is not among them.
+    """
+    folder = file.parent.absolute()
+    root = root_of(folder)
     found: set[Path] = set()
+    unresolved: list[str] = []
     for allowance in allowances(content):
-        words = _words(allowance.argument) if allowance.kind == "cmd" else [allowance.argument]
-        for word in words if allowance.kind in ("cmd", "file") else ():
-            path = Path(os.path.normpath(folder / word))
-            if "\0" not in word and path != folder and path.is_relative_to(folder):
-                found.add(path)
-    return sorted(found)
+        if allowance.kind == "file":
+            found |= _inside(root, folder, [allowance.argument])
+        elif allowance.kind == "cmd":
+            found |= _inside(root, folder, re.split(r"[\s=;&|()<>'\"`]+", allowance.argument))
+            if not _is_resolved(allowance.argument, root, folder):
+                unresolved.append(allowance.argument)
+    whole = tree_files(root) if unresolved else []
+    own = file.absolute()
+    files = sorted(path for path in found | set(whole or ()) if path != own)
+    return Watched(root, files, unresolved if whole is None else [])
+
+
+def _inside(root: Path, folder: Path, words: list[str]) -> set[Path]:
+    """Return the paths that words name, if they are below the root."""
+    paths = {Path(os.path.normpath(folder / word)) for word in words if word and "\0" not in word}
+    return {path for path in paths if path not in (root, folder) and path.is_relative_to(root)}
+
+
+def _is_resolved(command: str, root: Path, folder: Path) -> bool:
+    """Return whether the words of a command name all files of the project that it runs or reads."""
+    words = command.split()
+    if not words or _PLAIN.fullmatch(command) is None:
+        return False
+    program, *arguments = words
+    if program in _INTERPRETERS:
+        while arguments and _HARMLESS_FLAGS.fullmatch(arguments[0]):
+            arguments.pop(0)
+        if not arguments:
+            return False
+        program, *arguments = arguments
+        is_script = bool(_inside(root, folder, [program])) and (folder / program).is_file()
+    else:
+        is_script = "/" in program and (folder / program).is_file()
+    names_folder = any(
+        (folder / each).is_dir() for word in arguments for each in (word, word.partition("=")[2]) if each
+    )
+    return (is_script or program in _READERS) and not names_folder
 
 
 def _used(properties: Properties) -> Iterator[tuple[str, str]]:
     for key, value in properties.items():
-        for reference in references(value):
+        found = references(value)
+        for reference in found:
             if reference.kind in _VERBS:
                 yield reference.kind, reference.argument
-        if key in LOCATIONS and value and not references(value):
+        if not value or (found and key != JAAS):
+            continue
+        if key.removeprefix(_REGISTRY) in LOCATIONS:
             yield "file", value
+        elif key in _SERVERS:
+            is_file = value.startswith(_FILE_URL)
+            yield ("file", unquote(urlsplit(value).path)) if is_file else ("server", _without_user(value))
+        elif key == JAAS:
+            yield from _of_jaas(value)
 
 
-def _words(command: str) -> list[str]:
-    """Return the words of a command that may be names of files: which of them are is for the shell to know."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
+def _without_user(url: str) -> str:
+    """Return the value of a property of servers without the passwords that URLs may have."""
+    return re.sub("(?<=//)[^/@,]*@", "", url)
+
+
+def _of_jaas(value: str) -> Iterator[tuple[str, str]]:
+    """Yield the files that the login of Kerberos names."""
+    from kctl.client.security import read_jaas  # wanted where a profile has one
+
     try:
-        words = list(lexer)
-    except ValueError:  # a quote that is not closed
-        words = command.split()
-    return [word for word in words if word and not word.startswith("-")]
+        options = read_jaas(value).options
+    except ConfigError:
+        return
+    for name in ("keyTab", "ticketCache"):
+        if options.get(name):
+            yield "file", options[name].removeprefix("FILE:")

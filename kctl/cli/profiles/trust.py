@@ -78,16 +78,19 @@ def _name(path: Path) -> str:
 def _digest(path: Path, raw: bytes, content: Content) -> str:
     from hashlib import file_digest, sha256  # 5 ms, for those in a project with profiles
 
-    from kctl.cli.profiles.allowances import project_files
+    from kctl.cli.profiles.allowances import watched_files
 
-    folder = path.parent.absolute()
     whole = sha256(raw)
-    for each in project_files(folder, content):
-        whole.update(b"\0" + os.fsencode(each.relative_to(folder)) + b"\0")
-        if each.is_file():
-            try:
+    root, files, unwatched = watched_files(path, content)
+    for each in files:
+        whole.update(b"\0" + os.fsencode(each.relative_to(root)) + b"\0")
+        try:
+            if each.is_symlink():
+                whole.update(os.fsencode(os.readlink(each)) + b"\0")
+            if each.is_file():
                 with each.open("rb") as file:
                     whole.update(file_digest(file, "sha256").digest())
-            except OSError as e:
-                raise ConfigError(f"{path} uses {each}: {e.strerror}") from None
+        except OSError as e:
+            raise ConfigError(f"{path} uses {each}: {e.strerror}") from None
+    whole.update(b"\0".join(map(os.fsencode, unwatched)))
     return whole.hexdigest()
