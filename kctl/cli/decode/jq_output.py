@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from kctl.cli import click
 from kctl.cli.decode.decoding import DecodedOutput
+from kctl.cli.decode.jq_process import JqError, JqProcess
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.decoded import Sides
 from kctl.cli.formats.output import Part
 from kctl.client.consumer import FetchedChunk
 from kctl.client.records import BatchReader, Condition
-from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
 
 
@@ -27,25 +26,19 @@ class JqOutput(DecodedOutput):
     ) -> None:
         super().__init__(parts, sides, head=b"", null=b"", conditions=conditions)
         try:
-            self._program: Any = import_library("jq", "jq").compile(program)
+            import_library("jq", "jq").compile(program)
         except ValueError as e:
             raise click.UsageError(f"--jq: {' '.join(str(e).split())}"[:300]) from None
-        self._for_terminal = for_terminal
+        self._process = JqProcess(program, is_ascii=for_terminal)
 
     def joined(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
         lines = super().joined(reader, chunk, limit).splitlines()
-        results = [self._run(line) for line in lines]
+        try:
+            results = self._process.run(lines) if lines else []
+        except JqError as e:
+            offset = json.loads(lines[e.index])["offset"]
+            raise CommandError(ExitCode.DATA, f"--jq: record at offset {offset}: {e}"[:400]) from None
         left_out = sum(not each for each in results)
         reader.count -= left_out
         reader.filtered_records += left_out
-        return b"".join(each for each in results)
-
-    def _run(self, line: bytes) -> bytes:
-        try:
-            results = self._program.input_text(line.decode("utf-8", "replace")).all()
-        except ValueError as e:
-            offset = json.loads(line)["offset"]
-            raise CommandError(
-                ExitCode.DATA, f"--jq: record at offset {offset}: {' '.join(str(e).split())}"[:400]
-            ) from None
-        return b"".join(show_json(each, is_ascii=self._for_terminal).encode() + b"\n" for each in results)
+        return b"".join(results)

@@ -1,0 +1,146 @@
+"""JqProcess: a jq program in a process of its own, which signals and limits end.
+
+A jq program is one call into C, in which Python handles no signal. In the child, signals and limits have their default
+effect: the process ends. The parent waits for a pipe, which a signal interrupts.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any
+
+from kctl.serdes.errors import SerdesError
+from kctl.serdes.json_text import show_json
+from kctl.serdes.libraries import import_library
+
+LIMIT_MS = 60_000
+"""Time for one record: it ends the child if the parent was killed, too."""
+MOST_BYTES = 1 << 30
+"""Memory of the child."""
+OK, FAILED = b"+", b"-"
+_LENGTH_BYTES = 8
+_COMMAND = "from kctl.cli.decode.jq_process import run; run()"
+_ENDS = {
+    signal.SIGALRM: f"the program did not finish within {LIMIT_MS // 1000}s",
+    signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB",
+}
+
+
+class JqError(Exception):
+    """The program failed on a record.
+
+    Attributes: index: of the record.
+    """
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(reason)
+        self.index = index
+
+
+class JqProcess:
+    """Runs a program on JSON texts, in a child that starts with the first of them."""
+
+    def __init__(self, program: str, *, is_ascii: bool) -> None:
+        """Args: is_ascii: write everything but ASCII as escapes."""
+        self._head = b"%d%s" % (is_ascii, program.encode("utf-8", "surrogateescape"))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, texts: Sequence[bytes]) -> list[bytes]:
+        """Return the results of each text, each in a line.
+
+        Raises: JqError: the program failed, or exceeded a limit.
+        """
+        process = self._process = self._process or self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError):  # the end of the child gives the reason
+            process.stdin.write(b"%d\n" % len(texts))
+            for text in texts:
+                _write(process.stdin, text)
+            process.stdin.flush()
+        results: list[bytes] = []
+        for index in range(len(texts)):
+            state = process.stdout.read(1)
+            if state == OK:
+                results.append(_read(process.stdout))
+            elif state == FAILED:
+                raise JqError(index, _read(process.stdout).decode())
+            else:
+                raise JqError(index, _reason(process.wait()))
+        return results
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND],  # -P: import nothing from the working directory
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        weakref.finalize(self, _end, process)
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):
+            _write(process.stdin, self._head)
+        return process
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    with suppress(BrokenPipeError):
+        process.communicate()
+
+
+def _reason(code: int) -> str:
+    name = next((text for number, text in _ENDS.items() if code == -number), None)
+    return name or f"the process of the program exited with code {code}"
+
+
+def run() -> None:
+    """Run the program on the texts of standard input; the child's whole life."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    _limit_memory()
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    head = _read(source)
+    is_ascii = head[:1] == b"1"
+    program = import_library("jq", "jq").compile(head[1:].decode("utf-8", "surrogateescape"))
+    while count := source.readline():
+        for text in [_read(source) for _ in range(int(count))]:
+            signal.setitimer(signal.ITIMER_REAL, LIMIT_MS / 1000)
+            state, result = _result(program, text, is_ascii=is_ascii)
+            sink.write(state)
+            _write(sink, result)
+            if state == FAILED:
+                sink.flush()
+                return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sink.flush()
+
+
+def _result(program: Any, text: bytes, *, is_ascii: bool) -> tuple[bytes, bytes]:
+    try:
+        results = program.input_text(text.decode("utf-8", "replace")).all()
+        return OK, b"".join(show_json(each, is_ascii=is_ascii).encode() + b"\n" for each in results)
+    except MemoryError:
+        return FAILED, _ENDS[signal.SIGABRT].encode()
+    except (ValueError, SerdesError) as e:
+        return FAILED, " ".join(str(e).split()).encode("utf-8", "replace")
+
+
+def _limit_memory() -> None:
+    import resource
+
+    with suppress(ValueError, OSError):  # a smaller limit is in force, or the system has none
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
+def _write(to: IO[bytes], data: bytes) -> None:
+    to.write(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
+
+
+def _read(source: IO[bytes]) -> bytes:
+    return source.read(int.from_bytes(source.read(_LENGTH_BYTES), "big"))
