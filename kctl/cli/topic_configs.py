@@ -3,7 +3,6 @@
 Owns the order of a change: where several are asked for, brokers check all of them before the first is made.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
@@ -47,12 +46,15 @@ class Alteration(NamedTuple):
 
     def command(self, name: str, part: str) -> str:
         """Return the command line that makes one part of the change on one topic."""
+        from kctl.why.finding import fill_command  # wanted after a change that failed in part
+
+        given = {"name": name, "partitions": str(self.partitions)}
         if part == PARTITIONS:
-            return f"kctl topics alter {name} --partitions {self.partitions}"
-        options = [
-            f"--config {shlex.quote(f'{key}-' if v is None else f'{key}={v}')}" for key, v in self.entries.items()
-        ]
-        return f"kctl topics alter {name} {' '.join(options)}"
+            return fill_command("kctl topics alter {name} --partitions {partitions}", given)
+        entries = [f"{key}-" if value is None else f"{key}={value}" for key, value in self.entries.items()]
+        options = "".join(f" --config {{entry{number}}}" for number in range(len(entries)))
+        given |= {f"entry{number}": entry for number, entry in enumerate(entries)}
+        return fill_command(f"kctl topics alter {{name}}{options}", given)
 
 
 def describe_configs(common: Common, output: Output, words: TopicWords, *, docs: bool) -> int:

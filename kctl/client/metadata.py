@@ -20,6 +20,9 @@ from kctl.client.protocol.api.metadata import (
 )
 from kctl.client.wording import one_line
 
+MOST_BROKERS = 10_000
+"""More than any cluster has; each costs time in every turn of the network's loop."""
+
 
 class Metadata:
     """The newest snapshot of the cluster, and its upkeep.
@@ -285,6 +288,8 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
 
 
 def _invalid_value(response: MetadataResponse) -> str | None:
+    if len(response.brokers) > MOST_BROKERS:
+        return f"Metadata names {len(response.brokers)} brokers, more than {MOST_BROKERS}"
     for each in response.brokers:
         if each.node_id < 0:
             return f"Metadata names a broker with the id {each.node_id}"

@@ -38,6 +38,8 @@ _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 """sasl.server.max.receive.size: strangers get no large buffers."""
 MOST_UNFINISHED_BYTES = 256 * 1024 * 1024
 """Bytes of frames that are not complete yet, of all connections: the one that goes beyond it is closed."""
+MOST_REQUESTS_OF_STRANGERS = 20
+"""Requests of a connection that has not begun a login."""
 _BACKLOG = 64
 """Requests read ahead of the one that is answered; more stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
@@ -56,6 +58,7 @@ class BrokerConnection:
         is_open = identity.is_authenticated
         self._reader = FrameReader(self._max_bytes if is_open else _BEFORE_AUTHENTICATION_MAX_BYTES)
         self._unfinished_bytes = 0
+        self._requests_before_login = 0
         self._frames: deque[bytes] = deque()
         self._call: Call | None = None
         self._is_closed = False
@@ -130,8 +133,7 @@ class BrokerConnection:
             if handler is None or not handler.first <= prefix.version <= handler.last:
                 self._unsupported(prefix)
                 return
-            if self._identity.expects_handshake and prefix.api_key not in _OPEN_TO_STRANGERS:
-                self._refuse(f"{api_name(prefix.api_key)} before authentication")
+            if self._identity.expects_handshake and not self._is_open_to_strangers(prefix):
                 return
             if self._identity.has_expired and prefix.api_key not in _OPEN_WHEN_EXPIRED:
                 self._refuse(f"{api_name(prefix.api_key)} after the end of the SASL session")
@@ -146,6 +148,17 @@ class BrokerConnection:
             self._answered(encode(error_answer(request, prefix.version, ErrorCode.ILLEGAL_SASL_STATE)))
             return
         self._begin(handler, prefix.version, client_id, request, encode)
+
+    def _is_open_to_strangers(self, prefix: RequestPrefix) -> bool:
+        """Return whether a request without a login is accepted; otherwise the connection is closed."""
+        self._requests_before_login += 1
+        if prefix.api_key not in _OPEN_TO_STRANGERS:
+            self._refuse(f"{api_name(prefix.api_key)} before authentication")
+            return False
+        if self._requests_before_login > MOST_REQUESTS_OF_STRANGERS:
+            self._refuse(f"more than {MOST_REQUESTS_OF_STRANGERS} requests before authentication")
+            return False
+        return True
 
     def _begin(
         self, handler: Handler[Any], version: int, client_id: str | None, request: Request, encode: "_Encode"

@@ -109,8 +109,17 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
 
 
 def fill_command(template: str, values: Mapping[str, Value]) -> str:
-    """Return a command line that a shell passes on unchanged, whatever the names have in them."""
-    return template.format_map({name: quoted(str(value)) for name, value in values.items()})
+    """Return a command line that a shell and kctl pass on unchanged, whatever the names have in them.
+
+    If a name begins with a hyphen, the options precede the names, which follow `--`.
+    """
+    words = {name: quoted(str(value)) for name, value in values.items()}
+    head, hyphen, options = template.partition(" -")
+    command = head.partition("{")[0].split()
+    names = [word.format_map(words) for word in head.split()[len(command) :]]
+    if not any(name.lstrip("'$").startswith("-") for name in names):
+        return template.format_map(words)
+    return " ".join([*command, *(hyphen + options).format_map(words).split(" ")[1:], "--", *names])
 
 
 def placeholders(template: str) -> str:

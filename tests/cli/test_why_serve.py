@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from kctl.cli.why.serve import MOST_CONNECTIONS, MOST_REFUSED, MetricsServer
+from kctl.cli.why.serve import MOST_CONNECTIONS, MetricsServer
 from tests.cli.processes import BOUND_S, end, kctl, running
 
 URL = re.compile(rb"serving http://127\.0\.0\.1:(\d+)/metrics until Ctrl-C")
@@ -69,14 +69,10 @@ def test_wrong_request_is_refused(bootstrap: str, data: bytes, status: bytes) ->
         assert scrape(port).startswith(b"HTTP/1.1 200 ")
 
 
-def test_silent_connections_are_limited_and_keep_no_one_out_for_long(bootstrap: str) -> None:
+def test_silent_connections_keep_no_one_out(bootstrap: str) -> None:
     with serving("why", "cluster", "-b", bootstrap) as port, ExitStack() as stack:
-        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(16)]
-        assert ask(port, b"GET /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 503 ")
-        for peer in silent:
-            peer.settimeout(BOUND_S)
-            with suppress(ConnectionResetError):
-                assert peer.recv(1) == b""
+        for _ in range(MOST_CONNECTIONS * 2):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         assert scrape(port).startswith(b"HTTP/1.1 200 ")
 
 
@@ -95,12 +91,14 @@ def test_connections_that_are_kept_open_are_bounded() -> None:
     try:
         with ExitStack() as stack:
             before = len(os.listdir("/proc/self/fd"))
-            for number in range(60):
-                peer = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=BOUND_S))
-                if number >= MOST_CONNECTIONS:
-                    is_answered = number < MOST_CONNECTIONS + MOST_REFUSED
-                    assert peer.recv(12) == (b"HTTP/1.1 503" if is_answered else b"")
-            assert len(os.listdir("/proc/self/fd")) - before == 60 + MOST_CONNECTIONS + MOST_REFUSED
+            peers = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=BOUND_S))
+                for _ in range(60)
+            ]
+            for peer in peers[:-MOST_CONNECTIONS]:
+                with suppress(ConnectionResetError):
+                    assert peer.recv(1) == b""
+            assert len(os.listdir("/proc/self/fd")) - before == 60 + MOST_CONNECTIONS
     finally:
         server.close()
 

@@ -1,5 +1,7 @@
 from random import Random
 
+import pytest
+
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
@@ -318,3 +320,10 @@ def test_partition_that_appears_twice_is_found_in_linear_time() -> None:
     assert _twice("partition", keys) == "partition 4999"
     assert compared < 20_000
     assert _twice("partition", keys[:-1]) is None
+
+
+def test_response_with_more_brokers_than_any_cluster_has_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.client.metadata.MOST_BROKERS", 3)
+    brokers = [MetadataResponseBroker(node_id=number, host="h", port=1) for number in range(4)]
+    assert malformed_metadata(MetadataResponse(brokers=brokers[:3])) is None
+    assert "names 4 brokers, more than 3" in str(malformed_metadata(MetadataResponse(brokers=brokers)))

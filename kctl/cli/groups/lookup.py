@@ -74,10 +74,13 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
 
 def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
     if missing:
+        from kctl.why.finding import fill_command  # wanted by an error alone
+
+        command = fill_command("kctl groups members {group}", {"group": group_id})
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"group {group_id} has no member with {listed(missing)}; nothing was changed",
-            f"kctl groups members {group_id} shows its members",
+            f"{command} shows its members",
         )
 
 

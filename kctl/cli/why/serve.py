@@ -1,7 +1,7 @@
 """The page of metrics over HTTP: a small server beside the looks, with a limit on everything that a scraper sends.
 
-One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (`MOST_REFUSED` more get a 503,
-others are closed), `MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
+One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (a new one closes the oldest),
+`MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from threading import Event, Thread
 from urllib.parse import urlsplit
 
 MOST_CONNECTIONS = 16
-MOST_REFUSED = 16
 MOST_BYTES = 8192
 TIME_S = 5
 _CRLF = b"\r\n"
@@ -23,7 +22,6 @@ _REASONS = {
     405: "Method Not Allowed",
     421: "Misdirected Request",
     431: "Request Header Fields Too Large",
-    503: "Service Unavailable",
 }
 
 
@@ -36,7 +34,8 @@ class MetricsServer:
 
     def __init__(self, host: str, port: int, page: Callable[[], str]) -> None:
         self._page = page
-        self._open = 0
+        self._open: dict[asyncio.StreamWriter, None] = {}
+        """Connections, the oldest first."""
         self._loop = asyncio.new_event_loop()
         self._started = Event()
         self._error: OSError | None = None
@@ -75,19 +74,21 @@ class MetricsServer:
             task.cancel()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
+        if len(self._open) >= MOST_CONNECTIONS:  # silent clients keep nobody out
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
+        self._open[writer] = None
         try:
-            if self._open > MOST_CONNECTIONS + MOST_REFUSED:
-                return
             with suppress(TimeoutError, OSError):
                 async with asyncio.timeout(TIME_S):
-                    await self._converse(reader, writer, has_room=self._open <= MOST_CONNECTIONS)
+                    await self._converse(reader, writer)
         finally:
-            self._open -= 1
+            self._open.pop(writer, None)
             writer.transport.abort()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_room: bool) -> None:
-        code, method = (await _read(reader, self._host)) if has_room else (503, "GET")
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        code, method = await _read(reader, self._host)
         body = self._page().encode() if code == 200 else f"{_REASONS[code]}\n".encode()
         head = [
             f"HTTP/1.1 {code} {_REASONS[code]}",

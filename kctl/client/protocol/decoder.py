@@ -15,6 +15,7 @@ from kctl.client.protocol.primitives import (
     FIXED_SIZES,
     MAX_STRING_BYTES,
     MAX_TAG,
+    MOST_STRUCTS,
     Malformed,
     read_uvarint,
 )
@@ -32,6 +33,7 @@ def compile_decoder(
     """
     source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view, in_place)
     source.line("size = len(buf)")
+    source.line(f"left = {MOST_STRUCTS}")
     source.struct(cls, "message")
     source.flush()
     source.line("return message, p")
@@ -41,7 +43,7 @@ def compile_decoder(
 
 
 class _Decoder(Source):
-    """In the code it writes: `buf` the bytes, `p` the position, `size` the end."""
+    """In the code it writes: `buf` the bytes, `p` the position, `size` the end, `left` how many structs may follow."""
 
     def __init__(self, version: int, flexible: bool, view: bool, in_place: bool) -> None:
         super().__init__(version, flexible)
@@ -180,6 +182,9 @@ class _Decoder(Source):
             self.line(f"{target} = list({name}[{count}](buf, p))")
             self.line(f"p += {count} * {FIXED_SIZES[entry.kind]}")
             return
+        if isinstance(entry.kind, type):
+            self.line(f"left -= {count}")
+            self.fail_if("left < 0", "structs")
         items, add, item = self.fresh("items"), self.fresh("add"), self.fresh("o")
         self.line(f"{target} = {items} = []")
         self.line(f"{add} = {items}.append")

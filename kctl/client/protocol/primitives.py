@@ -19,6 +19,8 @@ from typing import Final
 
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
+MOST_STRUCTS: Final = 1_000_000
+"""Structs in arrays of one message that is decoded: each takes some hundred bytes, and as few as two on the wire."""
 MAX_TAG: Final = 0x7FFF_FFFE
 """Kafka keeps tags in an int32 and its greatest value for itself."""
 

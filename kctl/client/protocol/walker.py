@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kctl.client.errors import LocalProtocolError, RemoteProtocolError
 from kctl.client.protocol.pieces import Pieces
-from kctl.client.protocol.primitives import FIXED_SIZES, MAX_TAG, Malformed, Reader, Writer
+from kctl.client.protocol.primitives import FIXED_SIZES, MAX_TAG, MOST_STRUCTS, Malformed, Reader, Writer
 from kctl.client.protocol.schema import Field, Message, Struct
 
 M = TypeVar("M", bound=Message)
@@ -88,6 +88,7 @@ class _Decode:
         self.version = version
         self.flexible = flexible
         self.path: list[str | int] = []
+        self.structs_left = MOST_STRUCTS
 
     def struct(self, cls: type[Any]) -> Any:
         result = cls()
@@ -109,9 +110,14 @@ class _Decode:
 
     def array(self, entry: Field) -> list[Any] | None:
         least = min_bytes(entry.kind, self.version, self.flexible)
+        start = self.reader.pos
         count = self.reader.count(self.flexible, entry.is_nullable_in(self.version), least)
         if count is None:
             return None
+        if isinstance(entry.kind, type):
+            self.structs_left -= count
+        if self.structs_left < 0:
+            raise Malformed(f"array of {count} items, which makes more than {MOST_STRUCTS} in the message", start)
         items = []
         for index in range(count):
             self.path.append(index)

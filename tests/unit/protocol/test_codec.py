@@ -19,6 +19,7 @@ from kctl.client.protocol.api.fetch import (
     PartitionData,
 )
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
+from kctl.client.protocol.api.groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -27,9 +28,10 @@ from kctl.client.protocol.api.metadata import (
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.client.protocol.api.topics import CreatableTopic, CreateTopicsRequest
+from kctl.client.protocol.decoder import compile_decoder
 from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.protocol.pieces import Pieces
-from kctl.client.protocol.primitives import uvarint
+from kctl.client.protocol.primitives import Malformed, uvarint
 from kctl.client.protocol.schema import Message, Struct, field
 
 
@@ -333,3 +335,20 @@ def test_text_that_informs_may_hold_bytes_that_are_not_utf8(view: bool) -> None:
         assert codec.decode(FindCoordinatorResponse, data, 1).error_message == "\ufffd"
     with pytest.raises(RemoteProtocolError, match="not UTF-8"):
         codec.decode(FindCoordinatorResponse, codec.encode(good, 1).replace(b"H", b"\xff"), 1)
+
+
+def test_message_with_too_many_structs_is_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = [DescribedGroup(group_id="g", members=[DescribedGroupMember()] * 3) for _ in range(2)]
+    data = walker.encode(DescribeGroupsResponse(groups=topics), 5)
+    most = 7
+    monkeypatch.setattr(walker, "MOST_STRUCTS", most)
+    monkeypatch.setattr("kctl.client.protocol.decoder.MOST_STRUCTS", most)
+    decode = compile_decoder(DescribeGroupsResponse, 5, view=False)
+    with pytest.raises(Malformed, match="structs"):
+        decode(data, 0)
+    with pytest.raises(RemoteProtocolError, match=r"groups\[1\]\.members: array of 3 items, .* more than 7"):
+        walker.decode(DescribeGroupsResponse, data, 5)
+    monkeypatch.setattr(walker, "MOST_STRUCTS", most + 1)
+    monkeypatch.setattr("kctl.client.protocol.decoder.MOST_STRUCTS", most + 1)
+    expected = walker.decode(DescribeGroupsResponse, data, 5)
+    assert compile_decoder(DescribeGroupsResponse, 5, view=False)(data, 0) == (expected, len(data))

@@ -43,6 +43,18 @@ def test_command_passes_a_name_on_unchanged(name: str) -> None:
     assert shlex.split(finding.show) == ["kctl", "groups", "lag", name]
 
 
+@pytest.mark.parametrize("name", ["--all", "-Xbootstrap.servers=h:9", "-x y\n"])
+def test_name_like_an_option_follows_the_options(name: str) -> None:
+    command = fill_command(
+        "kctl groups reset-offsets {group} --topic {topic}:0 --execute", {"group": name, "topic": "t"}
+    )
+    assert shlex.split(command)[:-1] == ["kctl", "groups", "reset-offsets", "--topic", "t:0", "--execute", "--"]
+    assert subprocess.run(
+        ["bash", "-c", f"printf '%s|' {command}"], capture_output=True, check=True
+    ).stdout.decode() == (f"kctl|groups|reset-offsets|--topic|t:0|--execute|--|{name}|")
+    assert fill_command("kctl groups lag {group}", {"group": "--all"}) == "kctl groups lag -- --all"
+
+
 def test_braces_in_names_are_no_fields() -> None:
     assert fill("{group}", {"group": "{waiting}"}) == "{waiting}"
     assert fill_command("{group}", {"group": "{0}"}) == "'{0}'"

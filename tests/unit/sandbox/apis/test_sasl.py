@@ -13,6 +13,7 @@ from kctl.client.protocol.api.sasl import (
 )
 from kctl.client.security.sasl.plain import PlainClient
 from kctl.client.security.sasl.scram import ScramClient
+from kctl.sandbox.connection import MOST_REQUESTS_OF_STRANGERS
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.identity import MECHANISMS, SaslUsers
 from kctl.sandbox.node import ListenerSecurity
@@ -131,6 +132,16 @@ def test_strangers_get_nothing_else() -> None:
     other = scenario.connect()
     other.end.receive((524_289).to_bytes(4, "big"))
     assert other.wire.is_closed
+
+
+def test_strangers_have_few_requests() -> None:
+    scenario = Scenario(security=USERS)
+    client = scenario.connect()
+    for _ in range(MOST_REQUESTS_OF_STRANGERS + 1):
+        assert client.wire.is_closed is False
+        client.send(ApiVersionsRequest(), 3)
+    assert client.wire.is_closed
+    assert scenario.sandbox.listeners[1].refused[-1] == "more than 20 requests before authentication"
 
 
 def test_steps_out_of_order() -> None:
