@@ -74,7 +74,7 @@ class MetricsServer:
             task.cancel()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= MOST_CONNECTIONS:  # silent clients keep nobody out
+        if len(self._open) >= MOST_CONNECTIONS:  # a silent client takes no place for long
             oldest = next(iter(self._open))
             del self._open[oldest]
             oldest.transport.abort()
