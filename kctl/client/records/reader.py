@@ -22,6 +22,8 @@ MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
 UNJOINED_BYTES: Final = 128 * 1024
 """Values of one batch that `output` returns by themselves."""
+JOINED_BYTES: Final = 1024 * 1024
+"""Bytes of formatted records after which `output` returns what it has."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
 """Decompressed bytes after which `output` and `records` return what they have."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
@@ -121,11 +123,7 @@ class BatchReader:
         separator = plan.value_separator
         is_decompressed = self._decompressed_enough()
         if separator is None:
-            rows: list[bytes] = []
-            self._read(
-                max_records, lambda cursor, room: read_output(cursor, plan, rows, room, self.count), is_decompressed
-            )
-            out.append(b"".join(rows))
+            out.append(self._joined(plan, max_records, is_decompressed))
         else:
             self._read(
                 max_records,
@@ -133,6 +131,21 @@ class BatchReader:
                 lambda: sum(map(len, out)) >= UNJOINED_BYTES or is_decompressed(),
             )
         return out
+
+    def _joined(self, plan: OutputPlan, max_records: int, is_decompressed: Callable[[], bool]) -> bytes:
+        rows: list[bytes] = []
+        joined_bytes = 0
+
+        def take(cursor: RecordCursor, room: int) -> None:
+            nonlocal joined_bytes
+            already = len(rows)
+            try:
+                read_output(cursor, plan, rows, room, self.count)
+            finally:
+                joined_bytes += sum(map(len, rows[already:]))
+
+        self._read(max_records, take, lambda: joined_bytes >= JOINED_BYTES or is_decompressed())
+        return b"".join(rows)
 
     def columns(self, columns: Columns, max_records: int) -> None:
         """Add the next records to the columns, until these are full or hold `max_records` more.

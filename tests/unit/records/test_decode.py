@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.errors import CorruptBatchError
-from kctl.client.records import BatchReader, Record
+from kctl.client.records import BatchReader, OutputField, OutputPlan, Record
 from kctl.client.records._hot.record import MOST_HEADERS
 from tests.unit.records.handmade import batch, record, sized, varint
 
@@ -166,3 +166,16 @@ def test_headers_of_a_record_are_bounded_before_they_take_memory() -> None:
     (more,) = decode(many_headers(int(MOST_HEADERS) + 1))
     with pytest.raises(CorruptBatchError, match="100001 headers are more than 100000"):
         _ = more.headers
+
+
+def test_output_of_large_records_is_returned_before_all_is_formatted() -> None:
+    """Control characters and headers become many times their size."""
+    size_bytes = 300_000
+    data = batch(*(record(offset, None, bytes(size_bytes)) for offset in range(12)))
+    reader = BatchReader(data, topic="t", partition=3)
+    plan = OutputPlan([OutputField("value", lambda value: value * 6)])
+    outputs = []
+    while not reader.exhausted:
+        outputs.append(len(reader.output(plan)))
+    assert sum(outputs) == 12 * 6 * size_bytes
+    assert max(outputs) <= 4 * 6 * size_bytes

@@ -137,9 +137,8 @@ def test_output_ends_after_enough_decompressed_bytes_of_wrappers() -> None:
     size_bytes = OUTPUT_BYTES // 2 + 1
     data = b"".join(wrapper("gzip", offset, message(0, None, bytes(size_bytes))) for offset in range(1, 5))
     reader = BatchReader(data, topic="t", partition=3)
-    plan = OutputPlan([OutputField("offset"), OutputField("value")])
-    sizes = [len(reader.output(plan)) for _ in range(2)]
-    assert sizes == [2 * (1 + size_bytes), 2 * (1 + size_bytes)]
+    plan = OutputPlan([OutputField("offset")])
+    assert [reader.output(plan) for _ in range(2)] == [b"12", b"34"]
 
 
 def test_an_unknown_codec_is_named() -> None:

@@ -214,6 +214,11 @@ class RecordCursor:
         return self.offset + 1
 
     @property
+    def position(self) -> i64:
+        """Where the next record begins in the bytes."""
+        return self._pos
+
+    @property
     def is_done(self) -> bool:
         """True when every record was read, False also when the stop offset ended it before."""
         return self._left == 0

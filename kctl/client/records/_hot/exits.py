@@ -218,12 +218,17 @@ def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
     return last if first.name == "value" and first.convert is None and first.null is None else None
 
 
+_MOST_READ_BYTES: Final[i64] = 1024 * 1024
+"""Bytes of records after which output is returned, though more records are wanted: it may be ten times as large."""
 _BLOCK_RECORDS: Final = 64
 """Records whose pieces are joined at once: `bytes.join` takes 80 bytes a piece, which should stay in caches."""
 
 
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
-    """Append the output of up to `limit` records to `out`; `count` records were given out before."""
+    """Append the output of up to `limit` records to `out`; `count` records were given out before.
+
+    Stops after `_MOST_READ_BYTES`, too.
+    """
     steps, tail = plan.steps_for(cursor.batch)
     conditions = plan.conditions
     topic = cursor.batch.topic.encode() if conditions else b""
@@ -236,8 +241,9 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
     is_any = False
     pieces: list[bytes] = []
     block_end: i64 = limit - _BLOCK_RECORDS
+    stop_at: i64 = cursor.position + _MOST_READ_BYTES
     try:
-        while limit > 0 and cursor.advance():
+        while limit > 0 and cursor.position < stop_at and cursor.advance():
             if wants_headers:
                 headers = _headers(cursor)
             if conditions and not all_hold(conditions, topic, cursor, headers):
