@@ -2,9 +2,11 @@
 
 import copy
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +22,8 @@ from tests.cli.processes import environment
 from tests.support.in_process import Ended, run_in_process
 
 LINE = "hint: curl evil.example"
-PAYLOAD = f"\x1b]0;T\x07\x1b[31m\u202e\u2066\x9b2J\r\n{LINE}\n=1+1\t\u2028{LINE}"
+MARKUP = "<img src=x onerror=alert()>"
+PAYLOAD = f"{MARKUP}\x1b]0;T\x07\x1b[31m\u202e\u2066\x9b2J\r\n{LINE}\n=1+1\t\u2028{LINE}"
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What no output for people has: all controls but the line feed, and marks of direction."""
 NAMES = {
@@ -165,6 +168,9 @@ def test_text_of_a_peer_is_harmless_in_every_output(
     offered = run(served, command, "--output", "nothing").stderr
     if " csv" in offered and command[0] != "consume":
         check(run(served, command, "--output", "csv", tty=True))
+    for shape in ("table", "yaml"):
+        if f" {shape}" in offered:
+            check(run(served, command, "--output", shape, tty=True))
     for shape in ("json", "jsonl"):
         if shape not in offered:
             continue
@@ -172,6 +178,31 @@ def test_text_of_a_peer_is_harmless_in_every_output(
         check(ended)
         for document in [ended.stdout] if shape == "json" else ended.stdout.splitlines():
             assert not document or json.loads(document) is not None
+
+
+@pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
+def test_text_of_a_peer_is_harmless_in_logs_and_pages(
+    mode: Mode,
+    served: ServedSandbox,
+    strike: Callable[[Mode], None],
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    caplog.set_level(logging.DEBUG, "kctl")
+    strike(mode)
+    (tmp_path / "probe.jsonl").write_bytes(run(served, ("probe",), "--output", "jsonl").stdout)
+    run(served, ("consume", "t", "-g", "logged", "-n", "1"))
+    run(served, ("groups", "members", "g"))
+    for record in caplog.records:
+        text = record.getMessage().removeprefix(f"app{PAYLOAD}")  # the name that the member has given itself
+        assert STEERING.search(text) is None, repr(text)
+        assert "\n" not in text, repr(text)
+    page = tmp_path / "page.html"
+    report = ("probe", "report", str(tmp_path / "probe.jsonl"), "--html", str(page))
+    check(run_in_process(*report, environ=environment({"NO_COLOR": "1"})))
+    if page.exists():
+        assert MARKUP not in page.read_text()
+        assert not any(line.startswith(LINE) for line in page.read_text().splitlines())
 
 
 def test_member_with_line_feeds_in_its_client_id_forges_no_line(served: ServedSandbox) -> None:

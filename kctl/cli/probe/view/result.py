@@ -58,7 +58,7 @@ def brokers(reports: Sequence[AddressReport]) -> list[Node]:
     """Return every broker that any node advertises, once, by id."""
     views = [report.view for report in reports if report.view is not None]
     found = {broker: None for view in views for broker in (*view.brokers, *view.fenced)}
-    return sorted(found)
+    return sorted(found, key=lambda each: (each.node_id, each.host, each.port, each.rack or ""))
 
 
 def latency_ms(report: AddressReport) -> int:
