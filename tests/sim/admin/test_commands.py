@@ -125,7 +125,7 @@ def test_command_with_one_silent_coordinator_shows_the_other_groups(
             assert (took_ms, ended.code, ended.stdout) == (TIMEOUT_MS // 2, CONNECT_TIMEOUT, b"")
             assert "nothing was deleted" in ended.stderr
         else:
-            assert (took_ms, ended.code) == (TIMEOUT_MS, DEGRADED), ended
+            assert (took_ms <= TIMEOUT_MS, ended.code) == (True, DEGRADED), ended
             assert b"t " in ended.stdout
 
     with_commands(use, monkeypatch)
