@@ -222,7 +222,9 @@ BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows the topics; kctl topics create creates one",
     "TOPIC_ALREADY_EXISTS": "kctl topics create --if-not-exists accepts it; kctl topics alter changes one",
     "INVALID_TOPIC_EXCEPTION": "a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'; internal topics are read-only",
-    "GROUP_ID_NOT_FOUND": "kctl groups list shows the groups",
+    "GROUP_ID_NOT_FOUND": (
+        "kctl groups list shows the groups; brokers delete a group once it had no members for offsets.retention.minutes"
+    ),
     "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
 
-OPTIONAL = frozenset({"load", "cause", "more", "rate", "who"})
+OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"})
 """Fields that may be empty; they bring their own punctuation."""
+_REST = "{rest}"
+"""The commands for further partitions."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"
 """Not an API: DNS, TCP, TLS, login and the first requests of a connection, as kctl probe makes it."""
@@ -22,6 +24,12 @@ NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
 """ListOffsets for the record with the largest timestamp, which brokers have since Kafka 3.0."""
 Value = str | int | float | bool | None
 """What a request reported."""
+
+
+class Words(str):
+    """Words of a command line, each of which is quoted."""
+
+    __slots__ = ()
 
 
 class Scope(Enum):
@@ -113,7 +121,9 @@ def fill_command(template: str, values: Mapping[str, Value]) -> str:
 
     If a name begins with a hyphen, the options precede the names, which follow `--`.
     """
-    words = {name: quoted(str(value)) for name, value in values.items()}
+    if template.endswith(_REST):
+        return fill_command(template.removesuffix(_REST), values) + str(values["rest"])
+    words = {name: value if isinstance(value, Words) else quoted(str(value)) for name, value in values.items()}
     head, hyphen, options = template.partition(" -")
     command = head.partition("{")[0].split()
     names = [word.format_map(words) for word in head.split()[len(command) :]]

@@ -9,16 +9,16 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="group-stuck",
         severity=Severity.ERROR,
-        title="A member commits nothing although records wait",
+        title="A member commits nothing for a partition although records wait",
         scopes=_GROUP,
         looks=2,
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has not moved on {partition} from offset {offset} for {seconds}, and {waiting} records wait. "
         "Its owner {client} ({host}) committed nothing for {which}",
-        leads_to="The lag grows until the member is restarted, and records eventually expire unread.",
+        leads_to="The lag grows, and records eventually expire unread.",
         show="kctl groups members {group}",
-        cure="restart {client} on {host}, or look at its threads: it sends heartbeats and does not process records",
+        cure="look at the log and the threads of {client} on {host}, or restart it{ghost}{skip}",
     ),
     FindingKind(
         id="poison-record",
@@ -32,7 +32,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "owner is {client} ({host}){more}",
         leads_to="Each consumer that gets the partition stops at the same record.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
     ),
     FindingKind(
         id="static-ghost",
@@ -143,7 +143,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "{start}{more}",
         leads_to="The records are gone; at its next fetch the group continues as auto.offset.reset decides.",
         show="kctl groups describe {group}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-earliest --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{numbers}{others} --to-earliest --execute",
     ),
     FindingKind(
         id="log-truncated",
@@ -157,7 +157,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "gone (an unclean leader election, or the topic was deleted and recreated){more}",
         leads_to="Its consumers continue as auto.offset.reset decides, or skip records that they have not read.",
         show="kctl topics offsets {topic}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute{rest}",
     ),
     FindingKind(
         id="will-lose-data",
@@ -200,7 +200,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         leads_to="Records are processed twice: the offsets were reset, or consumers that found no valid offset started "
         "at auto.offset.reset=earliest.",
         show="kctl groups describe {group}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {before} --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {before} --execute{rest}",
     ),
     FindingKind(
         id="no-committed-offsets",
@@ -227,7 +227,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{group} has committed offsets of {topic}, but none of {partition}, which has {waiting} records{more}",
         leads_to="With auto.offset.reset=latest the consumers skip these records when they start.",
         show="kctl groups describe {group}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-earliest --execute",
+        cure="kctl groups reset-offsets {group} --topic {topic}:{numbers}{others} --to-earliest --execute",
     ),
     FindingKind(
         id="topic-missing",

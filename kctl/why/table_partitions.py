@@ -20,6 +20,19 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         cure="start {brokers}; electing a leader that is not in sync would lose records",
     ),
     FindingKind(
+        id="coordinator-offline",
+        severity=Severity.ERROR,
+        title="A partition of a coordinator's topic has no leader",
+        scopes=_ALL,
+        looks=1,
+        requests=("Metadata", "DescribeTopicPartitions"),
+        subject="topic {topic}",
+        sentence="{partition} has no leader: {reason}{more}",
+        leads_to="{what} have no coordinator: {fate}.",
+        show="kctl topics describe {topic}",
+        cure="start {brokers}; electing a leader that is not in sync would lose records",
+    ),
+    FindingKind(
         id="transaction-hanging",
         severity=Severity.ERROR,
         title="A transaction that no coordinator will end",
@@ -31,7 +44,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}: it hangs{more}",
         leads_to="It never ends by itself: read_committed consumers make no progress, and compaction stops before it.",
         show="kctl transactions hanging --topic {topic}",
-        cure="kctl transactions abort {topic}:{number} --start-offset {offset} --execute",
+        cure="kctl transactions abort {topic}:{number} --start-offset {offset} --execute{rest}",
     ),
     FindingKind(
         id="transaction-open",

@@ -7,7 +7,7 @@ from kctl.client.admin import CONFIG_SOURCES, MemberDescription
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted, listed
-from kctl.why.finding import Value
+from kctl.why.finding import Value, Words, fill_command
 from kctl.why.look import ConfigValue
 
 MOST_EVIDENCE = 10
@@ -81,6 +81,22 @@ def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
 def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:
     """Return values of partitions as evidence: at most `MOST_EVIDENCE` of them."""
     return {str(tp): value for tp, value in sorted(values.items())[:MOST_EVIDENCE]}
+
+
+def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, Value]:
+    """Return the fields of `--topic {topic}:{numbers}{others}`, for a command about every partition found."""
+    by_topic: dict[str, list[int]] = {worst.topic: []}
+    for tp in sorted(found):
+        by_topic.setdefault(tp.topic, []).append(tp.partition)
+    options = {topic: ",".join(map(str, numbers)) for topic, numbers in by_topic.items()}
+    numbers = options.pop(worst.topic)
+    others = [fill_command(" --topic {topic}:{numbers}", {"topic": t, "numbers": of}) for t, of in options.items()]
+    return {"numbers": numbers, "others": Words("".join(others))}
+
+
+def each_of(template: str, rest: Iterable[Mapping[str, Value]]) -> Words:
+    """Return the commands for further partitions, behind the command for the first one."""
+    return Words("".join(f" && {fill_command(template, values)}" for values in rest))
 
 
 def place(tp: TopicPartition) -> dict[str, Value]:

@@ -1,12 +1,13 @@
 """Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.clock import duration_text
+from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaTimeoutError
-from kctl.client.wording import counted, size_text
+from kctl.client.wording import brokers_text, counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence
+from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence
 from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, place
 
@@ -28,6 +29,7 @@ def brokers(looks: Looks) -> Iterator[Finding]:
     yield from _throttled(looks.now)
     yield from _left_behind(looks.now)
     yield from _stale(looks)
+    yield from _controllers(looks.now)
     yield from _quorum(looks.now)
     yield from _disks(looks)
     yield from _leaders(looks.now)
@@ -167,6 +169,34 @@ def _stale(looks: Looks) -> Iterator[Finding]:
                     ),
                 ],
             )
+
+
+def _controllers(look: Look) -> Iterator[Finding]:
+    """Report brokers that respond themselves, and do not get a response from the controller."""
+    timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
+    timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
+    alive = [node_id for node_id in look.views if node_id not in look.silent]
+    if timeout is None or timeout.elapsed_ms < LEAST_SILENCE_MS or not alive:
+        return
+    away = sorted({node_id for node_id, each in look.silent.items() if each.is_certain} | _ids_of(look.fenced))
+    nodes = _ids_of(look.nodes) | _ids_of(look.fenced)
+    yield FINDINGS["no-quorum" if 2 * len(away) >= len(nodes) else "controller-unreachable"].found(
+        {
+            "alive": brokers_text(alive),
+            "seconds": duration_text(timeout.elapsed_ms),
+            "silent": len(away),
+            "nodes": counted(len(nodes), "broker"),
+            "names": brokers_text(away),
+        },
+        [
+            Evidence("DescribeQuorum", "the cluster", {"waited_ms": timeout.elapsed_ms}),
+            Evidence("Metadata", "brokers", {"silent": ",".join(map(str, away)), "responding": len(alive)}),
+        ],
+    )
+
+
+def _ids_of(nodes: Iterable[Node]) -> set[int]:
+    return {node.node_id for node in nodes}
 
 
 def _quorum(look: Look) -> Iterator[Finding]:

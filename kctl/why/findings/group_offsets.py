@@ -6,10 +6,10 @@ Offsets are read before the logs are: a commit cannot be beyond an end that was 
 from collections.abc import Iterator, Mapping
 
 from kctl.client.cluster import TopicPartition
-from kctl.why.finding import Evidence, Finding
+from kctl.why.finding import Evidence, Finding, Words
 from kctl.why.look import GroupLook, Looks
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, by_partition, member_name, more_text, place, worst_of
+from kctl.why.wording import age_text, all_of, by_partition, each_of, member_name, more_text, place, worst_of
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -25,6 +25,14 @@ def group_offsets(looks: Looks) -> Iterator[Finding]:
         yield from _nothing_committed(looks, group_id)
         yield from _uncommitted(looks, group_id, group)
         yield from _missing_topics(looks, group_id, group)
+
+
+_RESET = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {to} --execute"
+
+
+def _resets(group_id: str, offsets: Offsets) -> Words:
+    """Return the commands that set further partitions to an offset."""
+    return each_of(_RESET, ({"group": group_id, "to": offset, **place(tp)} for tp, offset in sorted(offsets.items())))
 
 
 def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
@@ -44,6 +52,7 @@ def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
                 "offset": committed[worst],
                 "start": starts[worst].offset,
                 **where,
+                **all_of(worst, lost),
             },
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in lost})),
@@ -80,6 +89,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 "offset": committed_at[worst],
                 "where": where,
                 "end": ends[worst],
+                "rest": _resets(group_id, {tp: ends[tp] for tp in cut if tp != worst}),
                 **of_worst,
             },
             [
@@ -154,6 +164,7 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
             {
                 "group": group_id,
                 "before": was,
+                "rest": _resets(group_id, {tp: old for tp, (old, _) in found.items() if tp != worst}),
                 "offset": offset,
                 "again": was - offset,
                 "seconds": looks.apart,
@@ -224,7 +235,7 @@ def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Find
     if found:
         worst, where = worst_of(found)
         yield FINDINGS["uncommitted-partition"].found(
-            {"group": group_id, "waiting": found[worst], **where},
+            {"group": group_id, "waiting": found[worst], **where, **all_of(worst, found)},
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(dict.fromkeys(found))),
                 Evidence("ListOffsets", "records by partition", by_partition(found)),

@@ -6,12 +6,15 @@ from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, size_text
-from kctl.why.finding import Evidence, Finding, Value
+from kctl.why.finding import Evidence, Finding, Value, fill_command
 from kctl.why.findings.group_quotas import quota_evidence, quotas_of
 from kctl.why.look import GroupLook, Looks, frozen_partitions, has_left_for_now
 from kctl.why.table import FINDINGS
-from kctl.why.wording import MOST_EVIDENCE, age_text, by_partition, counts_text, member_name, more_text, place
+from kctl.why.wording import MOST_EVIDENCE, age_text, by_partition, counts_text, each_of, member_name, more_text, place
 
+REMOVE = "kctl groups remove-members {group} --instance {instance} --execute"
+SHOW = "kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl"
+SKIP = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute"
 LARGE_BYTES, LARGE_FACTOR = 100_000, 10
 """A record is large when it has at least the first many bytes, and the second many times as many as those before it."""
 SLOW_SHARE = 2
@@ -83,6 +86,8 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "fate": _fate(member, replaced_by),
                 "host": member.host or "an unknown host",
                 "which": f"{which}{f', and moves on {len(moved)} more' if moved else ''}{elsewhere}",
+                "ghost": _ghost_text(group_id, member),
+                "skip": _skip_text(looks, group_id, partitions) if moved else "",
                 **place(worst),
             },
             [
@@ -139,7 +144,8 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
         {
             "group": group_id,
             "offset": committed.offset,
-            "next": committed.offset + 1 if isinstance(shape, KafkaError) else shape.offset + 1,
+            "next": _behind(looks, group, worst),
+            "rest": each_of(SKIP, (_skipped(looks, group_id, tp) for tp in sorted(reasons) if tp != worst)),
             "waiting": looks.lag(group, worst),
             "reason": reasons[worst],
             "client": member_name(member),
@@ -152,6 +158,37 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
             Evidence("Fetch", f"{worst} at offset {committed.offset}", read),
         ],
     )
+
+
+def _behind(looks: Looks, group: GroupLook, tp: TopicPartition) -> int:
+    """Return the offset behind the record at which a group stands."""
+    shape, committed = looks.now.shapes.get(tp), group.committed[tp]
+    assert committed is not None
+    return (shape.offset if isinstance(shape, RecordShape) else committed.offset) + 1
+
+
+def _skipped(looks: Looks, group_id: str, tp: TopicPartition) -> dict[str, Value]:
+    """Return the fields of the commands that show and skip the record at which a group stands."""
+    group = looks.now.groups[group_id]
+    committed = group.committed[tp]
+    assert committed is not None
+    return {"group": group_id, "offset": committed.offset, "next": _behind(looks, group, tp), **place(tp)}
+
+
+def _ghost_text(group_id: str, member: MemberDescription) -> str:
+    """Return what helps if the process of a static member is gone; empty for another member."""
+    if member.group_instance_id is None:
+        return ""
+    fix = fill_command(REMOVE, {"group": group_id, "instance": member.group_instance_id})
+    return f"; if its process is gone: {fix}"
+
+
+def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]) -> str:
+    """Return what helps if the member fails on the next record of each of these partitions."""
+    fields = [_skipped(looks, group_id, tp) for tp in sorted(partitions)]
+    shown = " && ".join(fill_command(SHOW, each) for each in fields)
+    skipped = " && ".join(fill_command(SKIP, each) for each in fields)
+    return f"; if it fails on one record, this shows it: {shown}; and this skips it: {skipped}"
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:

@@ -25,6 +25,15 @@ _OLD = {
 """Configs whose values (or what they begin with) shut out some clients, and why."""
 
 
+_COORDINATED = {
+    "__consumer_offsets": ("The groups of these partitions", "their members can neither join nor commit"),
+    "__transaction_state": (
+        "The transactional.ids of these partitions",
+        "their producers can neither begin nor end a transaction",
+    ),
+}
+
+
 def partitions(looks: Looks) -> Iterator[Finding]:
     """Yield what is wrong with topics."""
     look = looks.now
@@ -120,8 +129,16 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
     reason, waiting = _why_no_leader(look, info)
     tp = TopicPartition(info.topic, info.partition)
     seen: dict[str, Value] = {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)}
-    yield FINDINGS["no-leader"].found(
-        {"reason": reason, "brokers": brokers_text(waiting), "more": more_text(len(without) - 1), **place(tp)},
+    what, fate = _COORDINATED.get(tp.topic, ("", ""))
+    yield FINDINGS["coordinator-offline" if tp.topic in _COORDINATED else "no-leader"].found(
+        {
+            "what": what,
+            "fate": fate,
+            "reason": reason,
+            "brokers": brokers_text(waiting),
+            "more": more_text(len(without) - 1),
+            **place(tp),
+        },
         [Evidence("Metadata", str(tp), seen), *_eligible_evidence(look, tp)],
     )
 

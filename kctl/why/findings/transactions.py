@@ -7,7 +7,7 @@ from kctl.client.admin import OpenTransaction, Verdict
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import Looks
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, more_text, place
+from kctl.why.wording import age_text, each_of, more_text, place
 
 LONG_MS = 60_000
 """Transactions last for seconds; the default of transaction.timeout.ms is one minute."""
@@ -50,6 +50,10 @@ def _finding(looks: Looks, name: str, found: list[OpenTransaction]) -> Finding:
         "age": "an unknown time" if age_ms is None else age_text(age_ms),
         "reason": worst.reason,
         "more": more_text(len({each.partition for each in found}) - 1),
+        "rest": each_of(
+            "kctl transactions abort {topic}:{number} --start-offset {offset} --execute",
+            ({"offset": each.start_offset, **place(each.partition)} for each in found if each is not worst),
+        ),
         **place(worst.partition),
     }
     return FINDINGS[name].found(

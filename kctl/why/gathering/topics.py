@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from kctl.client.admin import ConfigEntry, ConfigResource, MetadataView, ResourceType, Results
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import PartitionInfo
 from kctl.client.errors import BrokerError, KafkaError, KafkaTimeoutError, ProtocolError, RequestBudgetError
 from kctl.why.gathering.asker import PATIENCE_S, Asker
 from kctl.why.gathering.selection import Selection
-from kctl.why.look import ConfigValue, Look
+from kctl.why.look import ConfigValue, Gap, Look
 
+OFFSETS_TOPIC = "__consumer_offsets"
 MOST_LEADERLESS = 100
 """Topics without a leader of which is read who may lead."""
 TOPIC_CONFIGS = frozenset(
@@ -83,6 +85,8 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
         )
         return look._replace(topics=_newest(look, {name: each.partitions for name, each in (listed or {}).items()}))
     names = sorted({*selection.topics, *(topic for group in look.groups.values() for topic in group.topics)})
+    if any(_lacks_coordinator(gap) for gap in asker.gaps):
+        names.append(OFFSETS_TOPIC)
     if not names:
         return look
     results = asker.ask("Metadata", "topics", lambda s: asker.admin.describe_topics(names, timeout=s))
@@ -93,6 +97,12 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
             raise results.failed[name]
     topics: dict[str, Mapping[int, PartitionInfo]] = {name: each.partitions for name, each in results.done.items()}
     return look._replace(topics=_newest(look, topics), missing_topics=results.failed)
+
+
+def _lacks_coordinator(gap: Gap) -> bool:
+    error = gap.error.cause if isinstance(gap.error, KafkaTimeoutError) else gap.error
+    is_about_groups = gap.request in ("DescribeGroups", "OffsetFetch")
+    return is_about_groups and isinstance(error, BrokerError) and error.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def _newest(look: Look, topics: Mapping[str, Mapping[int, PartitionInfo]]) -> dict[str, Mapping[int, PartitionInfo]]:

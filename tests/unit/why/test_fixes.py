@@ -1,0 +1,106 @@
+"""Fixes: they cover each partition that a finding lists, and state nothing that no request has shown."""
+
+import re
+
+import pytest
+
+from kctl.client.admin import MetadataView
+from kctl.client.cluster import PartitionInfo
+from kctl.client.errors import ApiTimeout
+from kctl.why import Look
+from kctl.why.finding import FindingKind
+from kctl.why.look import Gap, Silence
+from kctl.why.table import FINDINGS
+from tests.unit.why.looks import NODES, WALL_MS, found, found_once, group, member, offsets, partition, topic
+
+TOPIC = topic(partition(0, 1), partition(1, 2), partition(2, 3))
+ENDS = offsets({0: 9, 1: 9, 2: 9})
+UNSEEN = re.compile(r"heartbeat|does not process|crash|is dead|is busy", re.IGNORECASE)
+"""States of a process that no request shows."""
+
+
+def test_fix_of_a_group_without_offsets_covers_every_partition() -> None:
+    look = Look(WALL_MS, NODES, topics=TOPIC, groups=group(state="Empty", committed={0: 9}), ends=ENDS)
+    look = look._replace(starts=offsets({0: 0, 1: 0, 2: 0}))
+    fix = found(look)["uncommitted-partition"].cure
+    assert fix == "kctl groups reset-offsets g --topic t:1,2 --to-earliest --execute"
+
+
+def test_fix_of_lost_records_covers_every_partition() -> None:
+    look = Look(WALL_MS, NODES, topics=TOPIC, groups=group(state="Empty", committed={0: 1, 1: 2, 2: 9}), ends=ENDS)
+    fix = found(look._replace(starts=offsets({0: 5, 1: 5, 2: 5})))["lost-data"].cure
+    assert fix == "kctl groups reset-offsets g --topic t:0,1 --to-earliest --execute"
+
+
+def test_fix_of_a_truncated_log_has_a_command_for_each_partition() -> None:
+    look = Look(WALL_MS, NODES, topics=TOPIC, groups=group(state="Empty", committed={0: 30, 1: 20, 2: 9}), ends=ENDS)
+    fix = found(look._replace(starts=offsets({0: 0, 1: 0, 2: 0})))["log-truncated"].cure
+    assert fix.split(" && ") == [
+        "kctl groups reset-offsets g --topic t:0 --to-offset 9 --execute",
+        "kctl groups reset-offsets g --topic t:1 --to-offset 9 --execute",
+    ]
+
+
+@pytest.mark.parametrize("instance", [None, "pod 1"])
+def test_member_that_stands_still_has_the_fixes_that_fit(instance: str | None) -> None:
+    now = Look(WALL_MS, NODES, topics=TOPIC, ends=ENDS, stable_ends=ENDS, starts=offsets({0: 0, 1: 0, 2: 0}))
+    owner = member("m", 0, 1, instance=instance)
+    now = now._replace(groups=group(owner, committed={0: 4, 1: 8}))
+    stuck = found_once(now, groups=group(owner, committed={0: 4, 1: 6}), ends=offsets({0: 6, 1: 6, 2: 6}))[
+        "group-stuck"
+    ]
+    fix = "kctl groups remove-members g --instance 'pod 1' --execute"
+    assert (f"; if its process is gone: {fix}" in stuck.cure) == (instance is not None)
+    assert "kctl consume t -p 0 -o 4 -n 1 --output jsonl" in stuck.cure
+    assert "kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute" in stuck.cure
+
+
+@pytest.mark.parametrize("kind", FINDINGS.values(), ids=lambda kind: kind.id)
+def test_text_of_a_finding_states_nothing_that_no_request_shows(kind: FindingKind) -> None:
+    texts = (kind.title, kind.sentence, kind.leads_to, kind.cure)
+    assert kind.id == "broker-fenced" or not any(UNSEEN.search(text) for text in texts), "DescribeCluster has that one"
+
+
+# --- coordinators and controllers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "fate"), [("__consumer_offsets", "neither join nor commit"), ("__transaction_state", "begin nor end")]
+)
+def test_partition_of_a_coordinator_without_a_leader_is_found(name: str, fate: str) -> None:
+    info = PartitionInfo(name, 7, -1, 1, (1, 2), (2,))
+    offline = found(Look(WALL_MS, NODES, topics={name: {7: info}}))
+    assert offline["coordinator-offline"].sentence.startswith(f"{name}-7 has no leader: ")
+    assert fate in offline["coordinator-offline"].leads_to
+    assert "no-leader" not in offline
+
+
+def _without_quorum(*silent: int) -> Look:
+    timeout = ApiTimeout("describing the quorum", timeout_ms=3000, elapsed_ms=3000)
+    return Look(
+        WALL_MS,
+        NODES,
+        views={node.node_id: MetadataView(NODES, {}) for node in NODES if node.node_id not in silent},
+        silent={node_id: Silence("no Metadata response", timeout, "ready") for node_id in silent},
+        gaps=(Gap("DescribeQuorum", "the cluster", timeout, "no response"),),
+    )
+
+
+def test_controller_that_does_not_respond_is_found() -> None:
+    findings = found(_without_quorum(1))
+    assert "no-quorum" not in findings
+    assert findings["controller-unreachable"].sentence.endswith("to the controller, within 3s")
+
+
+def test_quorum_without_a_majority_of_nodes_is_found() -> None:
+    findings = found(_without_quorum(1, 2))
+    assert "controller-unreachable" not in findings
+    assert findings["no-quorum"].sentence == (
+        "broker 3 got no response to DescribeQuorum from the controller within 3s, and 2 of 3 brokers do not respond: "
+        "brokers 1 and 2"
+    )
+    assert findings["no-quorum"].cure.startswith("start brokers 1 and 2: ")
+
+
+def test_quorum_that_responds_is_no_finding() -> None:
+    assert {"no-quorum", "controller-unreachable"}.isdisjoint(found(_without_quorum()._replace(gaps=())))
