@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
-from kctl.pipeline.export_files.manifests import Manifest
+from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
 from kctl.pipeline.export_files.merged_schema import evolved
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError
+from kctl.pipeline.lake_tables.delta_statistics import bounds_in
 from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
@@ -82,6 +83,7 @@ COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 class DeltaTarget(TableTarget):
     """A table by its URL or path."""
 
+    takes_footers = True
     target_property = "delta.targetFileSize"
 
     def __init__(self, table: DeltaTable, timeouts: StoreTimeouts) -> None:
@@ -416,7 +418,7 @@ def schema_with(schema: "pa.Schema", layout: str) -> "pa.Schema":
     return with_column(schema, layout)
 
 
-def _add(file: Any, columns: Sequence[str], now_ms: int) -> Any:
+def _add(file: ExportedFile, columns: Sequence[str], now_ms: int) -> Any:
     from deltalake.transaction import AddAction
 
     values = values_in(file.path)
@@ -426,5 +428,5 @@ def _add(file: Any, columns: Sequence[str], now_ms: int) -> Any:
         {name: values[name] for name in columns},
         now_ms,
         True,
-        json.dumps({"numRecords": file.records}),
+        json.dumps({"numRecords": file.records, **bounds_in(file, columns)}),
     )

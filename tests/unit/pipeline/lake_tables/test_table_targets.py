@@ -744,3 +744,19 @@ def test_timestamp_after_year_9999_is_written_to_a_table(location: Location) -> 
     assert rows(location) == expected(0, 1)
     commit(target, 2, 3)
     assert rows(location) == expected(0, 1, 2)
+
+
+def test_delta_log_has_the_bounds_of_each_file(tmp_path: Path) -> None:
+    import deltalake
+
+    location = DeltaTable(str(tmp_path / "table"))
+    target = claimed(location)
+    commit(target, 0, 3)
+    commit(target, 3, 5)
+    added = pa.table(deltalake.DeltaTable(location).get_add_actions(flatten=True)).sort_by("min.offset")
+    assert added.column("min.offset").to_pylist() == [0, 3]
+    assert added.column("max.offset").to_pylist() == [2, 4]
+    assert added.column("null_count.offset").to_pylist() == [0, 0]
+    assert [each.timestamp() for each in added.column("max.timestamp").to_pylist()] == [2 * 86_400, 4 * 86_400]
+    found = deltalake.DeltaTable(location).to_pyarrow_table(filters=[("offset", ">", 2)])
+    assert sorted(found.column("offset").to_pylist()) == [3, 4]
