@@ -27,7 +27,7 @@ from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.exits import exit_without_close, is_exit
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
-from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
+from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows, watch_silent
 from tests.sim.virtual import sim_runtime
 
 T = TypeVar("T")
@@ -79,6 +79,7 @@ class Life:
         self.producer = Producer(properties, runtime, events=self._on_network_event)
         watch(self.producer, self._note)
         watch_rows(self.producer, self._on_run, self._note, self._on_rows)
+        watch_silent(self.producer, self._report)
 
     def _note(self, what: str, value: Any) -> None:
         self.world.history.event(self.proc, what, value)
@@ -162,16 +163,17 @@ class Life:
             size = 2500  # more than max.request.size
         at_ms = rng.choice([None, None, 5, world.hub.now_ms])
         value = name.encode() + b" " + bytes(size)
+        callback = None if rng.random() < 0.3 else lambda done: self._on_done(name, done)
+        if callback is None:
+            self._note("unwatched", name)
 
         def call() -> SendFuture:
-            return self.producer.send(
-                "t", value, key, partition, headers, at_ms, lambda done: self._on_done(name, done)
-            )
+            return self.producer.send("t", value, key, partition, headers, at_ms, callback)
 
         def outcome(future: SendFuture) -> str:
             world.sent[name] = Sent(key, headers, partition, future.timestamp_ms)
             self.futures[name] = future
-            self._recent = [*self._recent[-7:], ([], future)]
+            self._recent = [*self._recent[-7:], ([name] if callback is None else [], future)]
             return name
 
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])

@@ -8,7 +8,7 @@ from tests.sim.chaos_producer.producer_cluster import Phase
 if TYPE_CHECKING:
     from tests.sim.chaos_producer.actors import Life
 
-EXITING = 0.25
+EXITING = 0.5
 """The part of ends in the chaos that are the end of a program without close()."""
 
 

@@ -142,6 +142,8 @@ class Facts:
         """By transactional id: who got it, in the order of the answers."""
         self._sent: dict[str, int] = {}
         """By record: the entry at which it was sent last; what acknowledges it was appended after that."""
+        self._unwatched: set[str] = set()
+        """Records that were sent without a callback."""
         self._rows_read: dict[str, list[str]] = {}
         self._asked: dict[str, int] = {}
         self._offset_calls: dict[str, int] = {}
@@ -177,6 +179,7 @@ class Facts:
     def _of_producer(self, producer: Producing, entry: Entry) -> None:
         do = {
             ("ok", "send"): self._accepted,
+            ("event", "unwatched"): self._sent_without_callback,
             ("invoke", "result"): self._reading,
             ("info", "result"): self._read_failure,
             ("event", "accepted"): self._rows_accepted,
@@ -261,7 +264,11 @@ class Facts:
 
     def _accepted(self, producer: Producing, entry: Entry) -> None:
         self._accept(producer, entry.value, entry.at_ms)
-        self.records[entry.value].is_handed = True
+        self.records[entry.value].is_handed = entry.value not in self._unwatched
+
+    def _sent_without_callback(self, producer: Producing, entry: Entry) -> None:
+        del producer
+        self._unwatched.add(entry.value)
 
     def _reading(self, producer: Producing, entry: Entry) -> None:
         del producer

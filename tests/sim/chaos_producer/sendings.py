@@ -59,6 +59,23 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
     deliveries.finish = finishing  # type: ignore[method-assign]  # as above
 
 
+def watch_silent(producer: Producer, reported: Callable[[str, Outcome, int, int], None]) -> None:
+    """Have the outcomes of records noted that have no callback, by name, outcome, partition and offset."""
+    deliveries = producer._sender._deliveries
+    finish = deliveries.finish
+
+    def finishing(runs: Sequence[RecordRun], outcome: Outcome) -> None:
+        for run in runs:
+            futures = run.result[run.first : run.end] if isinstance(run.result, list) else ()
+            for row, future in enumerate(futures):
+                if future.callback is None:
+                    offset = outcome.base_offset + run.offset_in_batch + row if outcome.base_offset >= 0 else -1
+                    reported(id_of(future.value), outcome, run.partition, offset)
+        finish(runs, outcome)
+
+    deliveries.finish = finishing  # type: ignore[method-assign]  # the seam is for this test alone
+
+
 def names_of(run: RecordRun) -> list[str]:
     """Return the names of a run's rows."""
     return [id_of(value) for value in run.rows.values[run.first : run.end]]
