@@ -61,6 +61,20 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         cure="look at the process of the producer: it neither commits nor aborts",
     ),
     FindingKind(
+        id="transaction-running",
+        severity=Severity.NOTE,
+        title="A transaction is open",
+        scopes=(Scope.TOPIC,),
+        looks=1,
+        requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
+        subject="topic {topic}",
+        sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
+        "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}{more}",
+        leads_to="read_committed consumers wait until the producer commits or aborts it.",
+        show="kctl transactions hanging --topic {topic} --all",
+        cure="wait until the producer ends the transaction, or look at its process",
+    ),
+    FindingKind(
         id="under-min-isr",
         severity=Severity.ERROR,
         title="Fewer replicas are in sync than acks=all needs",

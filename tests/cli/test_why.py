@@ -13,7 +13,8 @@ import yaml
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.clock import SystemClock
-from kctl.sandbox import ClusterSettings, Sandbox
+from kctl.sandbox import ClusterSettings, ListenerSecurity, Sandbox
+from kctl.sandbox.identity import SaslUsers
 from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import kctl
 from tests.cli.terminal import Terminal
@@ -157,3 +158,16 @@ def test_finding_that_is_not_looked_for_here_is_refused(bootstrap: str) -> None:
     ended = kctl("doctor", "--only", "leader-skew", "--ignore", "leader-skew", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert "leader-skew is also named by --ignore." in ended.stderr
+
+
+@pytest.mark.parametrize("user", [None, "ann"])
+def test_doctor_that_sees_nothing_names_its_principal_and_is_not_green(user: str | None) -> None:
+    security = None if user is None else ListenerSecurity(users=SaslUsers({user: "secret"}))
+    login = ("--security-protocol", "SASL_PLAINTEXT", "-X", "sasl.mechanism=PLAIN", "-X", f"sasl.username={user}")
+    with Sandbox(security=security).serve() as served:
+        words = () if user is None else login
+        environ = {} if user is None else {"KCTL_SASL_PASSWORD": "secret"}
+        ended = kctl("doctor", "-b", served.bootstrap, *words, environ=environ)
+    who = "User:ANONYMOUS" if user is None else f"user {user}"
+    assert ended.code == ExitCode.DEGRADED, ended
+    assert f"kctl doctor: {who} sees 0 topics and 0 groups: nothing about them was checked\n" in ended.stderr

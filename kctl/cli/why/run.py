@@ -1,5 +1,6 @@
 """One run: look once or twice, diagnose, print, choose the exit code."""
 
+import re
 from collections.abc import Sequence
 
 from kctl.cli import click
@@ -12,10 +13,13 @@ from kctl.cli.options import Common
 from kctl.cli.why.options import WhyOptions
 from kctl.cli.why.view import write_diagnosis
 from kctl.client.clock import Timer, duration_text
+from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
 from kctl.why.table import FINDINGS, kinds_of
+
+_USERNAME = re.compile(r'\busername="([^"\\]*)"')
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -70,7 +74,21 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
                 raise
     diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
     write_diagnosis(common, output, subject, looks, diagnosis)
-    return exit_code(diagnosis)
+    code = exit_code(diagnosis)
+    sees_all = selection.groups is None and selection.topics is None
+    if sees_all and not looks.now.topics and not looks.now.groups:
+        what = f"{principal_text(admin.config)} sees 0 topics and 0 groups: nothing about them was checked"
+        common.say(f"{common.environment.program}: {what}")
+        return code or ExitCode.DEGRADED
+    return code
+
+
+def principal_text(config: AdminConfig) -> str:
+    """Return how brokers know this client, as far as the configuration shows it."""
+    if config.uses_sasl:
+        user = _USERNAME.search(config.sasl_jaas_config or "")
+        return "the user of this login" if user is None else f"user {user[1]}"
+    return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the owner of the client certificate"
 
 
 def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None:

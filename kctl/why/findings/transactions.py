@@ -11,6 +11,8 @@ from kctl.why.wording import age_text, each_of, more_text, place
 
 LONG_MS = 60_000
 """Transactions last for seconds; the default of transaction.timeout.ms is one minute."""
+YOUNG_MS = 1000
+"""A transaction that is younger is not reported."""
 LOOP_EPOCHS = 3
 """This many new epochs between two looks are no restart."""
 OPEN = "transaction-open"
@@ -29,6 +31,8 @@ def transactions(looks: Looks) -> Iterator[Finding]:
             by_topic.setdefault(("transaction-hanging", each.partition.topic), []).append(each)
         elif each.verdict is Verdict.OVERDUE or (each.age_ms(looks.now.wall_ms) or 0) >= LONG_MS:
             by_topic.setdefault((OPEN, each.partition.topic), []).append(each)
+        elif (each.age_ms(looks.now.wall_ms) or 0) >= YOUNG_MS:
+            by_topic.setdefault(("transaction-running", each.partition.topic), []).append(each)
     for (name, _), found in by_topic.items():
         yield _finding(looks, name, found)
     yield from _fenced(looks)
