@@ -118,7 +118,10 @@ def check(cluster: SimCluster, line: str, ended: Ended, *, was_interrupted: bool
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # interrupted while it was made
 @pytest.mark.parametrize(
     ("line", "folder"),
-    [*((line, ROOT) for line in COMMANDS | LONGER), *((line, CLI) for line in LONGER)],
+    [
+        *((line, ROOT) for line in COMMANDS | LONGER),
+        *(pytest.param(line, CLI, marks=pytest.mark.nightly) for line in LONGER),
+    ],
     ids=lambda word: word.rpartition("/")[2] if word in (ROOT, CLI) else word,
 )
 def test_interrupted_command_ends_with_130_and_closes_every_connection(
