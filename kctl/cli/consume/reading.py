@@ -234,7 +234,7 @@ class Reading:
     def _reached_end(self, tp: TopicPartition) -> None:
         """Read no more of a partition."""
         if self._targets.ends.pop(tp, None) is not None:
-            self._consumer.assign([each for each in self._consumer.assignment if each != tp])
+            self._consumer.unassign([tp])
 
     def _after_chunk(self) -> None:
         self._timers.update()

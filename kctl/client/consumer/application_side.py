@@ -116,6 +116,13 @@ class ApplicationSide:
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
 
+    def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Take partitions out of the assignment, and drop their fetched data."""
+        self.data.settle()
+        for tp in topic_partitions:
+            if self.subscription.remove(tp):
+                self.data.drop(tp)
+
     def seek(self, topic_partition: TopicPartition, offset: int, end_offset: int) -> None:
         self.data.settle()
         self.subscription.seek(topic_partition, offset, end_offset=end_offset)

@@ -211,13 +211,27 @@ class Consumer(AsyncioReads, NotCopied):
         Differs: Java has no `topic_ids`.
         """
         self._check_open()
-        if self.subscription is not None:
-            raise IllegalStateError("subscribed to topics, so the group assigns the partitions; unsubscribe() first")
+        self._check_unsubscribed()
         wanted = list(topic_partitions)
         for topic, partition in wanted:
             if not topic or partition < 0:
                 raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
         self._side.assign(wanted, topic_ids)
+
+    @for_one_user
+    @checked
+    def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Stop reading these partitions; all others keep their position. Partitions that are not assigned are ignored.
+
+        Differs: Java has only `assign` with the partitions that are left, whose cost grows with their number.
+        """
+        self._check_open()
+        self._check_unsubscribed()
+        self._side.unassign(topic_partitions)
+
+    def _check_unsubscribed(self) -> None:
+        if self.subscription is not None:
+            raise IllegalStateError("subscribed to topics, so the group assigns the partitions; unsubscribe() first")
 
     @for_one_user
     @checked

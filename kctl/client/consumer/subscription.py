@@ -147,6 +147,14 @@ class Subscription:
         self._partitions, self._unsettled = partitions, unsettled
         return dropped
 
+    def remove(self, topic_partition: TopicPartition) -> bool:
+        """Take a partition out of the assignment; return whether it was part of it."""
+        if self._partitions.pop(topic_partition, None) is None:
+            return False
+        self._unsettled.pop(topic_partition, None)
+        self._changes.append(Forget(topic_partition))
+        return True
+
     def seek(
         self,
         topic_partition: TopicPartition,

@@ -218,7 +218,12 @@ def test_pause_in_loop_keeps_rest_until_resume(cluster: SimCluster) -> None:
     assert cluster.run(body) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]
 
 
-def test_partition_unassigned_in_loop_is_given_no_more(cluster: SimCluster) -> None:
+@pytest.mark.parametrize(
+    "unassign", [lambda consumer: consumer.assign(T[1:2]), lambda consumer: consumer.unassign(T[:1])]
+)
+def test_partition_unassigned_in_loop_is_given_no_more(
+    cluster: SimCluster, unassign: Callable[[Consumer], None]
+) -> None:
     def body() -> tuple[list[tuple[int, int]], int | None]:
         cluster.write(1, 3)
         seen: list[tuple[int, int]] = []
@@ -226,7 +231,7 @@ def test_partition_unassigned_in_loop_is_given_no_more(cluster: SimCluster) -> N
             for record in consumer:
                 seen.append((record.partition, record.offset))
                 if len(seen) == 2:
-                    consumer.assign(T[1:2])
+                    unassign(consumer)
                 if len(seen) == 4:
                     break
         return seen, committed(cluster, T[1])

@@ -64,6 +64,16 @@ def test_dropped_partitions_are_forgotten_and_start_anew_when_they_return() -> N
     assert subscription.state(T0).position is None
 
 
+def test_partition_that_is_taken_out_leaves_all_others_as_they_are() -> None:
+    subscription = fetching(5)
+    subscription.assign([T0, T1])
+    take_changes(subscription, EARLIEST_TIMESTAMP)
+    assert subscription.remove(T1)
+    assert not subscription.remove(T1)
+    assert take_changes(subscription, EARLIEST_TIMESTAMP) == [Forget(T1)]
+    assert (subscription.assignment, subscription.state(T0).position) == ([T0], 5)
+
+
 def test_without_a_policy_a_partition_stays_unpositioned() -> None:
     subscription = Subscription()
     subscription.assign([T0, T1])
