@@ -127,7 +127,7 @@ def test_a_second_instance_fences_the_first(any_kafka: KafkaCluster) -> None:
         first.commit_transaction()
     assert isinstance(caught.value.cause, BrokerError)
     assert caught.value.cause.name == "PRODUCER_FENCED"
-    assert first.close(5).transaction == "open"
+    assert first.close(5).transaction == "aborted", "by the second, which fenced the first"
     second.commit_transaction()
     second.close()
     assert seen(any_kafka, topic) == [b"of the second"]

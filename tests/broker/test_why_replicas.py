@@ -94,7 +94,7 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
     assert story.look(Selection((group,), (topic,)), ALL).keys() - {"idle-topic"} == set()
 
     kafka.node(3).stop()
-    story.until(lambda: story.topic(topic), "broker-missing")
+    story.until(lambda: story.topic(topic), "broker-fenced")
     check_under_min_isr(story, strict)
     story.produce(topic, 5)
     read = kctl("consume", topic, "-o", "7", "-n", "1", "--output", "jsonl", "-b", kafka.bootstrap())

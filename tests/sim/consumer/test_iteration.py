@@ -227,7 +227,7 @@ def test_partition_unassigned_in_loop_is_given_no_more(
     def body() -> tuple[list[tuple[int, int]], int | None]:
         cluster.write(1, 3)
         seen: list[tuple[int, int]] = []
-        with reader(cluster) as consumer:
+        with reader(cluster, *T[:2]) as consumer:
             for record in consumer:
                 seen.append((record.partition, record.offset))
                 if len(seen) == 2:
