@@ -176,13 +176,13 @@ RUNS = [
     Row(("profile", "show"), 100, OFFLINE),
     Row(("profile", "show", "nobody"), 100, OFFLINE),
     Row(("profile", "check"), 100, OFFLINE),
-    Row(EXPORT, 320, SANDBOX | WHY | DECODING | PRODUCER),
-    Row((*EXPORT, "--dry-run"), 310, SANDBOX | WHY | DECODING | LIVE_VIEW | PRODUCER),
+    Row(EXPORT, 340, SANDBOX | WHY | DECODING | PRODUCER),
+    Row((*EXPORT, "--dry-run"), 330, SANDBOX | WHY | DECODING | LIVE_VIEW | PRODUCER),
     Row((*EXPORT, "--master", "yarn"), 120, OFFLINE),
     Row(("pipeline", "import", "/nonexistent"), 260, SANDBOX | WHY | DECODING | CONSUMER | PRODUCER),
-    Row(("pipeline", "mirror", "t", "--to-topic", "u"), 310, SANDBOX | WHY | DECODING | PRODUCER),
+    Row(("pipeline", "mirror", "t", "--to-topic", "u"), 330, SANDBOX | WHY | DECODING | PRODUCER),
     Row(("pipeline", "mirror", "t"), 120, OFFLINE),
-    Row(("pipeline", "verify", "t", "--to-topic", "u"), 320, SANDBOX | WHY | DECODING | PRODUCER),
+    Row(("pipeline", "verify", "t", "--to-topic", "u"), 340, SANDBOX | WHY | DECODING | PRODUCER),
 ]
 """Runs against a refused address, and mistakes in the command line."""
 ALONE = [

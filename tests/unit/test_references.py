@@ -22,7 +22,8 @@ ELSEWHERE = frozenset({
     "LeastLoadedNodeProvider", "Long.MAX_VALUE", "NodeLatencyStats", "common.utils.Timer", "commitSync",
     "incrementThrottleTime", "lruConnectedConnections", "lruConnectingConnections", "nextNodeIdx",
     "updateLastSeenEpochIfNewer", "updatePartitionLoadStats", "AIOKafkaProducer", "Matcher.matches",
-    "kctl.testing", "redpanda.yaml", "POS", "PT30M", "PT1H30M",
+    "kctl.testing", "redpanda.yaml", "POS", "PT30M", "PT1H30M", "UPDATE", "VACUUM",
+    "_commit_timestamp_seconds", "expire_snapshots", "remove_orphan_files", "rewrite_data_files",
 })  # fmt: skip
 """Names of other clients and tools, values of options, and a name that a decision rejects."""
 

@@ -49,7 +49,8 @@ class ChunkWriter:
         while not reader.exhausted and not self.is_full:
             before = self.written
             joined_bytes = self.write_from(reader, chunk, min(self._at_once, self._max_records - before))
-            self._at_once = _next_at_once(self.written - before, joined_bytes)
+            if self.written > before:
+                self._at_once = _next_at_once(self.written - before, joined_bytes)
         self.filtered = 0 if self.written > already else self.filtered + reader.filtered_records
         self._count_read(chunk.size_bytes)
         return reader.next_offset
@@ -85,6 +86,6 @@ class ChunkWriter:
 
 def _next_at_once(records: int, joined_bytes: int) -> int:
     """Return how many records to turn into output next, by the number of bytes that were joined for the last ones."""
-    if not records or not joined_bytes:
+    if not joined_bytes:
         return WRITE_RECORDS
     return max(1, min(WRITE_RECORDS, WRITE_BYTES * records // joined_bytes))

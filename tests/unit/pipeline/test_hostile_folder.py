@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kctl.cli.decode.jq_process import JqProcess
 from kctl.pipeline import spark_process
 from kctl.pipeline.filter_process import FilterProcess
 from kctl.pipeline.record_filter import RecordFilter
@@ -18,6 +19,7 @@ from tests.unit.pipeline.test_record_filter import BATCH
 from tests.unit.source_trees import ROOT, trees
 
 STARTERS = {
+    "kctl/cli/decode/jq_process.py": "tested below",
     "kctl/cli/profile/editor.py": "the user's editor",
     "kctl/cli/profiles/references.py": "a command of a trusted profile, in the directory of the profile",
     "kctl/pipeline/filter_process.py": "tested below",
@@ -59,6 +61,12 @@ def test_hostile_folder_runs_without_a_safe_path(hostile: HostileFolder) -> None
 def test_filter_process_imports_nothing_of_the_folder(hostile: HostileFolder) -> None:
     with FilterProcess(RecordFilter(jq=".offset == 13"), 60_000) as chosen:
         assert chosen.wanted(BATCH).num_rows == 1
+    assert hostile.marks() == []
+
+
+def test_jq_process_imports_nothing_of_the_folder(hostile: HostileFolder) -> None:
+    pytest.importorskip("jq")
+    assert JqProcess(".", is_ascii=False).run([b"1"]) == [b"1\n"]
     assert hostile.marks() == []
 
 
