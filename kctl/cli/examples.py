@@ -286,8 +286,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Count, and write a page", "kctl pipeline stats orders --html orders.html", _SPARK),
     ),
     "kctl pipeline status": (
-        Example("Offsets and lag of an export", "kctl pipeline status out"),
-        Example("For Prometheus", "kctl pipeline status out --prometheus"),
+        Example("Offsets and lag of an export", "kctl pipeline status out", _SPARK),
+        Example("For Prometheus", "kctl pipeline status out --prometheus", _SPARK),
     ),
     "kctl pipeline sync": (
         Example("Show where it would begin", "kctl pipeline sync orders --to out --dry-run"),

@@ -121,6 +121,14 @@ def check_waited(run: Run, limits: Limits = SHORT) -> None:
     assert limits.api_ms <= run.elapsed_ms <= limits.api_ms + START_MS, run
 
 
+def check_fails_fast(run: Run) -> None:
+    """Hold that a call ended with the second attempt, except those that keep trying unless --fail-fast is given."""
+    if run.command == "produce":
+        check_waited(run)
+    else:
+        assert "timed out" not in run.stderr, run
+
+
 def check_at_once(run: Run) -> None:
     """Hold that no limit was waited for."""
     assert run.elapsed_ms <= START_MS < LONG.api_ms, run

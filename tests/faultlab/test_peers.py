@@ -7,17 +7,23 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
-from tests.faultlab.lab import CALLS, LONG, SHORT, check, check_at_once, check_waited, run_all
+from tests.faultlab.lab import CALLS, LONG, SHORT, check, check_at_once, check_fails_fast, check_waited, run_all
 from tests.support.faults import peers
 
 
 class Row(NamedTuple):
-    """A fault by its number, and the peer that makes it. `waits`: until the deadline, as it may pass."""
+    """A fault by its number, and the peer that makes it.
+
+    Attributes:
+        waits: until the deadline, as it may pass.
+        fails_fast: at the second attempt, with --fail-fast.
+    """
 
     fault: int
     peer: peers.Peer
     options: tuple[str, ...] = ()
     waits: bool = False
+    fails_fast: bool = False
     name: str = ""
 
 
@@ -37,7 +43,7 @@ ROWS = (
     Row(11, peers.closes_at_once, waits=True),
     Row(12, peers.resets, waits=True),
     Row(13, _answers(peers.TLS_ALERT)),
-    Row(14, peers.closes_after_bytes, TLS, waits=True),
+    Row(14, peers.closes_after_bytes, TLS, waits=True, fails_fast=True),
     Row(15, _answers(peers.HTTP_ANSWER)),
     Row(16, _greets(peers.SSH_GREETING), name="ssh"),
     Row(16, _answers(peers.AMQP_ANSWER), name="amqp"),
@@ -57,7 +63,9 @@ def test_row(row: Row) -> None:
     for run in runs.values():
         check(row.fault, run)
         assert servers in run.said, run
-        if row.waits:
+        if row.fails_fast:
+            check_fails_fast(run)
+        elif row.waits:
             check_waited(run)
         else:
             check_at_once(run)

@@ -8,7 +8,7 @@ import pytest
 from kctl.sandbox import Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
-from tests.faultlab.lab import LONG, check, check_at_once, check_waited, run_all
+from tests.faultlab.lab import LONG, check, check_at_once, check_fails_fast, check_waited, run_all
 from tests.support.faults import peers
 
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="{}";'
@@ -37,7 +37,7 @@ def test_the_right_password_is_let_in(servers: str, tmp_path: Path) -> None:
 def test_25_no_sasl_where_it_is_wanted(servers: str) -> None:
     for run in run_all(servers).values():
         check(25, run)
-        check_waited(run)
+        check_fails_fast(run)
 
 
 def test_26_a_mechanism_that_is_not_offered(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ CONNECTION_FAULTS = (
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
-        "without a backend looks the same, so the client tries again until the deadline; kctl probe tries the other "
+        "without a backend looks the same, so kctl tries each server twice before it fails; kctl probe tries the other "
         "protocol once.",
         _PEERS,
     ),

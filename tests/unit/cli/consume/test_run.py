@@ -49,6 +49,9 @@ class Scripted:
     def assignment(self) -> list[TopicPartition]:
         return self.assigned[-1]
 
+    def unassign(self, partitions: Sequence[TopicPartition]) -> None:
+        self.assigned.append([each for each in self.assigned[-1] if each not in partitions])
+
     def assign(self, partitions: Sequence[TopicPartition]) -> None:
         self.assigned.append(list(partitions))
 
