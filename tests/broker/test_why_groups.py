@@ -12,6 +12,7 @@ from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.producer import Producer
+from kctl.why import FINDINGS
 from kctl.why.findings.group_members import LOOP_IDS, STORM_EPOCHS
 from kctl.why.findings.transactions import LOOP_STARTS
 from tests.broker.why_story import NOTICED_MS, KafkaStory, polled
@@ -230,7 +231,14 @@ def test_group_that_reads_more_slowly_than_records_arrive(story: KafkaStory) -> 
         wait_until(lambda: committed() == ARRIVING, NOTICED_MS, "commits")
         assert story.group(group, lambda: more(ARRIVING)).keys() & {"falling-behind", "group-stuck"} == set()
         story.produce(topic, BACKLOG)
-        found = story.group(group, lambda: more(1))["falling-behind"]
+        clock = SystemClock()
+        second_at_ms = clock.now_ms() + FINDINGS["falling-behind"].apart_ms
+
+        def more_and_later() -> None:
+            more(1)
+            wait_until(lambda: clock.now_ms() >= second_at_ms, NOTICED_MS, "the time between two looks")
+
+        found = story.group(group, more_and_later)["falling-behind"]
     assert re.fullmatch(
         rf"{group} falls behind on {topic}: {ARRIVING} records arrived in [\d.ms]+ and it committed 1; 20,002 wait",
         found.sentence,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NEED_PYTEST = ["unit", "sim", "fuzz", "broker", "cli", "conformance", "pipeline-jobs", "faultlab"]
+NEED_PYTEST = ["unit", "sim-calls", "sim-chaos", "fuzz", "broker", "cli", "conformance", "pipeline-jobs", "faultlab"]
 NEED_PYTEST += ["docs", "loopback"]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
@@ -111,15 +111,16 @@ def test_tier_that_fails_is_not_run_again(project: Path) -> None:
     assert len([call for call in calls if call.endswith("tests/broker")]) == 1
 
 
-def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
-    code, _, calls = make(project, "check", "nothing breaks")
+@pytest.mark.parametrize("target", ["check", "test"])
+def test_each_half_of_sim_is_run_once(project: Path, target: str) -> None:
+    code, _, calls = make(project, target, "nothing breaks")
     (chaos,) = [call for call in calls if call.endswith("tests/sim/chaos tests/sim/chaos_producer tests/sim/producer")]
     (rest,) = [call for call in calls if call.endswith(" tests/sim")]
     assert code == 0
     assert "--ignore" not in chaos
     for folder in ("chaos", "chaos_producer", "producer"):
         assert f"--ignore=tests/sim/{folder} " in rest
-    assert "-m not slow and not nightly --hypothesis-profile=check" in rest
+    assert f"not nightly --hypothesis-profile={target}" in rest
 
 
 def test_make_check_still_fails_at_once(project: Path) -> None:

@@ -1,4 +1,4 @@
-"""JqProcess: a jq program in a process of its own, which signals and limits end.
+"""JqProcess: a jq program in a separate process, which signals and limits end.
 
 A jq program is one call into C, in which Python handles no signal. In the child, signals and limits have their default
 effect: the process ends. The parent waits for a pipe, which a signal interrupts.

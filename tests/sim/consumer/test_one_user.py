@@ -17,6 +17,7 @@ T0 = TopicPartition("t", 0)
 CALLS: dict[str, Callable[[Consumer], object]] = {
     "assign": lambda consumer: consumer.assign([T0]),
     "assignment": lambda consumer: consumer.assignment,
+    "unassign": lambda consumer: consumer.unassign([T0]),
     "beginning_offsets": lambda consumer: consumer.beginning_offsets([T0]),
     "client_instance_id": lambda consumer: consumer.client_instance_id(1),
     "close": lambda consumer: consumer.close(),

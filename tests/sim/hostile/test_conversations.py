@@ -129,7 +129,7 @@ def check_stuffed(line: str, api: str | None, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("line", "api"), [("topics describe t", "Metadata"), ("groups list", "ListGroups")])
-@pytest.mark.slow
+@pytest.mark.nightly  # a bound on CPU
 def test_response_of_a_megabyte_of_items_is_bounded(line: str, api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_stuffed(line, api, monkeypatch)
 
