@@ -17,6 +17,7 @@ from kctl.cli.options import Common, Output
 from kctl.cli.topic_rows import chosen_topics
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.errors import KafkaError
+from kctl.grammar.command_lines import fill_command
 from kctl.grammar.topics import TopicWords
 
 DESCRIBE_COLUMNS = ("topic", *SHOW_COLUMNS)
@@ -46,8 +47,6 @@ class Alteration(NamedTuple):
 
     def command(self, name: str, part: str) -> str:
         """Return the command line that makes one part of the change on one topic."""
-        from kctl.why.finding import fill_command  # wanted after a change that failed in part
-
         given = {"name": name, "partitions": str(self.partitions)}
         if part == PARTITIONS:
             return fill_command("kctl topics alter {name} --partitions {partitions}", given)

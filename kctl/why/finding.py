@@ -5,31 +5,24 @@ clients, so that commands quote them for a shell.
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
+from kctl.grammar.command_lines import fill_command
 
 OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"})
 """Fields that may be empty; they bring their own punctuation."""
-_REST = "{rest}"
-"""The commands for further partitions."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"
 """Not an API: DNS, TCP, TLS, login and the first requests of a connection, as kctl probe makes it."""
 NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
 """ListOffsets for the record with the largest timestamp, which brokers have since Kafka 3.0."""
+
 Value = str | int | float | bool | None
 """What a request reported."""
-
-
-class Words(str):
-    """Words of a command line, each of which is quoted."""
-
-    __slots__ = ()
 
 
 class Scope(Enum):
@@ -116,39 +109,9 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     return template.format_map({name: _shown(value) for name, value in values.items()})
 
 
-def fill_command(template: str, values: Mapping[str, Value]) -> str:
-    """Return a command line that a shell and kctl pass on unchanged, whatever the names have in them.
-
-    If a name begins with a hyphen, the options precede the names, which follow `--`.
-    """
-    if template.endswith(_REST):
-        return fill_command(template.removesuffix(_REST), values) + str(values["rest"])
-    words = {name: value if isinstance(value, Words) else quoted(str(value)) for name, value in values.items()}
-    head, hyphen, options = template.partition(" -")
-    command = head.partition("{")[0].split()
-    names = [word.format_map(words) for word in head.split()[len(command) :]]
-    if not any(name.lstrip("'$").startswith("-") for name in names):
-        return template.format_map(words)
-    return " ".join([*command, *(hyphen + options).format_map(words).split(" ")[1:], "--", *names])
-
-
 def placeholders(template: str) -> str:
     """Return a template as documentation shows it: `GROUP` for `{group}`, without what may be empty."""
     return _FIELD.sub(lambda field: "" if field[1] in OPTIONAL else field[1].upper(), template)
-
-
-def quoted(word: str) -> str:
-    """Return a word for a POSIX shell; one with control characters as $'...', so that it can be printed and copied."""
-    if word == one_line(word):
-        return shlex.quote(word)
-    escaped = "".join(
-        f"\\{char}" if char in "\\'" else char if char == one_line(char) else _octal(char) for char in word
-    )
-    return f"$'{escaped}'"
-
-
-def _octal(char: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in char.encode())
 
 
 def _shown(value: Value) -> str:

@@ -7,7 +7,8 @@ from kctl.client.admin import CONFIG_SOURCES, MemberDescription
 from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted, listed
-from kctl.why.finding import Value, Words, fill_command
+from kctl.grammar.command_lines import Words, fill_command
+from kctl.why.finding import Value
 from kctl.why.look import ConfigValue
 
 MOST_EVIDENCE = 10

@@ -3,7 +3,6 @@
 Owns the order: everything that can be refused is refused before anything is written.
 """
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -26,9 +25,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, listed
+from kctl.grammar.command_lines import fill_command
 
 RESET_COLUMNS = ("group", "topic", "partition", "old", "new", "result", "note")
 DELETE_COLUMNS = ("group", "topic", "partition", "old", "result")
+CHECK = "kctl groups describe {group}"
+"""The command that shows whether offsets were changed."""
 
 
 class Reset(NamedTuple):
@@ -66,7 +68,7 @@ def run_reset(common: Common, reset: Reset) -> int:
     moved = sum(change.old != change.new for change in changes)
     new_group = "" if group is not None else f"group {reset.group_id} would be created: "
     would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset"
-    check = f"kctl groups describe {shlex.quote(reset.group_id)}"
+    check = fill_command(CHECK, {"group": reset.group_id})
     return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would, check)
 
 
@@ -200,7 +202,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         listing,
         failed,
         f"the offsets of {counted(len(old), 'partition')} would be deleted",
-        f"kctl groups describe {shlex.quote(group_id)}",
+        fill_command(CHECK, {"group": group_id}),
     )
 
 

@@ -13,6 +13,7 @@ from kctl.client.admin import Admin, GroupDescription, MemberDescription, Member
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.client.wording import counted, listed
+from kctl.grammar.command_lines import fill_command
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
@@ -74,8 +75,6 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
 
 def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
     if missing:
-        from kctl.why.finding import fill_command  # wanted by an error alone
-
         command = fill_command("kctl groups members {group}", {"group": group_id})
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,

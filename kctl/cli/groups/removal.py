@@ -1,6 +1,5 @@
 """`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group."""
 
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +11,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.groups.offsets import Group
 from kctl.cli.options import Common, with_common
 from kctl.client.wording import counted
+from kctl.grammar.command_lines import fill_command
 
 if TYPE_CHECKING:
     from kctl.client.admin import MemberDescription
@@ -63,7 +63,7 @@ def remove_members(
         listing,
         failed,
         f"{counted(len(rows), 'member')} would be removed",
-        f"kctl groups members {shlex.quote(group)}",
+        fill_command("kctl groups members {group}", {"group": group}),
     )
 
 

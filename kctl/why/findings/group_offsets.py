@@ -6,7 +6,8 @@ Offsets are read before the logs are: a commit cannot be beyond an end that was 
 from collections.abc import Iterator, Mapping
 
 from kctl.client.cluster import TopicPartition
-from kctl.why.finding import Evidence, Finding, Words
+from kctl.grammar.command_lines import Words
+from kctl.why.finding import Evidence, Finding
 from kctl.why.look import GroupLook, Looks
 from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, all_of, by_partition, each_of, member_name, more_text, place, worst_of

@@ -6,7 +6,8 @@ from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, size_text
-from kctl.why.finding import Evidence, Finding, Value, fill_command
+from kctl.grammar.command_lines import fill_command
+from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.findings.group_quotas import quota_evidence, quotas_of
 from kctl.why.look import GroupLook, Looks, frozen_partitions, has_left_for_now
 from kctl.why.table import FINDINGS

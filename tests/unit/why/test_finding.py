@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from kctl.why.finding import fill, fill_command, placeholders, quoted
+from kctl.grammar.command_lines import fill_command, quoted
+from kctl.why.finding import fill, placeholders
 from kctl.why.table import FINDINGS
 
 HOSTILE = (

@@ -4,7 +4,8 @@ import shlex
 
 import pytest
 
-from kctl.why.finding import FindingKind, Words, fill_command, is_command
+from kctl.grammar.command_lines import Words, fill_command
+from kctl.why.finding import FindingKind, is_command
 from kctl.why.table import FINDINGS, REQUEST_RIGHTS, rights_of
 from tests.docs.test_migration import parse
 

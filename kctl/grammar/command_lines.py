@@ -1,0 +1,48 @@
+"""Command lines that are shown to be copied: templates such as `kctl groups describe {group}`, filled with names.
+
+Names come from brokers, clients and users, so that a shell and kctl have to pass them on unchanged.
+"""
+
+import shlex
+from collections.abc import Mapping
+
+from kctl.client.wording import one_line
+
+_REST = "{rest}"
+"""The commands for further partitions."""
+
+
+class Words(str):
+    """Words of a command line, each of which is quoted."""
+
+    __slots__ = ()
+
+
+def fill_command(template: str, values: Mapping[str, object]) -> str:
+    """Return a command line that a shell and kctl pass on unchanged, whatever the names have in them.
+
+    If a name begins with a hyphen, the options precede the names, which follow `--`.
+    """
+    if template.endswith(_REST):
+        return fill_command(template.removesuffix(_REST), values) + str(values["rest"])
+    words = {name: value if isinstance(value, Words) else quoted(str(value)) for name, value in values.items()}
+    head, hyphen, options = template.partition(" -")
+    command = head.partition("{")[0].split()
+    names = [word.format_map(words) for word in head.split()[len(command) :]]
+    if not any(name.lstrip("'$").startswith("-") for name in names):
+        return template.format_map(words)
+    return " ".join([*command, *(hyphen + options).format_map(words).split(" ")[1:], "--", *names])
+
+
+def quoted(word: str) -> str:
+    """Return a word for a POSIX shell; one with control characters as $'...', so that it can be printed and copied."""
+    if word == one_line(word):
+        return shlex.quote(word)
+    escaped = "".join(
+        f"\\{char}" if char in "\\'" else char if char == one_line(char) else _octal(char) for char in word
+    )
+    return f"$'{escaped}'"
+
+
+def _octal(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode())
