@@ -15,7 +15,7 @@ from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS, TargetLimits
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
 from kctl.pipeline.export_files.folder import ExportFolder
-from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedFile, ExportedRange, Manifest, read_manifests
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, TargetFacts, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError, listed
 from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes
@@ -39,16 +39,6 @@ class FileKind(NamedTuple):
     format: str
     compression_level: int
     file_bytes: int = 0
-
-
-class TargetFacts(NamedTuple):
-    """Counts of an export. Attributes: committed_at_ms: time of the last commit; None if it is not known."""
-
-    records: int
-    files: int
-    size_bytes: int
-    rounds: int
-    committed_at_ms: int | None
 
 
 class RangeWriter(Protocol):
@@ -90,6 +80,10 @@ class Target(Protocol):
 
     def read(self) -> object:
         """Read which rounds there are."""
+        ...
+
+    def read_facts(self) -> TargetFacts:
+        """Read which rounds there are, and return counts of the export."""
         ...
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
@@ -230,23 +224,6 @@ def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFac
     if isinstance(location, Path | StoreUrl):
         return newest_facts(each.facts for each in read_export(location, properties))
     return _table(location, StoreTimeouts.of(properties)).carried_facts()
-
-
-def target_facts(location: Location, properties: Mapping[str, object]) -> TargetFacts:
-    """Return counts of an export. Args, raises: as of `files_of`."""
-    if not isinstance(location, Path | StoreUrl):
-        return _table(location, StoreTimeouts.of(properties)).facts()
-    manifests = read_export(location, properties)
-    ranges = [each for manifest in manifests for each in manifest.ranges]
-    files = [file for each in ranges for file in each.files]
-    at_ms = manifests[-1].settings.get(COMMITTED_AT, "") if manifests else ""
-    return TargetFacts(
-        sum(each.records for each in ranges),
-        len(files),
-        sum(file.size_bytes for file in files),
-        manifests[-1].number if manifests else 0,
-        int(at_ms) if at_ms.isdecimal() else None,
-    )
 
 
 def exported_ranges(location: Location, topic: str, properties: Mapping[str, object]) -> list[ExportedRange]:

@@ -35,9 +35,11 @@ from kctl.pipeline.export_files.manifests import (
     ExportedRange,
     Manifest,
     ManifestFile,
+    TargetFacts,
     check_settings,
     continued,
     due_for_merge,
+    facts_of,
     list_manifests,
     merge,
     paths_in,
@@ -128,6 +130,10 @@ class ExportFolder:
         self._points = resume_points(manifests)
         self.last_number = manifests[-1].number if manifests else 0
         return manifests
+
+    def read_facts(self) -> TargetFacts:
+        """Read the manifests, and return counts of the export."""
+        return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Raise what `take` would, as far as that is known without leaving anything behind.

@@ -102,6 +102,16 @@ class Manifest(NamedTuple):
     schemas: Mapping[str, str] = MappingProxyType({})
 
 
+class TargetFacts(NamedTuple):
+    """Counts of an export. Attributes: committed_at_ms: time of the last commit; None if it is not known."""
+
+    records: int
+    files: int
+    size_bytes: int
+    rounds: int
+    committed_at_ms: int | None
+
+
 class ManifestFile(NamedTuple):
     """A manifest by its name."""
 
@@ -275,6 +285,24 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
         max(before.log_end, exported.log_end),
         newer(before.newest_ms, exported.newest_ms),
     )
+
+
+def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
+    """Return counts of an export, given its manifests from the oldest to the newest."""
+    ranges = [each for manifest in manifests for each in manifest.ranges]
+    files = [file for each in ranges for file in each.files]
+    return TargetFacts(
+        sum(each.records for each in ranges),
+        len(files),
+        sum(file.size_bytes for file in files),
+        manifests[-1].number if manifests else 0,
+        commit_time(manifests[-1].settings.get(COMMITTED_AT, "")) if manifests else None,
+    )
+
+
+def commit_time(text: str) -> int | None:
+    """Return the time of a commit, in milliseconds since the epoch; None if the text has none."""
+    return int(text) if text.isdecimal() else None
 
 
 def newer(one: int | None, other: int | None) -> int | None:

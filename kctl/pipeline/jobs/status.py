@@ -12,12 +12,13 @@ from kctl.client.clock import Clock, SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline import isolation
+from kctl.pipeline.export_files.manifests import TargetFacts
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.locations import Location
 from kctl.pipeline.ranges import Offsets, Planner, Selection
 from kctl.pipeline.references import resolve
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.targets import TargetFacts, open_target, target_facts
+from kctl.pipeline.targets import open_target
 
 CURRENT, RECREATED, MISSING, UNKNOWN = "current", "recreated", "missing", "unknown"
 
@@ -70,8 +71,7 @@ def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
     Raises: FolderError: the location is not an export. ExportDataError, StoreError. KafkaError: the cluster's.
     """
     target = open_target(request.location, request.properties)
-    target.read()
-    facts = target_facts(request.location, request.properties)
+    facts = target.read_facts()
     points = target.resume_points()
     if not points and not facts.rounds:
         raise FolderError(f"{request.location} is not an export", "kctl pipeline export creates one")

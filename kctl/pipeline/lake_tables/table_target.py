@@ -24,7 +24,15 @@ from kctl.pipeline.export_files.bad_records import FAIL, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
 from kctl.pipeline.export_files.column_layout import column_of, type_of
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
-from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedFile, ExportedRange, Manifest, continued
+from kctl.pipeline.export_files.manifests import (
+    COMMITTED_AT,
+    ExportedFile,
+    ExportedRange,
+    Manifest,
+    TargetFacts,
+    commit_time,
+    continued,
+)
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, listed, reason_of
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store.store import StoreTimeouts
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.pipeline.decoding.record_decoding import DecodedTypes
-    from kctl.pipeline.targets import FileKind, RoundPlace, TargetFacts
+    from kctl.pipeline.targets import FileKind, RoundPlace
 
 Points = dict[tuple[str, int], ResumePoint]
 RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
@@ -367,13 +375,11 @@ class TableTarget(ABC):
     def live_partitions(self) -> set[tuple[str, int]]:
         """Return the partitions that the live files are of, by the names that kctl gives files."""
 
-    def facts(self) -> "TargetFacts":
-        """Return counts of the table. Raises: ExportDataError: its facts are damaged."""
-        from kctl.pipeline.targets import TargetFacts
-
-        facts = self.newest_facts()
-        at_ms = facts.get(COMMIT_TIME, "")
-        return TargetFacts(*self.sizes(), self.number_in(facts), int(at_ms) if at_ms.isdecimal() else None)
+    def read_facts(self) -> TargetFacts:
+        """Read the positions of the table, and return its counts."""
+        self.read()
+        newest = self.newest_facts()
+        return TargetFacts(*self.sizes(), self.number_in(newest), commit_time(newest.get(COMMIT_TIME, "")))
 
     @abstractmethod
     def sizes(self) -> tuple[int, int, int]:

@@ -33,10 +33,12 @@ from kctl.pipeline.export_files.manifests import (
     Listing,
     Manifest,
     ManifestFile,
+    TargetFacts,
     check_settings,
     chosen,
     continued,
     due_for_merge,
+    facts_of,
     manifest_name,
     manifest_text,
     merged_manifest,
@@ -136,6 +138,10 @@ class ObjectExport:
         self._points = resume_points(manifests)
         self.last_number = manifests[-1].number if manifests else 0
         return manifests
+
+    def read_facts(self) -> TargetFacts:
+        """Read the manifests, and return counts of the export."""
+        return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Raise what `claim` would, as far as reading shows it."""
