@@ -5,7 +5,7 @@ Owns the exit code of a call in which some topics failed; topic_rows.py has what
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from kctl.cli.options import Common, Output, with_common
 from kctl.client.config import AdminConfig
 from kctl.client.wording import counted
 from kctl.grammar.topics import TopicWords, parse_topics
-
-if TYPE_CHECKING:
-    pass
 
 CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor", "result")
 

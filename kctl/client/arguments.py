@@ -61,7 +61,8 @@ _LONGEST_SHOWN = 80
 _SECRET = re.compile("password|secret|token|jaas|ssl.*key", re.IGNORECASE)
 _TIMEOUTS = ("timeout", "partial_timeout")
 """Parameters that `clock.to_timeout_ms` checks."""
-_NOT_LISTS = (str, bytes, bytearray, memoryview)
+NOT_LISTS = (str, bytes, bytearray, memoryview)
+"""Types that have a length and items, and are one value."""
 
 
 class Kind(NamedTuple):
@@ -273,7 +274,7 @@ def _values(kinds: dict[str, Kind], where: str, given: Any) -> Any:
 
 
 def _is_list(given: Any) -> bool:
-    return isinstance(given, Iterable) and not isinstance(given, _NOT_LISTS)
+    return isinstance(given, Iterable) and not isinstance(given, NOT_LISTS)
 
 
 def _list(item: Kind, where: str, given: Iterable[Any]) -> Collection[Any]:

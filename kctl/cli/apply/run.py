@@ -38,7 +38,7 @@ BATCH = 100
 """Topics of one request: after an interrupt that many at most are unknown."""
 DONE, FAILED, NOT_DONE, UNKNOWN, WOULD_BE_DONE = "done", "failed", "not done", "unknown", "would be done"
 UNDER_WAY = "under way"
-"""Sent, and not answered yet; never shown."""
+"""Sent, and without a response yet; never shown."""
 
 
 class Wish(NamedTuple):
@@ -76,6 +76,10 @@ class ApplyOutcome:
         for error in failed.values():
             if all(error is not known for known in self.errors):  # one timeout can be that of many topics
                 self.errors.append(error)
+
+    def end_under_way(self, result: str) -> None:
+        """Take note of what became of the changes whose response is not waited for any more."""
+        self.results.update({change: result for change, each in self.results.items() if each == UNDER_WAY})
 
     @property
     def is_late(self) -> bool:
@@ -261,14 +265,12 @@ def _make(
                 outcome.results.update(dict.fromkeys(batch, UNDER_WAY))
                 outcome.settle(batch, _ask(admin, declaration.topics or {}, kind, batch, validate_only=False), DONE)
     except Interrupted:
-        asked = [change for change, result in outcome.results.items() if result == UNDER_WAY]
-        outcome.results.update(dict.fromkeys(asked, UNKNOWN))
+        outcome.end_under_way(UNKNOWN)
         _report(common, output, outcome, wish)
         raise
     except KafkaError as error:  # of a request as a whole: those after it would fail, too
         outcome.errors.append(error)
-        asked = [change for change, result in outcome.results.items() if result == UNDER_WAY]
-        outcome.results.update(dict.fromkeys(asked, _result_of(error)))
+        outcome.end_under_way(_result_of(error))
     code = _report(common, output, outcome, wish)
     made = {change for change, result in outcome.results.items() if result == DONE}
     if made:

@@ -1,6 +1,5 @@
 """One run: look once or twice, diagnose, print, choose the exit code."""
 
-import re
 from collections.abc import Sequence
 
 from kctl.cli import click
@@ -18,8 +17,6 @@ from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersi
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
 from kctl.why.table import FINDINGS, kinds_of
-
-_USERNAME = re.compile(r'\busername="([^"\\]*)"')
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -86,8 +83,11 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
 def principal_text(config: AdminConfig) -> str:
     """Return how brokers know this client, as far as the configuration shows it."""
     if config.uses_sasl:
-        user = _USERNAME.search(config.sasl_jaas_config or "")
-        return "the user of this login" if user is None else f"user {user[1]}"
+        from kctl.client.security import read_jaas  # wanted by this message alone
+
+        jaas = config.sasl_jaas_config
+        user = None if jaas is None else read_jaas(jaas).options.get("username")
+        return "the user of this login" if user is None else f"user {user}"
     return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the owner of the client certificate"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kctl.client.arguments import wrong_type
+from kctl.client.arguments import NOT_LISTS, wrong_type
 from kctl.client.producer.future import NO_PARTITION, ColumnsFuture
 from kctl.client.producer.record import (
     ENCODED_OVERHEAD_BYTES,
@@ -34,8 +34,6 @@ from kctl.client.records import (
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-_NOT_COLUMNS: Final = (str, bytes, bytearray, memoryview)
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
 """What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
@@ -216,14 +214,14 @@ class GivenColumns:
 
 def has_rows_of_now(timestamps_ms: Sequence[int | datetime | None] | int | datetime | None) -> bool:
     """Return whether rows get the time of the call as their timestamp."""
-    if isinstance(timestamps_ms, Sequence) and not isinstance(timestamps_ms, _NOT_COLUMNS):
+    if isinstance(timestamps_ms, Sequence) and not isinstance(timestamps_ms, NOT_LISTS):
         return None in timestamps_ms
     return timestamps_ms is None
 
 
 def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequence[T]:
     """Raises: TypeError, ValueError: not a list, or not of as many rows as the values."""
-    if isinstance(column, _NOT_COLUMNS) or not hasattr(column, "__len__"):
+    if isinstance(column, NOT_LISTS) or not hasattr(column, "__len__"):
         raise wrong_type(name, column, "a list")
     if count is not None and len(column) != count:
         raise ValueError(f"{name} has {len(column)} entries, values {count}")
