@@ -28,7 +28,7 @@ def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admi
 
 
 def half_of_rest_s(admin: Admin) -> float:
-    """Return half of the time that is left, for a round of requests that others follow: a silent leader ends it."""
+    """Return half of the time that is left, for one round of requests that other rounds follow."""
     return admin.remaining_ms() / 2000
 
 

@@ -79,7 +79,7 @@ def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str)
 
 
 def word_of(error: KafkaError | None, done: str) -> str:
-    """Return what became of a change that ended with an error, or without one."""
+    """Return the result of a change, given its error, if it has one."""
     if error is None:
         return done
     return UNKNOWN if error.outcome_unknown else "failed"

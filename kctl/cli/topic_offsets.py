@@ -149,7 +149,7 @@ def _trims(
 def _ends(
     admin: Admin, partitions: list[TopicPartition]
 ) -> tuple[Results[TopicPartition, OffsetAndTimestamp], Results[TopicPartition, OffsetAndTimestamp]]:
-    """Return both ends of each log. A leader that did not report the start is not asked for the end."""
+    """Return both ends of each log. Leaders that did not report the start get no request for the end."""
     starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST), partial_timeout=half_of_rest_s(admin))
     return starts, admin.list_offsets(dict.fromkeys(starts.done, LATEST))
 

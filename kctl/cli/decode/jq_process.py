@@ -18,7 +18,7 @@ from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
 
 LIMIT_MS = 60_000
-"""Time for one record: it ends the child if the parent was killed, too."""
+"""Time for one record. It also ends a child whose parent was killed."""
 MOST_BYTES = 1 << 30
 """Memory of the child."""
 OK, FAILED = b"+", b"-"

@@ -1,4 +1,4 @@
-"""`kctl pipeline status`: its options and what it prints; kctl.pipeline.jobs.status reads the export."""
+"""`kctl pipeline status`: options and output; kctl.pipeline.jobs.status reads the export."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
