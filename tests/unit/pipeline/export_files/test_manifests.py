@@ -15,10 +15,14 @@ import pytest
 from kctl.pipeline.export_files import manifests as manifests_module
 from kctl.pipeline.export_files.folder import ExportFolder, hidden
 from kctl.pipeline.export_files.manifests import (
+    COMMITTED_AT,
     MANIFESTS,
     ExportedFile,
     ExportedRange,
+    Manifest,
     ManifestFile,
+    TargetFacts,
+    facts_of,
     list_manifests,
     parse_manifest,
     read_manifests,
@@ -280,3 +284,12 @@ def _with_range(**changed: object) -> bytes:
 def test_a_manifest_that_kctl_did_not_write_is_an_error_that_names_it(content: bytes, words: str) -> None:
     with pytest.raises(ExportDataError, match=f"00000001.json is not a manifest of an export: .*{words}"):
         parse_manifest(content, ManifestFile(Path("00000001.json"), 1, 1, len(content)))
+
+
+def test_counts_are_of_all_manifests_and_rounds_and_time_of_the_newest() -> None:
+    file = ExportedFile("t/a", 2, 30)
+    ranges = (ExportedRange("t", 0, 0, 5, 2, (file,)),)
+    made = [Manifest(number, {COMMITTED_AT: f"{number}000"}, ranges, number) for number in (1, 2)]
+    assert facts_of(made) == TargetFacts(4, 2, 60, 2, 2000)
+    assert facts_of([made[0]._replace(settings={})]).committed_at_ms is None
+    assert facts_of([]) == TargetFacts(0, 0, 0, 0, None)
