@@ -36,7 +36,12 @@ def all_texts() -> dict[str, list[str]]:
 
 
 def texts_of(source: str) -> list[str]:
-    """Return the texts of a module in their order, each once; what a format string puts in becomes {}."""
+    """Return the texts of a module in their order, each once."""
+    return list(dict.fromkeys(text for _, text in located_texts(source)))
+
+
+def located_texts(source: str) -> list[tuple[int, str]]:
+    """Return line and text of all texts of a module in their order; a value in a format string becomes {}."""
     skipped: set[ast.AST] = set()
     found: list[tuple[int, int, str]] = []
     for node in ast.walk(ast.parse(source)):  # what a node skips is below it, and comes after it
@@ -51,7 +56,7 @@ def texts_of(source: str) -> list[str]:
             text = _text(node)
             if text.count("\n") <= _SCRIPT_LINES and (_PROSE.search(text) or _TABLE_HEAD.fullmatch(text)):
                 found.append((node.lineno, node.col_offset, text))
-    return list(dict.fromkeys(text for _, _, text in sorted(found)))
+    return [(line, text) for line, _, text in sorted(found)]
 
 
 def _is_of_command(decorator: ast.expr) -> bool:
