@@ -1,6 +1,7 @@
-"""The sources of kctl and its tests, read once, and the trees of kctl, parsed once, for the tests that look through."""
+"""The sources of kctl and its tests, read once, and the syntax trees of kctl, parsed and walked once."""
 
 import ast
+import gc
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,21 @@ def sources() -> dict[Path, str]:
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    """Return the tree of every module of kctl."""
-    return {file: ast.parse(text) for file, text in sources().items() if file.is_relative_to(ROOT / "kctl")}
+def nodes() -> dict[Path, tuple[ast.AST, ...]]:
+    """Return the nodes of the tree of every module of kctl, in the order of `ast.walk`: the module is the first.
+
+    The garbage collector leaves the trees out: a million objects would slow down every later collection.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    package = ROOT / "kctl"
+    found = {file: tuple(ast.walk(ast.parse(text))) for file, text in sources().items() if package in file.parents}
+    gc.freeze()
+    if was_enabled:
+        gc.enable()
+    return found
+
+
+def sources_of(folder: str) -> dict[Path, str]:
+    """Return the contents of the modules in a folder."""
+    return {file: text for file, text in sources().items() if ROOT / folder in file.parents}

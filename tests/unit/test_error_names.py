@@ -16,7 +16,7 @@ from kctl.client.broker_errors import (
     broker_error,
 )
 from tests.unit.error_samples import error_classes
-from tests.unit.source_trees import ROOT, trees
+from tests.unit.source_trees import ROOT, nodes
 
 NAME = re.compile(r"(?<![\w.])(?:errors\.)?([A-Z][a-z]\w*?(?:Error|Timeout))s?\b(?!\.)")
 
@@ -25,8 +25,8 @@ NAME = re.compile(r"(?<![\w.])(?:errors\.)?([A-Z][a-z]\w*?(?:Error|Timeout))s?\b
 def documented_names() -> dict[str, list[str]]:
     """Return the names of error classes in pages and docstrings, each with where it stands."""
     texts = [(page, page.read_text()) for page in (*ROOT.glob("docs/**/*.md"), ROOT / "README.md")]
-    for file, tree in trees().items():
-        for node in ast.walk(tree) if file.is_relative_to(ROOT / "kctl" / "client") else ():
+    for file, module in nodes().items():
+        for node in module if ROOT / "kctl" / "client" in file.parents else ():
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 texts.append((file, ast.get_docstring(node) or ""))
     found: dict[str, list[str]] = {}

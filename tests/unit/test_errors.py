@@ -2,12 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
-import kctl.client
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import ApiTimeout, KafkaError, KafkaTimeoutError, RequestTimeout
 from tests.unit.error_samples import error_classes, every_error
+from tests.unit.source_trees import ROOT, nodes
 
 HAS_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -47,10 +46,11 @@ def test_timeouts_name_the_limit_of_the_library() -> None:
 
 def test_texts_of_the_library_name_no_option_of_the_command_line() -> None:
     found = []
-    for path in sorted(Path(kctl.client.__path__[0]).rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        named = [ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, HAS_DOCSTRING)]
-        for node in ast.walk(tree):
+    for path, module in nodes().items():
+        if ROOT / "kctl" / "client" not in path.parents:
+            continue
+        named = {ast.get_docstring(node, clean=False) for node in module if isinstance(node, HAS_DOCSTRING)}
+        for node in module:
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or node.value in named:
                 continue
             if "kctl " not in node.value:  # a command to run is the same for users of the library

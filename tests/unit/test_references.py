@@ -4,14 +4,14 @@ import ast
 import builtins
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.unit.source_trees import ROOT, sources, trees
+from tests.unit.source_trees import ROOT, nodes, sources
 
 PATH = re.compile(r"(?<![\w/.$~-])(?:kctl|tests|tools|benchmarks|docs)/[\w/*{},.-]*[\w*}]")
 MODULE = re.compile(r"(?<![\w./*-])((?:[\w-]+/)*[a-z_]\w*\.py)\b(?!\.)")
@@ -28,9 +28,9 @@ ELSEWHERE = frozenset({
 """Names of other clients and tools, values of options, and a name that a decision rejects."""
 
 
-def _strings(tree: ast.Module) -> Iterator[str]:
+def _strings(module: Iterable[ast.AST]) -> Iterator[str]:
     """Return the docstrings of a module, those of its attributes included."""
-    for node in ast.walk(tree):
+    for node in module:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 
@@ -40,8 +40,8 @@ def code_texts() -> tuple[tuple[Path, str], ...]:
     """Return the docstrings and comments of kctl, and the first docstrings of its tests, tools and benchmarks."""
     found = []
     for file, text in sources().items():
-        if file in trees():
-            found.append((file, "\n\n".join(_strings(trees()[file]))))
+        if file in nodes():
+            found.append((file, "\n\n".join(_strings(nodes()[file]))))
             found.append((file, "\n".join(re.findall(r"(?m)(?:^|\s)# (.*)$", text))))
         elif text.startswith('"""'):
             found.append((file, text[3:].partition('"""')[0]))
@@ -70,8 +70,8 @@ def words() -> frozenset[str]:
 def members() -> dict[str, set[str]]:
     """Return what each class of kctl defines or sets, with the names of its bases under ""."""
     found: dict[str, set[str]] = {}
-    for tree in trees().values():
-        for each in ast.walk(tree):
+    for module in nodes().values():
+        for each in module:
             if isinstance(each, ast.ClassDef):
                 names = found.setdefault(each.name, set())
                 names.update(f"<{ast.unparse(base).partition('[')[0]}" for base in each.bases)

@@ -1,22 +1,27 @@
 """Tests draw the same values in each run: every source of randomness has a seed."""
 
 import ast
-from pathlib import Path
+import re
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.unit.source_trees import ROOT, sources_of
+
 UNSEEDED = ("os.urandom", "urandom", "secrets.token_bytes", "secrets.token_hex", "SystemRandom", "random.SystemRandom")
 MODULE_FUNCTIONS = ("choice", "choices", "randint", "randrange", "random", "sample", "shuffle", "uniform", "randbytes")
+SOURCES = re.compile(r"(?i)random|secrets")
+"""In every module that imports a source of randomness."""
 
 
 def unseeded_draws(source: str) -> list[int]:
     """Return the lines that draw from a source without a seed."""
-    tree = ast.parse(source)
-    imports = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    drawn_from = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "random"]
+    if SOURCES.search(source) is None:  # faster than parsing
+        return []
+    nodes = list(ast.walk(ast.parse(source)))
+    imports = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    drawn_from = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "random"]
     functions = {alias.name for node in drawn_from for alias in node.names} & set(MODULE_FUNCTIONS)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     found = [call for call in calls if _is_unseeded(call, is_module_imported="random" in imports)]
     return sorted({call.lineno for call in found + [each for each in calls if ast.unparse(each.func) in functions]})
 
@@ -30,8 +35,7 @@ def _is_unseeded(call: ast.Call, *, is_module_imported: bool) -> bool:
 
 
 def test_randomness_has_a_seed() -> None:
-    files = sorted((ROOT / "tests").rglob("*.py"))
-    found = {str(file.relative_to(ROOT)): unseeded_draws(file.read_text()) for file in files}
+    found = {str(file.relative_to(ROOT)): unseeded_draws(source) for file, source in sources_of("tests").items()}
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 

@@ -14,7 +14,7 @@ from kctl.cli.groups.files import write_offsets
 from kctl.cli.partitions.plan_file import write_plan
 from kctl.cli.private_file import open_private
 from kctl.client.cluster import TopicPartition
-from tests.unit.source_trees import ROOT, trees
+from tests.unit.source_trees import ROOT, nodes
 
 
 def write(path: str, data: bytes) -> None:
@@ -85,9 +85,9 @@ def test_every_file_of_a_command_is_written_by_a_function_that_refuses_links() -
     """Files of the user's configuration, and those of jobs, have rules of their own."""
     writing = {
         str(file.relative_to(ROOT))
-        for file, tree in trees().items()
+        for file, module in nodes().items()
         if file.is_relative_to(ROOT / "kctl" / "cli")
-        for node in ast.walk(tree)
+        for node in module
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr in ("write_text", "write_bytes")
     }

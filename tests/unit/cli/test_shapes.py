@@ -3,7 +3,6 @@
 import ast
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Never
 
 import pytest
@@ -15,8 +14,8 @@ from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Output
 from kctl.cli.spellings import GROUPS
 from tests.support.in_process import run_in_process
+from tests.unit.source_trees import ROOT, nodes
 
-ROOT = Path(__file__).parents[3]
 ALL = tuple(shape.value for shape in SHAPES)
 OTHERS = {
     "kctl consume": ("jsonl", "csv", "raw", "hex", "base64"),  # a stream of records, which are more than rows
@@ -99,9 +98,8 @@ def test_groups_of_commands_are_known_to_the_spellings() -> None:
 
 def kinds() -> Iterator[str]:
     """Yield the kinds of listings in the code: the first argument of each `Listing(...)`."""
-    sources = (path.read_text() for path in (ROOT / "kctl" / "cli").rglob("*.py"))
-    for source in (each for each in sources if "Listing(" in each):
-        for node in ast.walk(ast.parse(source)):
+    for module in (each for file, each in nodes().items() if ROOT / "kctl" / "cli" in file.parents):
+        for node in module:
             is_listing = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Listing"
             if is_listing and isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 yield str(node.args[0].value)

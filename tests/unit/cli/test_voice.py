@@ -13,8 +13,8 @@ import pytest
 from kctl.cli.app import COMMANDS, program_of
 from kctl.cli.command_tree import Command, Option, read_tree
 from tests.support.in_process import run_in_process
+from tests.unit.source_trees import ROOT, nodes
 
-ROOT = Path(__file__).parents[3]
 TREE = read_tree()
 OPTIONS = [(command, option) for command in TREE.walk() for option in command.options]
 
@@ -74,7 +74,7 @@ SHORT_OF_TWO = {
 def _texts(path: Path) -> tuple[tuple[ast.Call, str], ...]:
     """Return each call in a file with the text that it begins with: what is put in becomes {}."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes()[path]:
         if not isinstance(node, ast.Call):
             continue
         for argument in node.args[:1]:

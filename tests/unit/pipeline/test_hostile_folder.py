@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from kctl.pipeline.spark_process import SparkProcess
 from tests.support.bounds import bound
 from tests.support.faults.hostile_folder import HostileFolder
 from tests.unit.pipeline.test_record_filter import BATCH
-from tests.unit.source_trees import ROOT, trees
+from tests.unit.source_trees import ROOT, nodes
 
 STARTERS = {
     "kctl/cli/decode/jq_process.py": "tested below",
@@ -31,17 +32,17 @@ _EXEC = ("exec", "spawn")
 _OWNERS = {"subprocess", "os", "pty", "multiprocessing"}
 
 
-def starts_programs(tree: ast.Module) -> bool:
-    """Return whether a module calls what starts a program."""
-    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+def starts_programs(module: Collection[ast.AST]) -> bool:
+    """Return whether a module, given by its nodes, calls what starts a program."""
+    called = [node.func for node in module if isinstance(node, ast.Call)]
     named = [each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)]
     calls = [each.attr for each in named if isinstance(each.value, ast.Name) and each.value.id in _OWNERS]
-    imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imported = [node.module for node in module if isinstance(node, ast.ImportFrom)]
     return "subprocess" in imported or any(each in _STARTING or each.startswith(_EXEC) for each in calls)
 
 
 def test_every_module_that_starts_programs_is_known() -> None:
-    found = {str(file.relative_to(ROOT)) for file, tree in trees().items() if starts_programs(tree)}
+    found = {str(file.relative_to(ROOT)) for file, module in nodes().items() if starts_programs(module)}
     assert found == set(STARTERS)
 
 

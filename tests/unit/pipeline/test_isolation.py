@@ -1,18 +1,17 @@
 """The isolation level of a job: decided in one module, committed for copies, and as asked for sources."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-import kctl.pipeline
 from kctl.pipeline import isolation
+from tests.unit.source_trees import ROOT, nodes
 
 COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
 LEVELS = {COMMITTED, UNCOMMITTED, "isolation.level"}
 ASKS_ENDS = {"list_offsets", "end_offsets"}
-PIPELINE = Path(kctl.pipeline.__file__).parent
+PIPELINE = ROOT / "kctl" / "pipeline"
 
 
 @pytest.mark.parametrize(
@@ -31,9 +30,9 @@ def test_sources_are_read_as_asked_and_targets_committed(
     assert isolation.of_target(given)["isolation.level"] == target
 
 
-def decided_elsewhere(source: str) -> Iterator[str]:
+def decided_elsewhere(module: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the expressions that name a level, or ask for an end by one."""
-    for node in ast.walk(ast.parse(source)):
+    for node in module:
         if isinstance(node, ast.Constant) and node.value in LEVELS:
             yield str(node.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ASKS_ENDS:
@@ -44,7 +43,9 @@ def decided_elsewhere(source: str) -> Iterator[str]:
 
 def test_only_one_module_of_the_pipeline_decides_by_which_level_ends_and_records_are_read() -> None:
     found = {
-        str(file.relative_to(PIPELINE)): list(decided_elsewhere(file.read_text())) for file in PIPELINE.rglob("*.py")
+        str(file.relative_to(PIPELINE)): list(decided_elsewhere(module))
+        for file, module in nodes().items()
+        if PIPELINE in file.parents
     }
     assert found.pop("isolation.py")
     assert {file: texts for file, texts in found.items() if texts} == {}
@@ -60,4 +61,4 @@ def test_only_one_module_of_the_pipeline_decides_by_which_level_ends_and_records
     ],
 )
 def test_a_level_that_is_decided_elsewhere_is_found(source: str) -> None:
-    assert list(decided_elsewhere(source))
+    assert list(decided_elsewhere(ast.walk(ast.parse(source))))
