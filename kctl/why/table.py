@@ -1,6 +1,6 @@
 """FINDINGS: every finding once: id, severity, requests, sentence, what it leads to, and the command that cures it.
 
-`kctl explain ID`, docs/findings.md and docs/schemas/why.v1.json come from it. Braces are names and numbers that
+`kctl explain ID`, a page of the site and docs/schemas/why.v1.json come from it. Braces are names and numbers that
 `findings/` fills in.
 """
 

@@ -10,7 +10,7 @@ from kctl.cli.exit_codes import ExitCode
 
 
 class Fault(NamedTuple):
-    """One row of docs/faults.md.
+    """One row of the page of failures.
 
     Attributes:
         number: its own for ever, for links.

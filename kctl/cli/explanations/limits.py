@@ -8,7 +8,7 @@ from kctl.grammar.durations import show_duration
 
 
 class Limit(NamedTuple):
-    """One row of docs/timeouts.md.
+    """One row of the page of timeouts.
 
     Attributes:
         name: the property, or the argument where it is none.

@@ -1,6 +1,6 @@
 """Every option of Spark's Kafka connector, and what `format("kctl")` makes of it: the one place of these facts.
 
-`options.py` reads its known names from here, docs/pipeline-options.md is generated from it, and
+`options.py` reads its known names from here, the site has a page made from it, and
 tests/pipeline/test_source_options_table.py runs each row beside the connector.
 """
 
