@@ -22,7 +22,7 @@ from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
-from kctl.cli.spellings import rewrite
+from kctl.cli.spellings import rewrite, wants_json
 from kctl.client.errors import ConfigError
 from kctl.version import VERSION
 
@@ -181,7 +181,10 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; what failed is reported in one line and a hint."""
     arguments = rewrite(arguments)
     with ExitStack() as resources:
-        return _run(arguments, environment._replace(program=program_of(arguments), resources=resources))
+        given = environment._replace(
+            program=program_of(arguments), resources=resources, errors_as_json=wants_json(arguments)
+        )
+        return _run(arguments, given)
 
 
 def _run(arguments: Sequence[str], environment: Environment) -> int:
@@ -204,7 +207,7 @@ def _run(arguments: Sequence[str], environment: Environment) -> int:
     except (OutputClosed, BrokenPipeError):
         return ExitCode.OK
     except Interrupted as e:
-        environment.say(f"{environment.program}: {e}")
+        environment.say_failure(Failure(e.code, str(e)), is_error=False)
         return e.code
     except Exception as e:  # noqa: BLE001 - the last line of defence: a user never sees a bare traceback
         return _report(e, explain(e), environment, verbose=_is_verbose(arguments))
@@ -225,20 +228,19 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
-    context = error.ctx if isinstance(error, PARSER_ERRORS) else None
-    environment.say_failure(failure)
+    if isinstance(error, PARSER_ERRORS) and error.ctx is not None:
+        failure = failure._replace(hint=f"{error.ctx.command_path} --help shows the options")
     if isinstance(error, ConfigError) and error.key == "bootstrap.servers":
         from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
 
         for name in sorted(VARIABLES.keys() & environment.environ.keys()):
-            environment.say(f"hint: ${name} is not read by kctl: set ${SERVERS_VARIABLE}")
-    if context is not None:
-        environment.say(f"hint: {context.command_path} --help shows the options")
+            failure = failure._replace(hint=f"${name} is not read by kctl: set ${SERVERS_VARIABLE}")
     if failure.code is ExitCode.UNEXPECTED and verbose:
         import traceback  # 5 ms of import, wanted only here
 
-        for line in "".join(traceback.format_exception(error)).splitlines():
-            environment.say(line)
+        trace = "".join(traceback.format_exception(error)).splitlines()
+        failure = failure._replace(details=(*failure.details, *trace))
+    environment.say_failure(failure)
     return failure.code
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import Failure
 from kctl.cli.formats.listing import SHAPES, Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, with_common
@@ -75,7 +76,7 @@ def describe(common: Common) -> int:
     sections = [Section(facts, rows)]
     write_listing(common.environment, output, Listing("brokers", BROKER_COLUMNS, rows, extra, sections=sections))
     for each in absent:
-        common.environment.say(f"{common.environment.program}: {each}")
+        common.environment.say_failure(Failure(ExitCode.DEGRADED, str(each)), is_error=False)
     return ExitCode.DEGRADED if absent else ExitCode.OK
 
 

@@ -103,6 +103,8 @@ class Environment(NamedTuple):
     """Closed at the end of the command line that `run` runs: connections that the command shares."""
     program: str = "kctl"
     """How messages on stderr begin: `kctl consume`, so that two commands in one pipe can be distinguished."""
+    errors_as_json: bool = False
+    """Whether each failure is one JSON object on stderr, for programs."""
 
     @property
     def colour(self) -> bool:
@@ -173,6 +175,14 @@ class Environment(NamedTuple):
 
     def say_failure(self, failure: "Failure", *, is_error: bool = True) -> None:
         """Write what failed, where, and what to do about it."""
+        if self.errors_as_json:
+            import json  # for programs
+
+            text = self.secrets.masked_bytes(json.dumps(failure.fields()).encode()).decode()
+            with suppress(OSError):  # as in say()
+                self.stderr.write(f"{text}\n")
+                self.stderr.flush()
+            return
         first, *others = failure.lines()
         self.say(f"{self.program}: {first}", is_error=is_error)
         for line in others:

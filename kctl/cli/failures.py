@@ -22,6 +22,10 @@ _OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 
 
+VERSION = 1
+"""Of the fields of an error; within a version fields are added, never renamed or removed."""
+
+
 class CommandError(Exception):
     """A command cannot do what it was asked, for a reason the client has no error for."""
 
@@ -50,16 +54,40 @@ def file_exit_code(error: OSError) -> ExitCode:
 
 
 class Failure(NamedTuple):
-    """How a command ended badly; `details`: further lines between message and hint."""
+    """A failure of a command or of one of its items.
+
+    Attributes:
+        details: further lines between message and hint.
+        cause: Kafka's name of a broker's error, or the class of an error of the client; empty if there is neither.
+        broker: address of the broker, as HOST:PORT; empty if the failure is not about one broker.
+        phase: phase of the connection in which it failed; empty if it was no connection.
+    """
 
     code: ExitCode
     message: str
     hint: str = ""
     details: tuple[str, ...] = ()
+    cause: str = ""
+    broker: str = ""
+    phase: str = ""
 
     def lines(self) -> list[str]:
-        """Return everything to say, a line each."""
+        """Return the failure for people, a line each."""
         return [self.message, *(f"  {line}" for line in self.details), *([f"hint: {self.hint}"] if self.hint else [])]
+
+    def fields(self) -> dict[str, object]:
+        """Return the failure for programs (docs/schemas/error.v1.json)."""
+        return {
+            "v": VERSION,
+            "kind": "error",
+            "code": int(self.code),
+            "cause": self.cause or None,
+            "broker": self.broker or None,
+            "phase": self.phase or None,
+            "message": with_options(self.message),
+            "details": [with_options(line) for line in self.details],
+            "hint": with_options(self.hint) or None,
+        }
 
 
 CODES: dict[type[BaseException], ExitCode] = {
@@ -290,7 +318,32 @@ def explain(error: BaseException) -> Failure:
     if isinstance(error, PARSER_ERRORS):  # words of the parser and of the command line, in one or more lines
         message, *others = message.replace("\n\t", " ").split("\n")
         details = [line.removeprefix("  ") for line in others]
-    return Failure(code, with_options(message), with_options(_hint(error, code)), tuple(map(with_options, details)))
+    return Failure(
+        code,
+        with_options(message),
+        with_options(_hint(error, code)),
+        tuple(map(with_options, details)),
+        *_origin(_root_cause(error)),
+    )
+
+
+def _root_cause(error: BaseException) -> BaseException:
+    """Return the error at the end of the chain of causes, as far as the exit code follows it."""
+    cause = error.__cause__ if isinstance(error, CommandError) else getattr(error, "cause", None)
+    if isinstance(error, errors.AdvertisedAddressError) or not isinstance(cause, errors.KafkaError):
+        return error
+    return _root_cause(cause)
+
+
+def _origin(error: BaseException) -> tuple[str, str, str]:
+    """Return name, broker and phase of an error."""
+    if isinstance(error, CommandError | PARSER_ERRORS):
+        return "", "", ""
+    name = error.name if isinstance(error, errors.BrokerError) else type(error).__name__
+    if not isinstance(error, errors.TransportError):
+        return name, getattr(error, "address", ""), ""
+    host = f"[{error.host}]" if ":" in error.host else error.host
+    return name, f"{host}:{error.port}" if host else "", error.phase
 
 
 def _message(error: BaseException) -> str:

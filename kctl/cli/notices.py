@@ -86,7 +86,7 @@ class Waits:
         """Learn from an event."""
         with self._lock:
             if isinstance(event, Throttled):
-                self._throttled[_place(event.target)] = event.at_ms + event.throttle_ms
+                self._throttled[event.target.place] = event.at_ms + event.throttle_ms
             self._on_event(event)
 
     def _on_event(self, event: Event) -> None:
@@ -96,8 +96,8 @@ class Waits:
             case Ready():
                 self._attempts.pop(event.target.attempt, None)
                 self._unused.add(event.target.attempt)
-                self._ready.setdefault(_place(event.target), event.elapsed_ms)
-                if _place(event.target) not in self._useless:
+                self._ready.setdefault(event.target.place, event.elapsed_ms)
+                if event.target.place not in self._useless:
                     self._on_progress(event)
             case Failed() | Expired() | Lost():
                 self._on_failure(event)
@@ -111,7 +111,7 @@ class Waits:
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
                 if event.target.attempt not in self._attempts:  # else it belongs to connecting
                     self._unused.discard(event.target.attempt)
-                    self._useless.discard(_place(event.target))
+                    self._useless.discard(event.target.place)
                     self._on_progress(event)
             case RequestExpired():
                 self._requests.pop((event.target.attempt, event.correlation_id), None)
@@ -134,13 +134,13 @@ class Waits:
 
     def _on_failure(self, event: Failed | Expired | Lost) -> None:
         if event.target.attempt in self._unused:
-            self._useless.add(_place(event.target))
+            self._useless.add(event.target.place)
         if not (isinstance(event, Lost) and self._is_idle(event.target)):
-            self._errors[_place(event.target)] = event.error
+            self._errors[event.target.place] = event.error
         self._drop(event.target)
 
     def _on_progress(self, event: Ready | ResponseReceived) -> None:
-        self._errors.pop(_place(event.target), None)
+        self._errors.pop(event.target.place, None)
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
@@ -207,7 +207,7 @@ class Waits:
         if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
             return []
         found = {
-            _place(each.target): f"no response to {each.api}"
+            each.target.place: f"no response to {each.api}"
             for each in self._requests.values()
             if now_ms - each.sent_at_ms >= REPORT_AFTER_MS
         }
@@ -218,17 +218,12 @@ class Waits:
             found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
-                found.setdefault(_place(attempt.target), f"no progress {attempt.where} of connecting")
+                found.setdefault(attempt.target.place, f"no progress {attempt.where} of connecting")
         return [f"{place}: {cause}" for place, cause in found.items()]
 
 
 def _brief(place: str, error: KafkaError) -> str:
     return _DETAILS.sub("", str(error).removeprefix(f"{place}: "))
-
-
-def _place(target: Target) -> str:
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    return f"{host}:{target.port}"
 
 
 class WaitNotices:

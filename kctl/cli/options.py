@@ -440,6 +440,7 @@ def with_common(
     fetches: bool | Callable[[Mapping[str, Any]], bool] = True,
     repeats: Callable[[Mapping[str, Any]], bool] | None = None,
     profile: str = "",
+    has_json: bool = True,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
@@ -448,10 +449,11 @@ def with_common(
         repeats: whether a command with these options prints its rows again and again, which --json makes a stream.
         fetches: get what the references of the profile stand for; a function decides it by the command's own options.
         profile: the command's own parameter that names a profile as -C does.
+        has_json: whether --json is an option; it would be ambiguous if the command reads JSON.
     """
     shared = _shared_parameters()
     shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, output_option(*outputs)])
-    if not outputs:
+    if not outputs or not has_json:
         del shared["as_json"]
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:

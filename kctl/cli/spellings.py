@@ -5,6 +5,7 @@ command they mean the same as behind it. Words behind the command are not read: 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 ALIASES = {
     "topic": "topics",
@@ -47,6 +48,14 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [name, *behind]
     subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
     return [name, subcommand, *more, *behind[1:]]
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Return whether a command line asks for JSON; it does not have to be valid otherwise."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    formats = [word.removeprefix("--output=") for word in own if word.startswith("--output=")]
+    formats += [value for name, value in pairwise(own) if name == "--output"]
+    return "--json" in own or any(each.lower() in ("json", "jsonl") for each in formats)
 
 
 def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def wait() -> None:
 
 
 @app.command()
-@with_common()
+@with_common(*SHAPES)
 def topic(
     common: Common,
     names: Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)],
@@ -56,7 +57,7 @@ def topic(
 
 
 @app.command()
-@with_common()
+@with_common(*SHAPES)
 def brokers(common: Common, count: Annotated[int, typer.Argument(metavar="N", min=1, show_default=False)]) -> int:
     """Wait until at least N brokers are registered and not fenced."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
@@ -72,7 +73,7 @@ def brokers(common: Common, count: Annotated[int, typer.Argument(metavar="N", mi
 
 
 @app.command()
-@with_common()
+@with_common(*SHAPES)
 def group(
     common: Common,
     name: Annotated[str, typer.Argument(metavar="GROUP", show_default=False)],

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
@@ -15,6 +17,7 @@ from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
 
+COLUMNS = ("item", "result", "elapsed_ms")
 INTERVAL_MS = 500
 NOTHING_SEEN = "no broker has responded"
 
@@ -33,6 +36,10 @@ def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> in
     timer = Timer(runtime.clock, config.default_api_timeout_ms)
     with Admin(config, events=common.events) as admin, admin.within():
         look_until(runtime, timer, "--api-timeout", what, lambda: missing(admin))
+    if common.output is not None:
+        timer.update()
+        row: Row = {"item": what, "result": "reached", "elapsed_ms": timer.elapsed_ms}
+        write_listing(common.environment, common.output, Listing("waits", COLUMNS, [row]))
     return ExitCode.OK
 
 

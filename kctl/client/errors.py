@@ -397,6 +397,7 @@ class KafkaTimeoutError(KafkaError):
         timeout_ms, elapsed_ms: its value and what was measured.
         waiting_for: what the call was waiting for when the limit passed.
         node_ids: the brokers that it was waiting for, where it was for some of several.
+        address: HOST:PORT of the broker that did not respond; empty if it was not one broker.
         cause: the error that blocked the call, if any was met on the way.
         account: where the time went, connection attempts, and what is wrong with which node.
         summary: what, where, which limit and why in one line; `str` has the account too.
@@ -405,6 +406,7 @@ class KafkaTimeoutError(KafkaError):
     retriable = True
     limit = "default.api.timeout.ms"
     node_ids: "tuple[int, ...]" = ()
+    address: str = ""
 
     def __init__(
         self,

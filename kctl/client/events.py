@@ -50,6 +50,12 @@ class Target(NamedTuple):
     port: int
     address: str
 
+    @property
+    def place(self) -> str:
+        """Host and port as a user writes them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
     def __str__(self) -> str:
         where = f"{self.host}:{self.port}"
         if self.address and self.address.rsplit(":", 1)[0].strip("[]") != self.host:

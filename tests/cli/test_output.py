@@ -10,7 +10,10 @@ import jsonschema
 import pytest
 import yaml
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.producer import Producer
+from kctl.sandbox import Sandbox
+from kctl.sandbox.faults import MAX_FAILURES
 from tests.cli.groups_scene import commit, fill, join
 from tests.cli.processes import Ended, kctl
 
@@ -166,3 +169,35 @@ def test_json_is_a_short_form(bootstrap: str, topic: str) -> None:
     fill(bootstrap, topic, {0: 1})
     (line,) = kctl("consume", topic, "-b", bootstrap, "-o", "start", "-e", "--json").stdout.splitlines()
     assert json.loads(line)["topic"] == topic
+
+
+def test_produce_prints_a_row_for_each_partition(bootstrap: str, topic: str) -> None:
+    sent = kctl("produce", topic, "-b", bootstrap, "-p", "0", "--output", "json", "-q", stdin=b"a\nb\n")
+    document = json.loads(sent.stdout)
+    assert (sent.code, sent.stderr, document["kind"]) == (0, "", "deliveries")
+    assert (document["delivered_records"], document["undelivered_records"]) == (2, 0)
+    [row] = document["rows"]
+    assert (row["topic"], row["partition"], row["delivered"], row["last_offset"]) == (topic, 0, 2, 1)
+
+
+def test_produce_that_fails_prints_counts_on_stdout_and_one_error_on_stderr() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        served.sandbox.fail_requests("Produce", ErrorCode.NOT_ENOUGH_REPLICAS, times=MAX_FAILURES)
+        sent = kctl(
+            "produce", "t", "-b", served.bootstrap, "--delivery-timeout", "600ms", "--output", "jsonl", "-q",
+            stdin=b"a\nb\n",
+        )  # fmt: skip
+    row = json.loads(sent.stdout)
+    assert (row["delivered"], row["failed"] + row["unknown"], row["error"]) == (0, 2, "NOT_ENOUGH_REPLICAS")
+    error = json.loads(sent.stderr)
+    assert (sent.code, error["code"], error["cause"]) == (20, 20, "NOT_ENOUGH_REPLICAS")
+    assert error["message"].startswith("2 records NOT delivered")
+
+
+def test_wait_prints_what_it_reached(bootstrap: str, topic: str) -> None:
+    reached = kctl("wait", "topic", topic, "-b", bootstrap, "--output", "json")
+    [row] = json.loads(reached.stdout)["rows"]
+    assert (reached.code, row["item"], row["result"]) == (0, f"topic {topic}", "reached")
+    late = kctl("wait", "topic", "none-such", "-b", bootstrap, "--api-timeout", "300ms", "--json", "-q")
+    error = json.loads(late.stderr)
+    assert (late.code, error["code"], late.stdout) == (17, 17, b"")

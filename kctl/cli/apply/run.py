@@ -15,7 +15,7 @@ from kctl.cli.apply.plan import ApplyChange, ApplyPlan, Kind, acl_changes, in_or
 from kctl.cli.apply.state import read_topics
 from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, Failure
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
@@ -202,8 +202,7 @@ def _question(changes: Sequence[ApplyChange]) -> str:
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
     """Show how the cluster differs from the file; return 3 where it does."""
     write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
-    for text in conflicts:
-        common.environment.say(f"{common.environment.program}: {text}")
+    _report_conflicts(common, conflicts)
     return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
 
 
@@ -211,9 +210,13 @@ def _refuse(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Se
     """Report what is refused, and that nothing was changed."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     common.say(f"{common.environment.program}: nothing was changed")
-    for text in conflicts:
-        common.environment.say(f"{common.environment.program}: {text}")
+    _report_conflicts(common, conflicts)
     return report_failures(common, False, outcome.errors) or ExitCode.USAGE
+
+
+def _report_conflicts(common: Common, conflicts: Sequence[str]) -> None:
+    for text in conflicts:
+        common.environment.say_failure(Failure(ExitCode.USAGE, text), is_error=False)
 
 
 # --- what is done -----------------------------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ class _Bench:
         except FlushTimeout:
             raise self._timed_out() from None
         if self._first_error is not None:
-            self._common.environment.say(f"kctl bench: {UndeliveredError(self._failed, self._first_error)}")
+            self._common.environment.say_failure(explain(UndeliveredError(self._failed, self._first_error)))
 
     # --- consume ------------------------------------------------------------------------------------------------------
 

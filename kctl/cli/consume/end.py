@@ -1,7 +1,7 @@
 """The report on a consumer's end: what was not committed or not left, why, and the exit code of that."""
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import exit_code
+from kctl.cli.failures import Failure, explain
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.client.clock import Timer
@@ -28,21 +28,22 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
     Args: commit_error: why the latest commit failed.
     """
     if closed.expired_in is not None:
-        common.environment.say(_stopped(common, config, closed, commit_error))
-        return ExitCode.CLOSE_TIMEOUT
-    if closed.committed is False:
-        why = "there was no time" if commit_error is None else str(commit_error)
-        common.environment.say(f"kctl consume: the last offsets are not committed: {why}")
-        return ExitCode.UNEXPECTED if commit_error is None else exit_code(commit_error)
-    return ExitCode.OK
+        failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))
+    elif closed.committed is False:
+        failure = Failure(ExitCode.UNEXPECTED, "there was no time") if commit_error is None else explain(commit_error)
+        failure = failure._replace(message=f"the last offsets are not committed: {failure.message}")
+    else:
+        return ExitCode.OK
+    common.environment.say_failure(failure, is_error=False)
+    return failure.code
 
 
 def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> str:
     phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
     if common.close_timeout_ms:
-        parts = [f"kctl consume: close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+        parts = [f"close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
     else:
-        parts = [f"kctl consume: closed without waiting for the response to {phase} (--close-timeout 0s)"]
+        parts = [f"closed without waiting for the response to {phase} (--close-timeout 0s)"]
     if closed.committed is not None:
         cause = None if closed.committed else getattr(commit_error, "cause", None)
         why = "" if cause is None else f" ({cause})"

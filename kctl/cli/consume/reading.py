@@ -305,8 +305,8 @@ class Reading:
         if words.is_fault:
             code, hint = ExitCode.API_TIMEOUT, ""
             if words.cause is not None:
-                code, _, hint, _ = explain(words.cause)
-            raise CommandError(code, f"{said}: {words.text}", hint)
+                code, _, hint, *_ = explain(words.cause)
+            raise CommandError(code, f"{said}: {words.text}", hint) from words.cause
         self._is_rested = True
         self._report.say(f"kctl consume: {said}{f': {words.text}' if words.text else ''}")
 

@@ -10,6 +10,8 @@ import typer
 from kctl.cli import click
 from kctl.cli.changes import Execute, Yes, after_yes, checking, end_change, report_failures, result_word
 from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import Failure
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
@@ -78,7 +80,8 @@ def list_(
     if not rows and not listed.failed and output is Output.TABLE:
         common.say(f"kctl groups: {'no group matches' if states or types else 'there are no groups'}")
     for node in listed.failed:
-        common.environment.say(f"kctl groups: incomplete list: the groups of broker {node} are missing")
+        missing = Failure(ExitCode.DEGRADED, f"incomplete list: the groups of broker {node} are missing")
+        common.environment.say_failure(missing, is_error=False)
     return report_failures(common, True, listed.failed.values())
 
 

@@ -12,7 +12,7 @@ from kctl.cli import click
 from kctl.cli.absent_brokers import AbsentBroker, absent_brokers
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, Failure
 from kctl.cli.formats.listing import write_lines
 from kctl.cli.named_partitions import parse_named, refuse_missing
 from kctl.cli.nearest_names import name_nearest
@@ -81,13 +81,13 @@ def run_plan(common: Common, wish: Wish) -> int:
     common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
     left = _left_behind(chosen, {**current, **plan}, cluster)
     for each in left:
-        common.environment.say(f"{common.environment.program}: {each} after this plan")
+        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"{each} after this plan"), is_error=False)
     if lost:
         why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
-        hint = "hint: start their brokers, or kctl partitions elect --unclean"
-        common.environment.say(f"{common.environment.program}: {why}: {listed(lost)}")
-        common.environment.say(hint)
-        return ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
+        hint = "start their brokers, or kctl partitions elect --unclean"
+        code = ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
+        common.environment.say_failure(Failure(code, f"{why}: {listed(lost)}", hint), is_error=False)
+        return code
     return ExitCode.DEGRADED if left else ExitCode.OK
 
 

@@ -9,6 +9,7 @@ from kctl.cli import click
 from kctl.cli.data_out import FLUSH_BYTES, DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import Failure, explain
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, Output
 from kctl.cli.probe.command import ProbeRequest
@@ -124,7 +125,8 @@ def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:
 
 
 def _say_why(common: Common, result: ProbeResult) -> None:
-    if common.quiet or result.code in (ExitCode.OK, ExitCode.DEGRADED):
+    is_silent = common.quiet and not common.environment.errors_as_json  # the summary on stdout has it
+    if is_silent or result.code in (ExitCode.OK, ExitCode.DEGRADED):
         return
     is_usable = any(report.is_ready for report in result.reports if not report.advertised)
     what = "the cluster cannot be used" if is_usable else "no address is ready"
@@ -134,6 +136,7 @@ def _say_why(common: Common, result: ProbeResult) -> None:
         if finding is None or result.code is ExitCode.API_TIMEOUT
         else f"{finding.where}: {finding.text}"
     )
-    common.environment.say(f"kctl probe: {what}: {why}")
-    if finding is not None and finding.hint:
-        common.environment.say(f"hint: {finding.hint}")
+    failure = Failure(result.code, "") if finding is None or finding.error is None else explain(finding.error)
+    hint = "" if finding is None else finding.hint
+    failure = failure._replace(code=result.code, message=f"{what}: {why}", hint=hint, details=())
+    common.environment.say_failure(failure, is_error=False)

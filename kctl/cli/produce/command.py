@@ -12,6 +12,7 @@ from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest, encode_options
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
+from kctl.cli.formats.listing import SHAPES
 from kctl.cli.input.form import LINE_FEED, STDIN, Form, InputForm
 from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.cli.settings import Setting
@@ -67,7 +68,7 @@ app = Commands()
 
 
 @app.command()
-@with_common()
+@with_common(*SHAPES, has_json=False)
 @with_options(encoding=encode_options)
 def produce(
     common: Common,
@@ -195,8 +196,9 @@ def produce(
 ) -> int:
     """Send records to a topic: lines, files, templates or jsonl.
 
-    Exits with 20 when any record was not delivered, after reporting their number and cause for each partition; with
-    24 for malformed input, naming its line and byte: the records before it are delivered.
+    Exits with 20 if a record was not delivered, or with 18 if the cause is an advertised address. kctl then lists
+    number and cause for each partition. Exits with 24 for malformed input and shows its line and byte: the records
+    before it are delivered.
     """
     parsed_template = _template(template, null)
     request = ProduceRequest(

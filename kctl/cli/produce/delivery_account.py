@@ -3,13 +3,16 @@
 from collections.abc import Collection
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import exit_code, explain
+from kctl.cli.failures import Failure, exit_code, explain
+from kctl.cli.formats.listing import Listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout, TransactionAbortedError
 from kctl.client.producer import CloseResult, PartitionResult
 from kctl.client.wording import counted
 
+COLUMNS = ("topic", "partition", "delivered", "failed", "unknown", "last_offset", "error")
 MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""
 
@@ -29,30 +32,53 @@ def report_account(
         is_taken_back: all were in a transaction that is not committed.
         announced: causes that were reported when they happened; they are not repeated.
     """
-    if is_taken_back:
-        sent = result.delivered + not_delivered(result)
-        aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
-        common.environment.say(f"kctl produce: transaction {aborted}: none of {counted(sent, 'record')} was delivered")
-    else:
-        common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
     failed = _failed(result)
     if is_taken_back:
         failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError | None)]
-    if not failed:
-        return
-    unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
-    oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
-    if not is_taken_back:
-        common.environment.say(f"kctl produce: {counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}")
+        aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
+        sent = counted(result.delivered + not_delivered(result), "record")
+        text = f"transaction {aborted}: none of {sent} was delivered"
+    else:
+        common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
+        if not failed:
+            return
+        unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
+        oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
+        text = f"{counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}"
+    details = []
     for tp, part in failed[:MOST_NAMED]:
         cause = _cause(part)
         why = "see above" if cause in announced else cause
-        common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown + part.aborted}: {why}")
+        details.append(f"{_name(tp)}: {part.failed + part.unknown + part.aborted}: {why}")
     if len(failed) > MOST_NAMED:
-        common.environment.say(f"  and {len(failed) - MOST_NAMED} more partitions")
-    hint = next((hint for _, part in failed if part.error is not None and (hint := explain(part.error).hint)), "")
-    if hint:
-        common.environment.say(f"hint: {hint}")
+        details.append(f"and {len(failed) - MOST_NAMED} more partitions")
+    causes = [explain(part.error) for _, part in failed if part.error is not None]
+    cause_of_first = causes[0] if causes else Failure(ExitCode.UNDELIVERED, "")
+    failure = cause_of_first._replace(
+        code=account_code(result) or ExitCode.UNDELIVERED,
+        message=text,
+        hint=next((each.hint for each in causes if each.hint), ""),
+        details=tuple(details),
+    )
+    common.environment.say_failure(failure, is_error=False)
+
+
+def delivery_listing(result: CloseResult) -> Listing:
+    """Return the account for programs: a row for each partition."""
+    rows: list[Row] = [
+        {
+            "topic": tp.topic,
+            "partition": tp.partition if tp.partition >= 0 else None,
+            "delivered": part.delivered,
+            "failed": part.failed + part.aborted,
+            "unknown": part.unknown,
+            "last_offset": part.last_offset if part.last_offset >= 0 else None,
+            "error": None if part.error is None else explain(part.error).cause,
+        }
+        for tp, part in sorted(result.partitions.items())
+    ]
+    facts = {"delivered_records": result.delivered, "undelivered_records": not_delivered(result)}
+    return Listing("deliveries", COLUMNS, rows, facts)
 
 
 def not_delivered(result: CloseResult) -> int:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kctl.cli import click
+from kctl.cli.data_out import OutputClosed
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
+from kctl.cli.formats.listing import write_listing
 from kctl.cli.input.form import InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
-from kctl.cli.produce.delivery_account import account_code, not_delivered, report_account
+from kctl.cli.produce.delivery_account import account_code, delivery_listing, not_delivered, report_account
 from kctl.cli.produce.limits import EndBudget, api_timeout_ms, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
@@ -352,9 +354,20 @@ class _Producing:
             announced=self._announced,
         )
 
+    def _write_result(self, result: CloseResult) -> None:
+        """Write the account to stdout if a format was given; a failed delivery outweighs a failed write."""
+        if self._common.output is None:
+            return
+        try:
+            write_listing(self._common.environment, self._common.output, delivery_listing(result))
+        except (OutputClosed, CommandError):
+            if self._ending is None and not not_delivered(result):
+                raise
+
     def _report_rest(self, result: CloseResult) -> int:
         """Report what else there is to say and return the exit code, or raise what ended the producing."""
         is_taken_back = self._is_taken_back()
+        self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")

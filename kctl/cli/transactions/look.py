@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from kctl.cli.admin_client import admin_of
 from kctl.cli.changes import report_failures
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import Failure
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
@@ -65,7 +67,8 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
     facts = {"complete": not listed.failed}
     write_listing(common.environment, output, Listing("transactions", LIST_COLUMNS, rows, facts))
     for node in listed.failed:
-        common.environment.say(f"{_program(common)}: incomplete list: the transactions of broker {node} are missing")
+        missing = Failure(ExitCode.DEGRADED, f"incomplete list: the transactions of broker {node} are missing")
+        common.environment.say_failure(missing, is_error=False)
     if not rows and not listed.failed:
         which = "no transaction matches" if any(wanted) else "no transactional.id has been used"
         common.say(f"{_program(common)}: {which}")
@@ -185,10 +188,10 @@ def report_missing(
     """Report what was not looked at; return its errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
-        common.environment.say(f"{_program(common)}: incomplete: {what}")
+        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"incomplete: {what}"), is_error=False)
     if found.missing:
         what = f"the coordinators on {listed(found.missing)} did not report their transactions"
-        common.environment.say(f"{_program(common)}: undecided: {what}")
+        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"undecided: {what}"), is_error=False)
     return _distinct([*failed.values(), *found.missing.values()])
 
 

@@ -168,7 +168,9 @@ class RequestTable:
         limit_ms = request.deadline_at_ms - request.sent_at_ms
         self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
         waiting_for = f"waiting for the {request.api} answer of {target}"
-        return RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
+        error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
+        error.address = target.place
+        return error
 
     def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
         """End every request of a connection that ended, with the error it ended with."""

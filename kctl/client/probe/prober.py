@@ -474,6 +474,7 @@ class Prober:
             waiting_for = f"waiting for the {request.api} answer of {connection.target}"
             elapsed_ms = now_ms - request.sent_at_ms
             error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms)
+            error.address = connection.target.place
             self._failed(attempt, error, now_ms)
 
     def _take_notes(self, attempt: ProbeAttempt, now_ms: int) -> None:

@@ -55,7 +55,8 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "classic",
             DENIED,
             ExitCode.NOT_AUTHORISED,
-            f"kctl consume: the last offsets are not committed: {DENIED}\n",
+            f"kctl consume: the last offsets are not committed: {DENIED}\n"
+            "hint: the principal of this connection needs an ACL for that\n",
         ),
         (
             _closed(False, True, None, 5),
@@ -81,7 +82,14 @@ def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> No
 def _told(closed: CloseResult, protocol: str, error: KafkaError | None, *, close_ms: int) -> tuple[int, str]:
     stderr = io.StringIO()
     environment = Environment(
-        io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+        io.BytesIO(),
+        io.BytesIO(),
+        stderr,
+        {},
+        ManualClock(),
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+        program="kctl consume",
     )
     common = Common(environment, Settings({}), close_ms, None, True, False)
     config = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.protocol": protocol})

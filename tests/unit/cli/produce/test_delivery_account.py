@@ -8,7 +8,7 @@ import pytest
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
-from kctl.cli.produce.delivery_account import account_code, report_account
+from kctl.cli.produce.delivery_account import account_code, delivery_listing, report_account
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
@@ -21,7 +21,14 @@ def _told(
 ) -> str:
     stderr = io.StringIO()
     environment = Environment(
-        io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+        io.BytesIO(),
+        io.BytesIO(),
+        stderr,
+        {},
+        ManualClock(),
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+        program="kctl produce",
     )
     result = CloseResult(
         delivered=sum(part.delivered for part in partitions.values()),
@@ -94,3 +101,17 @@ def test_undelivered_is_the_code_save_where_an_advertised_address_was_in_the_way
     assert account_code(_result(late(refused))) is ExitCode.UNDELIVERED
     assert account_code(_result(late(refused), late(advertised))) is ExitCode.ADVERTISED_ADDRESS
     assert account_code(_result(advertised)) is ExitCode.ADVERTISED_ADDRESS
+
+
+def test_account_for_programs_has_a_row_for_each_partition() -> None:
+    refused = DeliveryTimeout("x", timeout_ms=1, elapsed_ms=1, cause=ConnectionRefused("no"))
+    parts = {
+        TopicPartition("t", 0): PartitionResult(delivered=2, last_offset=7),
+        TopicPartition("t", -1): PartitionResult(failed=1, unknown=1, error=refused),
+    }
+    listing = delivery_listing(CloseResult(2, 1, 1, parts))
+    assert [tuple(row.values()) for row in listing.rows] == [
+        ("t", None, 0, 1, 1, None, "ConnectionRefused"),
+        ("t", 0, 2, 0, 0, 7, None),
+    ]
+    assert listing.facts == {"delivered_records": 2, "undelivered_records": 2}
