@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS, TargetLimits
+from kctl.pipeline.export_files.bad_records import TargetLimits
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, newest_facts
+from kctl.pipeline.export_files.column_layout import YEAR_1_MS, YEAR_10000_MS
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, TargetFacts, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError, listed

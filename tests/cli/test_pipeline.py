@@ -52,6 +52,10 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
             ("export", "t", "--to", "x", "--layout", "year", "--dry-run", "-b", "a:1"),
             "Invalid value for '--layout': 'year' is not one of topic, date, hour",
         ),
+        (
+            ("export", "t", "--to", "x", "--layout", "date", "--partition-by", "hour"),
+            "Choose --layout or --partition-by",
+        ),
         (("export", "t", "--to", ""), "Invalid value for '--to': an empty path"),
         (("import", ""), "Invalid value for 'LOCATION': an empty path"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
@@ -202,3 +206,15 @@ def test_missing_package_is_reported_with_how_to_install_it(refused: str, tmp_pa
     assert f"jobs need {missing}" in ended.stderr
     assert "hint: " in ended.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_column_that_cannot_partition_an_export_is_rejected_by_the_plan(
+    cluster: ServedSandbox, topic: str, tmp_path: Path
+) -> None:
+    fill(cluster.bootstrap, topic, {0: 4})
+    planning = ("pipeline", "export", topic, "--to", str(tmp_path / "x"), "-b", cluster.bootstrap, "--dry-run")
+    ended = kctl(*planning, "--partition-by", "hour(value)")
+    assert ended.code == ExitCode.USAGE
+    assert "cannot be partitioned by hour(value): value is not a timestamp" in ended.stderr
+    for field in ("hour(timestamp)", "partition", "day"):
+        assert kctl(*planning, "--partition-by", field).code == ExitCode.OK

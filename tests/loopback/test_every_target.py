@@ -93,7 +93,7 @@ def in_topic(bootstrap: str, topic: str) -> list[Record]:
     return sorted(found, key=lambda row: row[:2])
 
 
-@pytest.mark.parametrize("layout", ["topic", "hour"])
+@pytest.mark.parametrize("layout", ["topic", "hour", "column:hour(timestamp)", "column:partition"])
 @pytest.mark.parametrize("kind", ["parquet", "json", "delta", "iceberg"])
 def test_copy_has_each_committed_record_once(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, layout: str

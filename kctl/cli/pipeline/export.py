@@ -36,7 +36,7 @@ from kctl.client.clock import duration_text
 from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
-from kctl.pipeline.locations import DeltaTable, IcebergTable, Location, parse_location
+from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan
@@ -65,8 +65,9 @@ def export(
         str | None,
         typer.Option(
             "--partition-by",
-            metavar="NAME",
-            help="Partition a table: day, hour, topic, partition, or a field of decoded columns such as value.country.",
+            metavar="FIELD",
+            help="Partition by day, hour, topic, partition, a decoded field such as value.country, or its time: "
+            "day(value.created), hour(value.created).",
         ),
     ] = None,
     level: LevelOption = 1,
@@ -111,7 +112,7 @@ def export(
         parse_location(to),
         {},
         format=file_format,
-        layout=_layout(layout, partition_by, parse_location(to)),
+        layout=_layout(layout, partition_by),
         start=FROM_EARLIEST if start == "earliest" else TO_LATEST,
         range_bytes=range_bytes,
         interval_ms=continuing.interval_ms_or(INTERVAL_MS),
@@ -173,15 +174,14 @@ def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
         raise click.BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")
 
 
-def _layout(layout: str, partition_by: str | None, location: Location) -> str:
-    """Return the layout that the options come to. Raises: click.UsageError: both, or files with columns."""
+def _layout(layout: str, partition_by: str | None) -> str:
+    """Return the layout that --layout and --partition-by select. Raises: click.UsageError: both are given."""
     if partition_by is None:
         return layout
     if layout != "topic":
         raise click.UsageError("Choose --layout or --partition-by.")
-    if not isinstance(location, IcebergTable | DeltaTable):
-        raise click.UsageError("--partition-by is for tables; --layout gives files subfolders.")
-    return {"day": "date", "hour": "hour"}.get(partition_by, f"column:{partition_by}")
+    by_record_time = {"day": "date", "day(timestamp)": "date", "hour": "hour", "hour(timestamp)": "hour"}
+    return by_record_time.get(partition_by, f"column:{partition_by}")
 
 
 def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from kctl.client.errors import KafkaError
 from kctl.pipeline.decoding.plan import KEY, VALUE, DecodePlan, SidePlan, task_store
 from kctl.pipeline.decoding.value_reader import Read, value_reader
-from kctl.pipeline.record_columns import COLUMN_NAMES, REASON
+from kctl.pipeline.record_columns import COLUMN_NAMES, REASON, schema_of
 from kctl.serdes.errors import DecodeError, LibraryMissingError, SchemaError, SchemaNotFoundError, SerdesError
 from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header, read_frame
@@ -38,6 +38,14 @@ class DecodedTypes(NamedTuple):
 
     key: pa.DataType | None
     value: pa.DataType | None
+
+    def schema(self) -> pa.Schema:
+        """Return the columns of exported records with these types."""
+        columns = schema_of(COLUMN_NAMES)
+        for side, kind in self._asdict().items():
+            if kind is not None:
+                columns = columns.set(columns.get_field_index(side), columns.field(side).with_type(kind))
+        return columns
 
 
 def types_of(plan: DecodePlan) -> DecodedTypes:

@@ -17,7 +17,6 @@ FAIL, NULL, SKIP = "error", "null", "skip"
 POLICIES: Final = (FAIL, NULL, SKIP)
 POLICY: Final = "on_bad_record"
 """The policy among the settings of an export, unless it is FAIL."""
-YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 LARGEST_MS = (2**63 - 1) // 1000
 _ReasonOf = Callable[[int], str]
 

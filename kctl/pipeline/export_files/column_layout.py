@@ -1,14 +1,19 @@
 """The layout `column:PATH`: files by the values of a column, or of a field of a decoded key or value.
 
-The value is part of the path, `NAME=VALUE/`, where NAME is the path of the column with `_` for dots. What is no letter,
-digit, `_`, `-` or `.` is `~` and two hexadecimal digits for each byte of UTF-8. A field is also a column NAME of its
-own: the formats of tables divide by columns alone.
+`column:day(PATH)` and `column:hour(PATH)` divide by days and hours of event times, in UTC: of timestamps, dates, and
+integers in milliseconds since 1970.
+
+The value is part of the path, `NAME=VALUE/`, where NAME is the path of the column with `_` for dots, as in
+`value_country=de/` and `value_created_hour=2026-11-22-13/`. Bytes of UTF-8 that are not letters, digits, `_`, `-` or
+`.` become `~` and two hexadecimal digits. Files of tables also have a column NAME, because tables divide by columns
+alone. Files of directories do not have it: readers of directories take it from the path.
 """
 
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
 
 if TYPE_CHECKING:
@@ -17,7 +22,10 @@ if TYPE_CHECKING:
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 200
 """Bytes of a value in a path; names of folders end at 255."""
+YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 _TYPES = ("string", "int32", "int64", "bool", "date32[day]")
+_TIME = re.compile(r"(day|hour)\((.+)\)")
+_HOUR_FORMAT = "%Y-%m-%d-%H"
 
 
 def column_of(layout: str) -> str | None:
@@ -27,7 +35,8 @@ def column_of(layout: str) -> str | None:
 
 def name_of(column: str) -> str:
     """Return the name of a column in paths."""
-    return column.replace(".", "_")
+    path, unit = _parsed(column)
+    return path.replace(".", "_") + (f"_{unit}" if unit else "")
 
 
 def with_column(schema: "pa.Schema", layout: str) -> "pa.Schema":
@@ -45,24 +54,51 @@ def type_of(column: str, schema: "pa.Schema") -> "pa.DataType | None":
     """Return the type of a column; None where there is none, or files cannot be divided by it."""
     import pyarrow as pa
 
+    path, unit = _parsed(column)
     found: pa.DataType = pa.struct(list(schema))
-    for name in column.split("."):
+    for name in path.split("."):
         if not pa.types.is_struct(found) or found.get_field_index(name) < 0:
             return None
         found = found.field(name).type
-    return found if str(found) in _TYPES else None
+    if unit is None:
+        return found if str(found) in _TYPES else None
+    is_day = pa.types.is_date(found) and unit == "day"
+    if not (pa.types.is_timestamp(found) or pa.types.is_int64(found) or is_day):
+        return None
+    return pa.date32() if unit == "day" else pa.string()
 
 
-def divided(column: str, batch: "pa.RecordBatch") -> "Iterator[tuple[str, pa.RecordBatch]]":
-    """Yield the records of each value, with the folder of the value; too long values share the folder of null."""
+def check_column(layout: str, schema: "pa.Schema", where: str) -> None:
+    """Raise ConfigError if files with the columns of a schema cannot be divided by the column of a layout.
+
+    Args: where: the export, for the error.
+    """
+    column = column_of(layout)
+    if column is None or type_of(column, schema) is not None:
+        return
+    path, unit = _parsed(column)
+    types = "a timestamp, a date, or an integer in ms" if unit else "a string, an integer, a boolean or a date"
+    raise ConfigError(
+        f"{where} cannot be partitioned by {column[:80]}: {path[:80]} is not {types}", key="--partition-by"
+    )
+
+
+def divided(
+    column: str, batch: "pa.RecordBatch", *, adds_column: bool = True
+) -> "Iterator[tuple[str, pa.RecordBatch]]":
+    """Yield the records of each value, with the folder of the value; too long values share the folder of null.
+
+    Args: adds_column: the records get the value as a column, unless it is one already.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     values, wrong = _values(column, batch), too_long(column, batch)
     if wrong is not None:
         values = pc.if_else(wrong, pa.scalar(None, values.type), values)
-    if "." in column:
-        batch = batch.append_column(name_of(column), values)
+    if name_of(column) != column:
+        if adds_column:
+            batch = batch.append_column(name_of(column), values)
     elif wrong is not None:
         at = batch.schema.get_field_index(column)
         batch = batch.set_column(at, batch.schema.field(at), values)
@@ -89,8 +125,34 @@ def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
 def _values(column: str, batch: "pa.RecordBatch") -> "pa.Array":
     import pyarrow.compute as pc
 
-    first, *rest = column.split(".")
-    return pc.struct_field(batch.column(first), rest) if rest else batch.column(first)
+    path, unit = _parsed(column)
+    first, *rest = path.split(".")
+    values = pc.struct_field(batch.column(first), rest) if rest else batch.column(first)
+    return values if unit is None else _times(values, unit)
+
+
+def _times(values: "pa.Array", unit: str) -> "pa.Array":
+    """Return the days or hours of event times, with nulls for years before 1 and after 9999."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(values.type):
+        return values.cast(pa.date32())
+    if pa.types.is_int64(values.type):
+        values = values.cast(pa.timestamp("ms"))
+    first, end = (pa.scalar(ms, pa.timestamp("ms")).cast(values.type) for ms in (YEAR_1_MS, YEAR_10000_MS))
+    is_named = pc.and_(pc.greater_equal(values, first), pc.less(values, end))
+    values = pc.if_else(is_named, values, pa.scalar(None, values.type))
+    if unit == "day":
+        return pc.floor_temporal(values, unit="day").cast(pa.date32())
+    hours = pc.floor_temporal(values, unit="hour").dictionary_encode()
+    return pc.strftime(hours.dictionary, format=_HOUR_FORMAT).take(hours.indices)
+
+
+def _parsed(column: str) -> tuple[str, str | None]:
+    """Return the path of a column, and the unit of time by which it divides."""
+    found = _TIME.fullmatch(column)
+    return (column, None) if found is None else (found[2], found[1])
 
 
 def values_in(path: str) -> dict[str, str | None]:

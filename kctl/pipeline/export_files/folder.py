@@ -3,6 +3,7 @@
     FOLDER/orders/orders-0-0-1000.parquet                     layout `topic`
     FOLDER/orders/date=2026-11-22/orders-0-0-1000.parquet     `date` (UTC)
     FOLDER/orders/date=2026-11-22/hour=13/orders-0-...        `hour`
+    FOLDER/orders/value_country=de/orders-0-0-1000.parquet    `column:value.country`
     FOLDER/_errors/orders/...                                 records that do not decode, of an export that decodes
     FOLDER/_manifest/                                         what the rounds have written (`manifests`); what is in
                                                               none of them is no part
@@ -55,7 +56,7 @@ from kctl.pipeline.resume_point import ResumePoint
 TEMPORARY = "_tmp"
 LAYOUTS = ("topic", "date", "hour")
 COLUMN_LAYOUT = "column:"
-"""What a layout by the values of a column begins with, which tables have alone."""
+"""Prefix of a layout by the values of a column."""
 FORMATS = {"parquet": ".parquet", "json": ".jsonl.zst"}
 ERRORS = "_errors"
 """The folder of the topics' records that do not decode; readers of the whole export leave it out."""

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.bad_records import YEAR_1_MS, YEAR_10000_MS
-from kctl.pipeline.export_files.column_layout import NULL, column_of, divided, name_of
+from kctl.pipeline.export_files.column_layout import NULL, YEAR_1_MS, YEAR_10000_MS, column_of, divided, name_of
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, newer, sync
@@ -55,6 +54,7 @@ class FilePlace(NamedTuple):
     compression_level: int
     attempt: int
     file_bytes: int = 0
+    is_table: bool = False
 
     def settle(self, draft: Path) -> None:
         """Make a complete file survive a crash of the machine."""
@@ -101,6 +101,9 @@ class FolderPlace(NamedTuple):
 
 class Files(Protocol):
     """What a range's files need to know of where they go; FilePlace is one."""
+
+    @property
+    def is_table(self) -> bool: ...
 
     @property
     def round_folder(self) -> Path: ...
@@ -234,7 +237,7 @@ class RangeFiles:
             yield base, batch
             return
         if column is not None:
-            for value, piece in divided(column, batch):
+            for value, piece in divided(column, batch, adds_column=self._place.is_table):
                 yield f"{base}/{value}", piece
             return
         for folder, piece in _by_time(batch, self._place.layout):

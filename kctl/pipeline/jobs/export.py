@@ -8,7 +8,6 @@ The target also knows where the next run continues.
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin
@@ -27,7 +26,7 @@ from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export_rounds import ROUND_MS, ExportResult, ExportRounds
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
-from kctl.pipeline.locations import Location, StoreUrl
+from kctl.pipeline.locations import Location
 from kctl.pipeline.range_order import interleaved
 from kctl.pipeline.range_packing import RANGE_BYTES, pack_ranges, task_packing
 from kctl.pipeline.ranges import (
@@ -66,8 +65,8 @@ class ExportRequest(NamedTuple):
         folder: where the export is: a folder, which on a cluster the driver and all workers see under this path, or
             another location (`kctl.pipeline.locations`).
         properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
-        format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a
-            topic's; tables also have `column:PATH`, by the values of a column or a decoded field.
+        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`, by the values of
+            a column or a decoded field: the directories below a topic's.
         start: where partitions begin that have not been exported before.
         range_bytes: about how many bytes, as they lie in the log, one task reads.
         min_tasks: the least number of ranges; 0 for as many as run at once.
@@ -177,7 +176,7 @@ def export(
         facts = facts_for(request, planner)  # before the ends are asked: no group is further than what is exported
         plan = make_plan(request, planner, target, tasks_at_once(session, options))
         planned_after = target.last_number
-        decoding = TopicDecoding(request.decode, request.properties)
+        decoding = TopicDecoding(request.decode, request.properties, request.layout)
         decoding.fit(plan.ranges, target)
         is_done = not plan.ranges and request.interval_ms is None and not _are_new(request, facts)
         target.claim(system_runtime().entropy.token_bytes(8).hex(), settings, takes_over=not is_done)
@@ -226,7 +225,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     target.read()
     with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
         plan = make_plan(request, planner, target, tasks_at_once(None, options))
-    TopicDecoding(request.decode, request.properties).fit(plan.ranges, target)
+    TopicDecoding(request.decode, request.properties, request.layout).fit(plan.ranges, target)
     target.check(request.settings)
     return plan
 
@@ -238,7 +237,7 @@ def check(request: ExportRequest) -> None:
         ("layout", request.layout, LAYOUTS),
         ("on_bad_record", request.on_bad_record, POLICIES),
     ):
-        if name == "layout" and value.startswith(COLUMN_LAYOUT) and not isinstance(request.folder, Path | StoreUrl):
+        if name == "layout" and value.startswith(COLUMN_LAYOUT):
             continue
         if value not in words:
             raise ConfigError(f"{name} {value!r}: there are {', '.join(words)}", key=name)

@@ -196,7 +196,7 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
 
 def _decoding(export: ExportRequest, target: Target) -> TopicDecoding:
     """Return how records are decoded, before the target is claimed for what comes of that."""
-    decoding = TopicDecoding(export.decode, export.properties)
+    decoding = TopicDecoding(export.decode, export.properties, export.layout)
     decoding.fit([OffsetRange(topic, 0, 0, 0) for topic in export.selection.topics], target)
     return decoding
 

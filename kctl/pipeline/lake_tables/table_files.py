@@ -71,6 +71,8 @@ class TablePlace:
 class _TableSpill(Spill):
     """A spill whose files are put below the table's data, under the names that they keep."""
 
+    is_table = True
+
     def __init__(self, place: TablePlace, attempt: int) -> None:
         super().__init__(place.kind, attempt, place.run_id)
         self._base = place.base

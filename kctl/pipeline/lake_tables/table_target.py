@@ -22,7 +22,6 @@ from kctl.client.errors import ConfigError
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.pipeline.export_files.bad_records import FAIL, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
-from kctl.pipeline.export_files.column_layout import column_of, type_of
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
 from kctl.pipeline.export_files.manifests import (
     COMMITTED_AT,
@@ -118,14 +117,10 @@ class TableTarget(ABC):
         """
         from kctl.pipeline.decoding.record_decoding import DecodedTypes
         from kctl.pipeline.export_files.merged_schema import evolved
-        from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
-        raw, schema = schema_of(COLUMN_NAMES), self.columns()
+        schema = self.columns()
         for types in list(decoded.values()) or [DecodedTypes(None, None)]:
-            wanted = raw
-            for name, kind in types._asdict().items():
-                if kind is not None:
-                    wanted = wanted.set(wanted.get_field_index(name), wanted.field(name).with_type(kind))
+            wanted = types.schema()
             schema = evolved(wanted if schema is None else schema, wanted, self.name, can_widen=self.can_widen)
         if not decoded or schema is None:
             return {}
@@ -150,11 +145,6 @@ class TableTarget(ABC):
                 "choose another table, or remove the rules",
             )
         self.check_layout(settings["layout"])
-        column = column_of(settings["layout"])
-        is_known = self._schema is not None or "decode" not in settings
-        if column is not None and is_known and type_of(column, self.schema) is None:
-            problem = f"{self.name} cannot be partitioned by {column[:80]}: it has no such column, or not as text, "
-            raise ConfigError(f"{problem}a whole number, a boolean or a date", key="--partition-by")
 
     def claim(
         self,

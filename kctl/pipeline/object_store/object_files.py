@@ -46,6 +46,8 @@ class ObjectPlace:
 class Spill:
     """A folder on the local disk for the files of one range, which one attempt of one run writes."""
 
+    is_table = False
+
     def __init__(self, kind: "FileKind", attempt: int, run_id: str) -> None:
         self.layout, self.format, self.compression_level, self.file_bytes = kind
         self.attempt = attempt

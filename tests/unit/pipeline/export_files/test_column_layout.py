@@ -1,10 +1,13 @@
 """Records divided by the values of a column, and the folders that have the values."""
 
+from datetime import date
+
 import pyarrow as pa
 import pytest
 
+from kctl.client.errors import ConfigError
 from kctl.pipeline.export_files.bad_records import TargetLimits
-from kctl.pipeline.export_files.column_layout import divided, type_of, values_in
+from kctl.pipeline.export_files.column_layout import check_column, divided, type_of, values_in
 from kctl.pipeline.job_errors import RecordDataError
 
 COUNTRY = pa.struct([("country", pa.string()), ("more", pa.struct([("big", pa.bool_()), ("at", pa.float64())]))])
@@ -67,3 +70,89 @@ def test_value_that_is_too_long_for_a_path_has_the_folder_of_null() -> None:
 )
 def test_type_of_a_column(column: str, kind: pa.DataType | None) -> None:
     assert type_of(column, SCHEMA) == kind
+
+
+TIMES = pa.struct(
+    [("at", pa.timestamp("us", "UTC")), ("local", pa.timestamp("us")), ("ms", pa.int64()), ("day", pa.date32())]
+)
+TIMED = pa.schema([("timestamp", pa.timestamp("us", "UTC")), ("value", TIMES)])
+HOUR_MS = 3_600_000
+
+
+def timed(*times_ms: int | None) -> pa.RecordBatch:
+    """Return records whose times are given, in each type of a time."""
+    columns = [
+        pa.array(times_ms, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")),
+        pa.array(times_ms, pa.timestamp("ms")).cast(pa.timestamp("us")),
+        pa.array(times_ms, pa.int64()),
+        pa.array([None if ms is None else ms // (24 * HOUR_MS) for ms in times_ms], pa.int32()).cast(pa.date32()),
+    ]
+    return pa.RecordBatch.from_arrays(
+        [columns[0], pa.StructArray.from_arrays(columns, fields=list(TIMES))], schema=TIMED
+    )
+
+
+@pytest.mark.parametrize("path", ["value.at", "value.local", "value.ms", "timestamp"])
+def test_records_are_divided_by_hours_and_days_of_a_time(path: str) -> None:
+    given = timed(-1, 0, HOUR_MS - 1, HOUR_MS, 25 * HOUR_MS, None)
+    name = path.replace(".", "_")
+    found = {folder: piece.num_rows for folder, piece in divided(f"hour({path})", given)}
+    assert found == {
+        f"{name}_hour=1969-12-31-23": 1,
+        f"{name}_hour=1970-01-01-00": 2,
+        f"{name}_hour=1970-01-01-01": 1,
+        f"{name}_hour=1970-01-02-01": 1,
+        f"{name}_hour=__HIVE_DEFAULT_PARTITION__": 1,
+    }
+    days = {
+        folder: piece.column(f"{name}_day").to_pylist()
+        for folder, piece in divided(f"day({path})", given)
+        if "1970" in folder
+    }
+    assert days == {
+        f"{name}_day=1970-01-01": [date(1970, 1, 1)] * 3,
+        f"{name}_day=1970-01-02": [date(1970, 1, 2)],
+    }
+
+
+def test_time_that_no_calendar_has_shares_the_directory_of_null() -> None:
+    batch = timed(0).slice(0, 0)
+    value = {"at": None, "local": None, "ms": None, "day": None}
+    for ms in (-(2**63), 2**63 - 1, 253_402_300_800_000, -62_135_596_800_001):
+        batch = pa.RecordBatch.from_pylist([{"value": {**value, "ms": ms}}], TIMED)
+        for unit in ("day", "hour"):
+            ((folder, piece),) = divided(f"{unit}(value.ms)", batch)
+            assert folder == f"value_ms_{unit}=__HIVE_DEFAULT_PARTITION__"
+            assert piece.column("value").to_pylist()[0]["ms"] == ms
+    edges = pa.RecordBatch.from_pylist(
+        [{"value": {**value, "ms": ms}} for ms in (-62_135_596_800_000, 253_402_300_799_999)], TIMED
+    )
+    assert [folder for folder, _ in divided("hour(value.ms)", edges)] == [
+        "value_ms_hour=0001-01-01-00",
+        "value_ms_hour=9999-12-31-23",
+    ]
+
+
+def test_files_of_directories_have_no_column_of_the_path() -> None:
+    ((_, piece),) = divided("hour(value.at)", timed(0), adds_column=False)
+    assert piece.schema == TIMED
+    ((_, piece),) = divided("value.country", batch("de"), adds_column=False)
+    assert piece.schema == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        *(("hour(value.at)", pa.string()), ("day(value.at)", pa.date32()), ("hour(value.ms)", pa.string())),
+        *(("day(value.day)", pa.date32()), ("hour(value.day)", None), ("day(value)", None), ("hour(value.no)", None)),
+        *(("month(value.at)", None), ("hour()", None), ("hour(value.at", None), ("hour(hour(value.at))", None)),
+    ],
+)
+def test_type_of_a_time(column: str, kind: pa.DataType | None) -> None:
+    assert type_of(column, TIMED) == kind
+    if kind is None:
+        with pytest.raises(ConfigError, match=r"^t cannot be partitioned by ") as caught:
+            check_column(f"column:{column}", TIMED, "t")
+        assert caught.value.key == "--partition-by"
+    else:
+        check_column(f"column:{column}", TIMED, "t")

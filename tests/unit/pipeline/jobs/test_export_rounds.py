@@ -69,7 +69,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, act: Callable[[Job, Man
     tasks = [[(0, 0)], [(0, 10)], [(1, 0), (2, 0)], [(1, 10)]]
     ranges = [tuple(OffsetRange("t", number, start, start + 10) for number, start in task) for task in tasks]
     with session_in_process() as session:
-        rounds = ExportRounds(request, target, TopicDecoding(None, {}), session, lambda _: None, clock=clock)
+        rounds = ExportRounds(request, target, TopicDecoding(None, {}, "topic"), session, lambda _: None, clock=clock)
         rounds.run(ExportPlan(tuple(ranges), {}, 0))
         assert rounds.result.ranges == sum(map(len, target.commits))
     return target

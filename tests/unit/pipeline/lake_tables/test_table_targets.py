@@ -15,7 +15,6 @@ from pyiceberg.table import Transaction
 from pyiceberg.utils.config import Config
 
 from kctl.client.clock import ManualClock, SystemClock
-from kctl.client.errors import ConfigError
 from kctl.pipeline.decoding.record_decoding import DecodedTypes, error_schema
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.exported_records import read_exported
@@ -482,12 +481,6 @@ def test_table_is_partitioned_by_a_column(location: Location, column: str) -> No
     assert len(partitions(location)) == (4 if column == "value.id" else 1)
     with pytest.raises(FolderError, match=r"is partitioned by .*, which is not layout topic"):
         decoding(location, "other")
-
-
-@pytest.mark.parametrize("column", ["value", "nothing", "value.nothing", "key"])
-def test_column_that_cannot_partition_is_refused(location: Location, column: str) -> None:
-    with pytest.raises(ConfigError, match=f"cannot be partitioned by {column}"):
-        decoding(location, layout=f"column:{column}")
 
 
 def partitions(location: Location) -> set[str]:
