@@ -2,7 +2,6 @@
 
 import gc
 import re
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,26 +13,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.sandbox import ClusterSettings
 from tests.sim.interrupts import Interrupted, some_boundaries
 from tests.sim.kit import SimCluster
+from tests.sim.kit.command_lines import run_line, use_runtime
 from tests.sim.virtual import Hub
-from tests.support.in_process import Ended, run_in_process
+from tests.support.in_process import Ended
 
 ROOT, CLI = str(Path(kctl.__file__).parent), str(Path(kctl.cli.__file__).parent)
 """All code of kctl, and that of the commands alone, which has far fewer boundaries."""
-MODULES = (
-    "kctl.client.network.system",
-    "kctl.client.admin.admin",
-    "kctl.client.consumer.consumer",
-    "kctl.client.producer.producer",
-    "kctl.cli.bench.run",
-    "kctl.cli.metadata_wait",
-    "kctl.cli.partitions.move",
-    "kctl.cli.probe.session",
-    "kctl.cli.produce.run",
-    "kctl.cli.wait_loop",
-    "kctl.cli.why.run",
-)
-"""Those that take the runtime of the system."""
-CLIENTS = ("kctl.client.admin.admin", "kctl.client.consumer.consumer", "kctl.client.producer.producer")
 
 APPLIED = b"topics: [{name: new}, {name: t, configs: {retention.ms: 5}, partitions: 9}]"
 PLAN = b'{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [2]}]}'
@@ -87,11 +72,6 @@ BEFORE = {
 """What has to be done before a command has something to do."""
 
 
-def run_line(cluster: SimCluster, line: str, stdin: bytes = b"") -> Ended:
-    words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", "5s")
-    return run_in_process(*words, stdin=stdin, environ={"SECRET": "secret"}, clock=cluster.clock)
-
-
 def delivered(ended: Ended) -> int:
     """Return how many records the account of a produce has."""
     found = re.search(r"(?m)^kctl produce: (\d+) records? delivered", ended.stderr)
@@ -137,13 +117,7 @@ def test_interrupted_command_ends_with_130_and_closes_every_connection(
         interrupted.handler = interrupt
         with Hub(seed=3) as hub:
             cluster = SimCluster(hub, topics={"t": 4, "u": 2}, settings=SETTINGS)
-            for module in MODULES:
-                monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
-            for module in CLIENTS:  # whose loops end when a client is dropped, as threads do
-                monkeypatch.setattr(f"{module}.has_threads", lambda _: True)
-            monkeypatch.setattr("kctl.cli.bench.run.SystemClock", lambda: cluster.clock)
-            monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_, **__: nullcontext())  # a signal
-
+            use_runtime(monkeypatch, cluster)
             ends: list[Ended] = []
 
             def command() -> None:

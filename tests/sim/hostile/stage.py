@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from kctl.client.protocol.framing import encode_response
 from kctl.client.protocol.schema import Response
 from kctl.sandbox import ClusterSettings
 from tests.sim.kit import SimCluster
-from tests.sim.test_interrupted_commands import MODULES
+from tests.sim.kit.command_lines import use_runtime
 from tests.sim.virtual import Hub
 from tests.support.bounds import bound
 from tests.support.in_process import Ended, run_in_process
@@ -114,12 +114,7 @@ def play(monkeypatch: pytest.MonkeyPatch, scene: Callable[[Stage], None]) -> Non
     with Hub(seed=7) as hub:
         cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
         stage = Stage(cluster)
-        for module in MODULES:
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
-        for module in ("kctl.client.admin.admin", "kctl.client.consumer.consumer", "kctl.client.producer.producer"):
-            monkeypatch.setattr(f"{module}.has_threads", lambda _: True)
-        monkeypatch.setattr("kctl.cli.bench.run.SystemClock", lambda: cluster.clock)
-        monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_, **__: nullcontext())  # a signal
+        use_runtime(monkeypatch, cluster)
 
         def app() -> None:
             cluster.write(0, 3)

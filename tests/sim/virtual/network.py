@@ -194,6 +194,8 @@ class Connection:
     def write(self, data: bytes) -> None:
         if self._server is not None:
             self._answers += 1
+            self._network.responses += 1
+            self._network.carried_bytes += len(data)
             if self._damages and self._answers > 1:
                 data = self._damages.pop(0)(data)
             self._down.write(data, self._received)
@@ -239,6 +241,7 @@ class Connection:
     def send(self, data: bytes) -> None:
         """Send bytes of the client to the broker, as far as its kernel takes them."""
         if self._client is not None:
+            self._network.carried_bytes += len(data)
             self._unsent += data
             self._write_on()
 
@@ -330,6 +333,9 @@ class SimNetwork:
         self.faults = LinkFaults()
         self.on_dial: Callable[[str, str], None] | None = None
         """Gets client and IP of each connection attempt."""
+        self.responses = 0
+        self.carried_bytes = 0
+        """Number of responses, and bytes in both directions, of all connections."""
         self._numbers = 0
         self._heard_at_us: dict[str, int] = {}
         self._listeners: dict[tuple[str, int], Listener] = {}

@@ -1,0 +1,66 @@
+"""How the cost of commands grows: lines, requests and bytes at sizes n, 2n and 4n."""
+
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.command_tree import read_tree
+from kctl.cli.exit_codes import ExitCode
+from tests.sim.growth.command_table import ROWS, WITHOUT_A_CLUSTER, Row
+from tests.sim.growth.cost import Cost, cost_of, exponents_of, wrong_exponents
+from tests.sim.growth.scenes import SCENES, SETTINGS
+from tests.sim.kit import SimCluster
+from tests.sim.kit.command_lines import run_line, use_runtime
+from tests.sim.virtual import Hub
+
+SIZE, LARGE_SIZE = 16, 100
+
+
+def cost_at(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, n: int) -> Cost:
+    """Return what a line costs on a cluster of size n."""
+    scene, file = SCENES[row.scene], folder / "input"
+    file.write_bytes(row.stdin(n))
+    with Hub(seed=3) as hub:
+        cluster = SimCluster(hub, topics=scene.topics(n), nodes=scene.nodes(n), settings=SETTINGS)
+        use_runtime(monkeypatch, cluster)
+        costs: list[Cost] = []
+
+        def call() -> None:
+            ended = run_line(cluster, row.words(n, file), row.stdin(n), api_timeout="60s")
+            assert "Traceback" not in ended.stderr, ended
+            assert ended.code in (ExitCode.OK, ExitCode.DEGRADED), ended
+
+        def app() -> None:
+            with cluster.admin() as admin:
+                scene.fill(cluster, admin, n)
+            costs.append(cost_of(cluster.network, call))
+
+        cluster.run(app)
+        return costs[0]
+
+
+def check_row(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, size: int) -> None:
+    sizes = [size * factor for factor in (1, 2, 4)]
+    cost_at(monkeypatch, folder, row, sizes[0])  # imports, and what is compiled once
+    costs = [cost_at(monkeypatch, folder, row, n) for n in sizes]
+    found = exponents_of(costs)
+    assert wrong_exponents(found, row.exponents) == {}, costs
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.line}, {row.scene}")
+def test_cost_of_command_grows_as_its_row_says(row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    check_row(monkeypatch, tmp_path, row, SIZE)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.line}, {row.scene}")
+def test_cost_of_command_on_a_larger_cluster_grows_as_its_row_says(
+    row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    check_row(monkeypatch, tmp_path, row, LARGE_SIZE)
+
+
+def test_each_command_is_in_the_table() -> None:
+    commands = {command.name.removeprefix("kctl ") for command in read_tree().walk() if command.runs}
+    elsewhere = {name for name in commands if name in WITHOUT_A_CLUSTER or name.split()[0] in WITHOUT_A_CLUSTER}
+    assert commands - elsewhere == {row.command for row in ROWS}
