@@ -61,6 +61,7 @@ def look_until(
     waiter = runtime.driver.waiter()
     last = NOTHING_SEEN
     while True:
+        began_at_ms = runtime.clock.now_ms()
         try:
             last = missing()
             if not last:
@@ -69,7 +70,8 @@ def look_until(
             timer.update()
             if timer.not_expired:
                 raise
-            raise _timed_out(timer.timeout_ms, limit, what, _with_cause(last, error.cause)) from error
+            is_brief = timer.now_ms - began_at_ms < interval_ms
+            raise _timed_out(timer.timeout_ms, limit, what, _with_cause(last, error.cause, is_brief)) from error
         except KafkaError as error:
             if not error.retriable:
                 raise
@@ -80,9 +82,12 @@ def look_until(
         runtime.driver.wait(waiter, min(runtime.clock.start_ms() + interval_ms, timer.deadline_at_ms))
 
 
-def _with_cause(last: str, cause: KafkaError | None) -> str:
-    """Return what was missing and what the last look met: what a broker answered is what looks before have seen."""
-    if cause is None:
+def _with_cause(last: str, cause: KafkaError | None, is_brief: bool) -> str:
+    """Return what is missing, and the cause that ended the last look.
+
+    Args: is_brief: the deadline ended the last look so soon that its cause says nothing about the broker.
+    """
+    if cause is None or (is_brief and last is not NOTHING_SEEN):
         return last
     if not isinstance(cause, BrokerError):
         return f"{last} ({cause})"

@@ -52,6 +52,8 @@ logger = logging.getLogger("kctl.client.producer")
 
 STUCK_CALLBACK_MS = 5
 """A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
+STARVED_MS = 5_000
+"""A thread that gets no CPU for this time ends a close with an error."""
 
 
 class Producer(TransactionMethods, NotCopied):
@@ -393,7 +395,8 @@ class Producer(TransactionMethods, NotCopied):
         Returns: what became of every record ever sent.
         Raises:
             ValueError: negative.
-            CloseTimeout: a callback is holding up the network loop; it ends when that callback does.
+            CloseTimeout: a callback is holding up the network loop; it ends when that callback does. Or the network
+                thread makes no progress for 5 s beyond the deadline.
         Source: KIP-15. Differs: the wait for the thread is bounded too.
         """
         timeout_ms = to_timeout_ms(timeout, FOREVER_MS)
@@ -418,9 +421,11 @@ class Producer(TransactionMethods, NotCopied):
     def _join_loop(self, timer: Timer) -> None:
         """Wait until the loop has ended: up to the deadline, and beyond it only while it fails what is left.
 
-        Raises: CloseTimeout: a callback that began well before the deadline has not returned.
+        A thread that runs no callback and makes no progress gets no CPU: the machine is overloaded.
+
+        Raises:
+            CloseTimeout: a callback that began well before the deadline has not returned, or STARVED_MS have passed.
         """
-        doing = "a callback is holding up the network loop"
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):
             return
@@ -429,12 +434,20 @@ class Producer(TransactionMethods, NotCopied):
             return
         timer.update()
         if running_callback is not None and self._sender.running_callback is running_callback:
-            raise CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
+            raise self._not_joined(timer, "a callback is holding up the network loop")
+        starved_at_ms = timer.now_ms + STARVED_MS
         while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()
-            if self._sender.steps == steps:
-                raise CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
-            steps = self._sender.steps  # it is busy failing what is left: a hundred thousand records take a while
+            if self._sender.steps != steps:  # it is busy failing what is left: a hundred thousand records take a while
+                steps, starved_at_ms = self._sender.steps, timer.now_ms + STARVED_MS
+            elif self._sender.running_callback is not None:
+                raise self._not_joined(timer, "a callback is holding up the network loop")
+            elif timer.now_ms >= starved_at_ms:
+                raise self._not_joined(timer, "the network thread makes no progress")
+
+    @staticmethod
+    def _not_joined(timer: Timer, doing: str) -> CloseTimeout:
+        return CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -199,6 +200,43 @@ def test_a_callback_that_blocks_does_not_make_close_hang(served: ServedSandbox) 
     with pytest.raises(CloseTimeout, match="callback"):
         producer.close(0)
     release.set()
+    assert producer.close(PATIENCE_S).delivered == 1
+
+
+class SlowJoin:
+    """A driver whose thread gets no CPU while `turns` joins time out."""
+
+    def __init__(self, driver: Any, turns: int) -> None:
+        self._driver = driver
+        self._turns = turns
+
+    def join(self, task: object, until_ms: int) -> bool:
+        self._turns -= 1
+        return self._turns < 0 and self._driver.join(task, until_ms)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+
+def test_close_of_a_producer_waits_for_a_thread_that_gets_no_cpu(
+    served: ServedSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    producer.send("t", b"x").result(PATIENCE_S)
+    monkeypatch.setattr(producer, "_driver", SlowJoin(producer._driver, turns=20))
+    assert producer.close(0).delivered == 1
+
+
+def test_close_of_a_producer_ends_if_its_thread_makes_no_progress(
+    served: ServedSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    producer.send("t", b"x").result(PATIENCE_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(producer, "_driver", SlowJoin(producer._driver, turns=10**9))
+        patched.setattr("kctl.client.producer.producer.STARVED_MS", 0)
+        with pytest.raises(CloseTimeout, match="the network thread makes no progress"):
+            producer.close(0)
     assert producer.close(PATIENCE_S).delivered == 1
 
 

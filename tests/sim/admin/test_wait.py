@@ -49,6 +49,20 @@ def test_topic_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
     with_wait(use, monkeypatch)
 
 
+def test_request_that_the_deadline_cuts_short_is_not_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        for node_id in (1, 2, 3):
+            cluster.at(TIMEOUT_MS - INTERVAL_MS, partial(cluster.sandbox.start_fault, node_id, Fault.FREEZE))
+        took_ms, ended = run("topic new")
+        assert took_ms == TIMEOUT_MS
+        assert ended.stderr == (
+            "kctl wait: timed out after 20s (--api-timeout) while waiting for topic new: "
+            "topic new: UNKNOWN_TOPIC_OR_PARTITION\n"
+        )
+
+    with_wait(use, monkeypatch)
+
+
 @pytest.mark.parametrize(
     ("command", "missing"),
     [
