@@ -88,7 +88,7 @@ def export(
 ) -> int:
     """Write topics to Parquet or JSON files, each record exactly once.
 
-    Run it again to continue: after a kill at any point, or with new records. docs/pipeline.md describes the files.
+    Run the command again to continue after a failure, or with new records. docs/pipeline-export.md describes the files.
     """
     words = parsed_topics(topics)
     range_bytes = size_of(range_size)

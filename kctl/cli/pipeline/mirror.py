@@ -82,7 +82,7 @@ def mirror(
     """Copy topics to another cluster, each record exactly once.
 
     Partitions, headers and timestamps stay the same. Run it again to continue: after a kill at any point, or for
-    records that arrived since. See docs/pipeline.md.
+    records that arrived since. See docs/pipeline-mirror.md.
     """
     if not target.is_given:
         raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")

@@ -62,7 +62,7 @@ def verify(
     """Compare two topics, or a topic and its export.
 
     Reports which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Each
-    partition is compared with the one of the same number. See docs/pipeline.md.
+    partition is compared with the one of the same number. See docs/pipeline-import.md.
     """
     if export is not None and target.is_given:
         raise click.UsageError("--to-export cannot be combined with another --to option.")
