@@ -55,6 +55,11 @@ class OffsetLookup(NotCopied):
         """The partitions without a result."""
         return list(self._pending)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether every partition has a result."""
+        return not self._pending
+
     def cancel(self) -> None:
         """Look for no more of them."""
         self._pending.clear()
@@ -112,7 +117,7 @@ class Lookups:
         lookup = self._open.get(news.call_id)
         if lookup is not None:
             self._has_results |= lookup.on_news(news)
-            if not lookup.pending:
+            if lookup.is_over:
                 del self._open[news.call_id]
 
     @property

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
-from kctl.client.consumer.events import Consumed, NetworkFailed, Query, Question, ToApplication, ToNetwork, TryAgain
+from kctl.client.consumer.events import (
+    Consumed,
+    Forget,
+    NetworkFailed,
+    Query,
+    Question,
+    ToApplication,
+    ToNetwork,
+    TryAgain,
+)
 from kctl.client.errors import KafkaError, WakeupError
 from kctl.client.loop.close import CloseRequest, close_margin_ms
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted, Mailbox
@@ -84,7 +93,10 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def post_each(self, events: deque[ToNetwork]) -> None:
         """Hand over the events of a queue; each leaves it when the network has it, so it may be handed over twice."""
         while events:
-            self.post_quietly(events[0])
+            if isinstance(events[0], Forget):  # wakes no loop: the next fetch leaves the partition out
+                self.post_until_wait(events[0])
+            else:
+                self.post_quietly(events[0])
             events.popleft()
         self.post_all(())
 

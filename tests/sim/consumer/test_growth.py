@@ -1,0 +1,72 @@
+"""Cost of a consumer of many partitions in calls and wake-ups: it grows with what changes, not with the assignment."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.consumer.consumer import Consumer
+from tests.sim.kit import SimCluster, drain
+from tests.sim.virtual import Hub
+from tests.support.growth import calls_of, exponent
+
+SIZES = (100, 200, 400)
+LINEAR = 1.1
+
+
+@pytest.fixture(autouse=True)
+def compiled_codecs() -> None:
+    """Compile the codecs of the messages: the first message of a kind costs more calls than the others."""
+    with_partitions(3, lambda _, consumer, partitions: len(drain(consumer, len(partitions))))
+
+
+def with_partitions(count: int, body: Callable[[SimCluster, Consumer, list[TopicPartition]], int]) -> int:
+    """Run `body` with a consumer of all partitions of topic t, each with one record, and return its result."""
+    partitions = [TopicPartition("t", number) for number in range(count)]
+
+    def app() -> int:
+        with cluster.consumer() as consumer:
+            consumer.assign(partitions)
+            return body(cluster, consumer, partitions)
+
+    with Hub(seed=5) as hub:
+        cluster = SimCluster(hub, topics={"t": count})
+        for tp in partitions:
+            cluster.write(tp.partition, 1)
+        return cluster.run(app)
+
+
+def read_to_the_end(consumer: Consumer, count: int) -> None:
+    """Read chunks and give up each partition at its end, as `kctl consume -e` does."""
+    while count:
+        chunk = consumer.poll_chunk(5)
+        assert chunk is not None
+        consumer.unassign([chunk.topic_partition])
+        count -= 1
+
+
+def test_partitions_that_end_cost_linear_calls() -> None:
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        return calls_of(lambda: read_to_the_end(consumer, len(partitions)))
+
+    few, more, most = (with_partitions(count, body) for count in SIZES)
+    assert exponent((few, more, most)) <= LINEAR, (few, more, most)
+
+
+def test_partitions_that_end_wake_no_network_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    wakeups = 0
+    wakeup = ClusterClient.wakeup
+
+    def counted(client: ClusterClient) -> None:
+        nonlocal wakeups
+        wakeups += 1
+        wakeup(client)
+
+    monkeypatch.setattr(ClusterClient, "wakeup", counted)
+
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        read_to_the_end(consumer, len(partitions))
+        return wakeups
+
+    assert with_partitions(100, body) < 10
