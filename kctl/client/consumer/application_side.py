@@ -25,7 +25,7 @@ from kctl.client.consumer.events import (
     PositionResolved,
     ToApplication,
     Truncated,
-    Waiting,
+    WaitReport,
 )
 from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.group.application_side import GroupSide
@@ -35,7 +35,7 @@ from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.metrics import PollTimes, lag_max, network_metrics
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.subscription import Subscription
-from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
+from kctl.client.consumer.waiting import NOTHING_BEYOND, SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
 from kctl.client.loop.at_exit import OpenLoop
@@ -44,8 +44,6 @@ from kctl.client.runtime import Runtime
 from kctl.client.wording import listed
 
 T = TypeVar("T")
-NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
-"""Reasons that mean that everything up to the visible end of the partition was fetched."""
 
 
 class ApplicationSide:
@@ -89,7 +87,7 @@ class ApplicationSide:
             PositionResolved: self._on_position,
             LookupNews: self.lookups.on_news,
             NoCommittedOffset: lambda event: self.subscription.nothing_committed(*event),
-            Waiting: self._on_waiting,
+            WaitReport: self._on_waits,
             **({} if self.group is None else self.group.handlers),
         }
         """The handler of each type of event of the network thread."""
@@ -276,11 +274,17 @@ class ApplicationSide:
         if state is not None:
             state.waiting = None
 
-    def _on_waiting(self, event: Waiting) -> None:
-        state = self.subscription.current(event.topic_partition, event.epoch)
-        if state is not None:
-            reason = WaitReason(event.kind, event.reason, event.node_id, event.cause, event.at_ms)
-            state.waiting = reason.after(state.waiting) if event.reason else None
+    def _on_waits(self, report: WaitReport) -> None:
+        current, reported_at_ms = self.subscription.current, report.at_ms
+        for tp, epoch, text, kind, node_id, cause, at_ms in report.waits:
+            state = current(tp, epoch)
+            if state is None:
+                continue
+            if text:
+                reason = WaitReason(kind, text, node_id, cause, at_ms or reported_at_ms)
+                state.waiting = reason.after(state.waiting)
+            else:
+                state.waiting = None
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

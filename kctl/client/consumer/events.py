@@ -196,7 +196,7 @@ class Waiting(NamedTuple):
 
     Attributes:
         kind, node_id, cause: as in `WaitReason`.
-        at_ms: since when; where it is 0 the loop fills in when it was reported.
+        at_ms: start of the wait; 0: the instant of the report.
     """
 
     topic_partition: TopicPartition
@@ -206,6 +206,13 @@ class Waiting(NamedTuple):
     node_id: int | None = None
     cause: KafkaError | None = None
     at_ms: int = 0
+
+
+class WaitReport(NamedTuple):
+    """The waits of all partitions of one turn of the network thread, reported at one instant."""
+
+    waits: list[Waiting]
+    at_ms: int
 
 
 TopicsAnswer = Mapping[str, tuple[PartitionInfo, ...]]
@@ -257,9 +264,9 @@ ToApplication = (
     | Truncated
     | GiveBack
     | PositionResolved
-    | Waiting
+    | WaitReport
     | NetworkFailed
     | GroupToApplication
 )
-Report = ToApplication | CallDone
-"""What managers report to the loop, which ends the query of a CallDone itself and passes the others on."""
+Report = ToApplication | Waiting | CallDone
+"""Reports of managers to the loop: it ends the query of a CallDone, gathers Waitings, and passes on the others."""

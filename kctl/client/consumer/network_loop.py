@@ -21,6 +21,7 @@ from kctl.client.consumer.events import (
     AskTopics,
     CallDone,
     Consumed,
+    Fetched,
     Forget,
     NetworkFailed,
     Pause,
@@ -32,6 +33,7 @@ from kctl.client.consumer.events import (
     ToNetwork,
     TryAgain,
     Waiting,
+    WaitReport,
 )
 from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
@@ -119,6 +121,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
+        self._waits: list[Waiting] = []
 
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, rng: Random, entropy: Entropy
@@ -307,13 +310,25 @@ class NetworkLoop(ClientLoop[ToNetwork]):
                 query.result = event.result
                 query.finish(event.error)
             return
-        if isinstance(event, Waiting | GroupWaiting):  # looked at when it is asked for: it wakes no thread
+        if isinstance(event, Waiting):
+            self._waits.append(event)
+            return
+        if not isinstance(event, Fetched):  # data of a partition means the same before and after its wait
+            self._report_waits()
+        if isinstance(event, GroupWaiting):  # the application reads it on demand: it wakes no thread
             self._mailbox.reports.append(event._replace(at_ms=event.at_ms or self._clock.now_ms()))
         else:
             self._mailbox.reports.append(event)
             self._has_news = True
 
+    def _report_waits(self) -> None:
+        """Report all waits so far together; the application reads them on demand, so they wake no thread."""
+        if self._waits:
+            waits, self._waits = self._waits, []
+            self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))
+
     def _notify(self) -> None:
+        self._report_waits()
         if self._has_news:
             self._has_news = False
             self._mailbox.waiter.notify()

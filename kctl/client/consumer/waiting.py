@@ -52,6 +52,10 @@ class WaitKind(Enum):
     """This member is not in the group until the next poll."""
 
 
+NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
+"""Reasons that mean that everything up to the visible end of the partition was fetched."""
+
+
 class WaitReason(NamedTuple):
     """Why no record comes now; `str` is the text for people.
 

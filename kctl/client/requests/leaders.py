@@ -6,7 +6,7 @@ Reads the metadata and asks for newer when what it finds is not enough; owns no 
 from collections.abc import Iterable
 
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError
 from kctl.client.protocol.schema import Request
@@ -90,6 +90,11 @@ class Leaders:
     def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
         """Return whether the node has that version of an API or a later one."""
         return self._client.network.supports(node_id, request, at_least)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The snapshot of the metadata that `find` reads."""
+        return self._client.metadata.cluster
 
     @property
     def version(self) -> int:

@@ -13,6 +13,8 @@ from tests.support.growth import calls_of, exponent
 
 SIZES = (100, 200, 400)
 LINEAR = 1.1
+SETTLED_AFTER_S = 3
+IDLE_S = 10
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +48,17 @@ def read_to_the_end(consumer: Consumer, count: int) -> None:
         count -= 1
 
 
+def rest(consumer: Consumer, seconds: int) -> None:
+    for _ in range(seconds):
+        assert consumer.poll(1) == []
+
+
+def read_all(consumer: Consumer, count: int) -> None:
+    """Read a record of each partition, then rest until nothing is new to the consumer."""
+    drain(consumer, count)
+    rest(consumer, SETTLED_AFTER_S)
+
+
 def test_partitions_that_end_cost_linear_calls() -> None:
     def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
         return calls_of(lambda: read_to_the_end(consumer, len(partitions)))
@@ -70,3 +83,34 @@ def test_partitions_that_end_wake_no_network_thread(monkeypatch: pytest.MonkeyPa
         return wakeups
 
     assert with_partitions(100, body) < 10
+
+
+def test_idle_consumer_costs_the_same_with_any_number_of_partitions() -> None:
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        read_all(consumer, len(partitions))
+        return calls_of(lambda: rest(consumer, IDLE_S))
+
+    few, many = with_partitions(SIZES[0], body), with_partitions(SIZES[2], body)
+    assert many <= 1.05 * few, (few, many)
+
+
+@pytest.mark.parametrize("change", ["pause", "seek", "unassign"])
+def test_change_of_one_partition_costs_calls_independent_of_the_assignment(change: str) -> None:
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        read_all(consumer, len(partitions))
+        tp = partitions[7]
+
+        def work() -> None:
+            if change == "pause":
+                consumer.pause([tp])
+                consumer.resume([tp])
+            elif change == "seek":
+                consumer.seek(tp, 1)
+            else:
+                consumer.unassign([tp])
+            consumer.poll(0)
+
+        return calls_of(work)
+
+    few, many = with_partitions(SIZES[0], body), with_partitions(SIZES[2], body)
+    assert many <= 1.05 * few, (few, many)

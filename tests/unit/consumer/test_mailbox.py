@@ -12,6 +12,7 @@ from kctl.client.consumer.events import (
     ToApplication,
     TryAgain,
     Waiting,
+    WaitReport,
 )
 from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.errors import (
@@ -130,20 +131,22 @@ class Scenario:
 
 def test_query_returns_the_answer_and_handles_what_was_reported_before() -> None:
     scenario = Scenario()
-    scenario.reports(1200, Waiting(T0, 1, "x"))
+    scenario.reports(1200, WaitReport([Waiting(T0, 1, "x")], 1200))
     scenario.answers(1200, {"t": ()})
     assert scenario.ask() == {"t": ()}
     assert scenario.clock.now_ms() == 1200
     assert scenario.sent == [AskTopics(1, None, 1500)]
-    assert scenario.seen == [Waiting(T0, 1, "x")]
+    assert scenario.seen == [WaitReport([Waiting(T0, 1, "x")], 1200)]
 
 
 def test_query_handles_reports_that_came_with_its_answer() -> None:
     scenario = Scenario()
-    scenario.driver.script.append((1200, lambda: scenario.mailbox.reports.append(Waiting(T0, 1, "x"))))
+    scenario.driver.script.append(
+        (1200, lambda: scenario.mailbox.reports.append(WaitReport([Waiting(T0, 1, "x")], 1200)))
+    )
     scenario.answers(1200, {})
     scenario.ask()
-    assert scenario.seen == [Waiting(T0, 1, "x")]
+    assert scenario.seen == [WaitReport([Waiting(T0, 1, "x")], 1200)]
 
 
 def test_query_of_a_loop_that_is_held_up_ends_after_the_grace() -> None:

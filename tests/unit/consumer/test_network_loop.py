@@ -16,15 +16,17 @@ from kctl.client.consumer.events import (
     ToApplication,
     ToNetwork,
     TryAgain,
+    WaitReport,
 )
 from kctl.client.consumer.group.events import GroupToNetwork
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.network_loop import NetworkLoop
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, AuthenticationError, IllegalStateError
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.protocol.api.metadata import MetadataResponse
-from tests.unit.consumer.fakes import T0, FakeClient, Ones, answer, config, rng, topic
+from tests.unit.consumer.fakes import T0, T1, T2, FakeClient, Ones, answer, config, rng, topic
 from tests.unit.producer.records import NoDriver
 
 
@@ -83,6 +85,18 @@ def test_paused_and_forgotten_partitions_are_not_asked_for() -> None:
     assert scenario.turn(Pause(T0, False), Forget(T0)) == []
     scenario.client.know(topic("t", [1]))
     assert scenario.turn(StartFetch(T0, 2, 5)) == ["Fetch"]
+
+
+def test_waits_of_a_turn_are_one_report() -> None:
+    scenario = Scenario()
+    scenario.client.know(topic("t", [1, 1, 1]))
+    scenario.client.network.down[1] = None
+    scenario.turn(StartFetch(T0, 1, 5), StartFetch(T1, 2, 5), StartFetch(T2, 3, 5))
+    [report] = scenario.told()
+    assert isinstance(report, WaitReport)
+    assert [(wait.topic_partition, wait.kind) for wait in report.waits] == [
+        (tp, WaitKind.CONNECTION) for tp in (T0, T1, T2)
+    ]
 
 
 def test_topics_of_what_is_fetched_are_kept_fresh_and_dropped_afterwards() -> None:

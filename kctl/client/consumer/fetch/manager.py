@@ -7,39 +7,35 @@ that brought data go to the end of the order in which they are fetched, so none 
 groups or positions.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, Node, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
-from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
+from kctl.client.consumer.events import Fetched, Report, StartFetch
 from kctl.client.consumer.fetch.former_topics import FormerTopics
 from kctl.client.consumer.fetch.partition import (
     QUIET_MS,
     Entry,
-    FetchInFlight,
     FetchState,
     drop_quiet,
     held_while_fetching,
-    used_bytes,
 )
 from kctl.client.consumer.fetch.position_check import PositionCheck
-from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
+from kctl.client.consumer.fetch.progress import FetchPace, corrupt_batch, is_news, no_progress
 from kctl.client.consumer.fetch.reports import PartitionReports
+from kctl.client.consumer.fetch.requests import FetchRequests
 from kctl.client.consumer.fetch.sessions import (
     SESSION_ERRORS,
-    AskedPartition,
-    FetchSessions,
     SessionsClose,
-    all_have_ids,
 )
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import CorruptBatchError, KafkaError, RemoteProtocolError
+from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
+from kctl.client.protocol.api.fetch import FetchResponse, PartitionData
 from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.records import AbortedTransaction
 from kctl.client.requests.items import each_once
@@ -49,11 +45,6 @@ from kctl.client.requests.retry import FETCH
 
 PREFETCH_BYTES = 64 * 1024 * 1024
 """How much may lie fetched and unconsumed, over all partitions."""
-SHORT_WAIT_MS = 20
-"""Wait of a fetch that leaves out a partition for lack of room: its turn comes when the application has caught up."""
-LAST_VERSION_WITH_NAMES = 12
-"""From the next version on, Fetch names topics by their id, which old brokers do not have."""
-FIRST_VERSION_WITH_FETCHED_EPOCH = 12
 
 
 class FetchManager:
@@ -64,7 +55,7 @@ class FetchManager:
         config: ConsumerConfig,
         leaders: Leaders,
         rng: Random,
-        report: Callable[[ToApplication], None],
+        report: Callable[[Report], None],
         prefetch_bytes: int = PREFETCH_BYTES,
     ) -> None:
         self._config = config
@@ -75,12 +66,15 @@ class FetchManager:
         self._prefetch_bytes = prefetch_bytes
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
+        self._topics: dict[str, int] = {}
+        """The number of partitions of each topic."""
+        self._held_bytes = 0
+        """Bytes of all partitions that the application has not consumed."""
         self._suspended: dict[TopicPartition, FetchState] = {}
         """Partitions whose position is being looked up, as they were before."""
         self._is_all_waiting = False
         """Whether no partition was to be looked at in the last poll, which holds until one changes."""
-        self._in_flight: dict[int, FetchInFlight] = {}
-        self._sessions = FetchSessions()
+        self._requests = FetchRequests(config, leaders, self._on_answer)
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
         self.fetches = self.throttle_time_ms = self.throttle_time_max_ms = 0
@@ -102,21 +96,38 @@ class FetchManager:
             state.node_id = before.node_id
             state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
             state.leader_only_until_ms = before.leader_only_until_ms
-        repeated = before or self._suspended.pop(event.topic_partition, None)
+            if state.node_id is not None:
+                self._reports.restarted(state.node_id)
+        repeated = self._remove(event.topic_partition) or self._suspended.pop(event.topic_partition, None)
         if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
             state.read_id = repeated.read_id
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
+        topic = event.topic_partition.topic
+        self._topics[topic] = self._topics.get(topic, 0) + 1
         self._is_all_waiting = False
         self._reports.at_its_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        self._partitions.pop(topic_partition, None)
+        self._remove(topic_partition)
         self._suspended.pop(topic_partition, None)
+
+    def _remove(self, topic_partition: TopicPartition) -> FetchState | None:
+        """Fetch a partition no more and return its state."""
+        state = self._partitions.pop(topic_partition, None)
+        if state is None:
+            return None
+        self._held_bytes -= state.buffered_bytes
+        topic = topic_partition.topic
+        self._topics[topic] -= 1
+        if not self._topics[topic]:
+            del self._topics[topic]
+        self._requests.change(state.node_id)
+        return state
 
     def suspend(self, topic_partition: TopicPartition) -> None:
         """Stop fetching until a position is found; if that is where the last fetch failed, its back-off counts."""
-        state = self._partitions.pop(topic_partition, None)
+        state = self._remove(topic_partition)
         if state is not None:
             self._suspended[topic_partition] = state
 
@@ -126,17 +137,19 @@ class FetchManager:
             state.paused = paused
             state.is_return_requested = False
             self._is_all_waiting = False
+            self._requests.change(state.node_id)
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
         """Make room: the application is done with the chunks up to there."""
         state = self._partitions.get(topic_partition)
         if state is not None and state.epoch == epoch:
-            state.consumed(next_offset)
+            self._held_bytes -= state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
         """Fetch no more and close the sessions, by the deadline."""
+        fetching = frozenset(self._requests.in_flight)
         self._close = SessionsClose(
-            self._sessions, self._leaders, frozenset(self._in_flight), now_ms=now_ms, deadline_at_ms=deadline_at_ms
+            self._requests.sessions, self._leaders, fetching, now_ms=now_ms, deadline_at_ms=deadline_at_ms
         )
 
     def is_stopped(self, now_ms: int) -> bool:
@@ -144,9 +157,9 @@ class FetchManager:
         return self._close is not None and self._close.is_over(now_ms)
 
     @property
-    def topics(self) -> Iterator[str]:
+    def topics(self) -> Iterable[str]:
         """The topics whose metadata is needed."""
-        return (tp.topic for tp in self._partitions)
+        return self._topics
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -159,6 +172,7 @@ class FetchManager:
         deadline_at_ms = FOREVER_MS
         most_bytes = self._config.max_partition_fetch_bytes
         held_bytes_at_most = held_while_fetching(most_bytes, len(self._partitions), self._prefetch_bytes)
+        self._end_outdated()
         is_all_waiting = True
         for tp, state in () if self._is_all_waiting else self._partitions.items():
             if state.node_id is not None or state.paused or state.stopped or state.is_at_its_end:
@@ -176,31 +190,25 @@ class FetchManager:
             if PositionCheck.is_due(state, info):
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))
                 continue
-            node_id = info.leader_id if state.follower_id is None else self._node_to_read(state, info, now_ms)
+            node_id = state.node_to_read(info, self._leaders.has_node, now_ms)
             if state.buffered_bytes > held_bytes_at_most:
                 left_out[node_id] = None
             elif (next_at_ms := self._pace.next_at_ms(node_id)) > now_ms:
                 deadline_at_ms = min(deadline_at_ms, next_at_ms)
-            elif node_id not in self._in_flight:
+            elif node_id not in self._requests.in_flight:
                 to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
         requests: list[Outgoing] = []
         self._is_all_waiting = is_all_waiting
         self.wants_room = bool(left_out)
         deadline_at_ms = min(deadline_at_ms, drop_quiet(to_fetch, left_out, now_ms))
         is_due_again = self._add_checks(requests, to_check)
+        is_due_again |= self._join_idle(to_fetch)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
-        deadline_at_ms = min(deadline_at_ms, self._reports.report_overdue(self._in_flight, self._partitions, now_ms))
+        deadline_at_ms = min(deadline_at_ms, self._add_repeats(requests, left_out, now_ms))
+        deadline_at_ms = min(
+            deadline_at_ms, self._reports.report_overdue(self._requests.in_flight, self._partitions, now_ms)
+        )
         return Poll(requests, now_ms if is_due_again else deadline_at_ms)
-
-    def _node_to_read(self, state: FetchState, info: PartitionInfo, now_ms: int) -> int:
-        """Return the replica that the leader has sent us to, for as long as that counts; else the leader."""
-        follower_id = state.follower_id
-        assert follower_id is not None
-        is_there = self._leaders.has_node(follower_id) and follower_id not in info.offline_replicas
-        if is_there and now_ms < state.follower_until_ms:
-            return follower_id
-        state.follower_id = None
-        return info.leader_id
 
     def _add_checks(self, requests: list[Outgoing], to_check: dict[int, list[Entry]]) -> bool:
         """Add the questions to new leaders; return whether partitions may be fetched without one."""
@@ -223,77 +231,60 @@ class FetchManager:
         worth: a broker sends a whole batch even where less is asked for, so leftovers would be exceeded all the time.
         """
         is_due_again = is_out_of_room = False
-        in_flight = sum(len(fetch.epochs) for fetch in self._in_flight.values())
-        fetchable = max(1, in_flight + sum(len(entries) for entries in to_fetch.values()))
+        fetchable = self._requests.partitions + sum(len(entries) for entries in to_fetch.values())
         for node_id, entries in to_fetch.items():
-            share = max(1, self._prefetch_bytes * len(entries) // fetchable)
-            least = min(self._config.max_partition_fetch_bytes, share // 2)
             if not self._leaders.is_ready(node_id):
                 is_due_again |= self._not_ready(node_id, entries, now_ms)
                 continue
-            used = used_bytes(self._partitions.values(), self._in_flight.values())
-            room = min(share, self._prefetch_bytes - used)
-            if used > 0 and room < max(1, least):
+            room = self._room(len(entries), fetchable)
+            if room is None:
                 is_out_of_room = True
             else:
-                requests.append(self._fetch(node_id, entries, room, now_ms, is_short=node_id in left_out))
+                requests.append(self._requests.fetch(node_id, entries, room, now_ms, is_short=node_id in left_out))
         if is_out_of_room:
             self.wants_room = True
-            self._request_return()
+            self._reports.request_return(self._partitions, self._prefetch_bytes)
         return is_due_again
 
-    def _request_return(self) -> None:
-        """Where paused partitions hold most of the room, have the application give it back for the others."""
-        paused = [(tp, state) for tp, state in self._partitions.items() if state.paused and state.buffered_bytes > 0]
-        if sum(state.buffered_bytes for _, state in paused) * 2 < self._prefetch_bytes:
-            return
-        for tp, state in paused:
-            if not state.is_return_requested:
-                state.is_return_requested = True
-                self._reports.report(GiveBack(tp, state.epoch))
+    def _room(self, partitions: int, fetchable: int) -> int | None:
+        """Return how many bytes some of the fetchable partitions may bring; None: too few for a fetch."""
+        share = max(1, self._prefetch_bytes * partitions // max(1, fetchable))
+        least = min(self._config.max_partition_fetch_bytes, share // 2)
+        used = self._held_bytes + self._requests.reserved_bytes
+        room = min(share, self._prefetch_bytes - used)
+        return None if used > 0 and room < max(1, least) else room
 
-    def _fetch(self, node_id: int, entries: list[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
-        wanted: dict[TopicPartition, AskedPartition] = {}
-        epochs: dict[TopicPartition, int] = {}
-        may_follow = True
-        topics = {entry.topic_partition.topic for entry in entries}
-        topic_ids = {topic: self._leaders.topic_id(topic) for topic in topics}
-        for tp, state, info in entries:
-            state.node_id = node_id
-            state.asked_epoch = info.leader_epoch
-            epochs[tp] = state.epoch
-            may_follow = may_follow and state.leader_only_until_ms <= now_ms
-            wanted[tp] = AskedPartition(
-                topic_ids[tp.topic],
-                state.next_offset,
-                info.leader_epoch,
-                state.fetched_epoch if speaks_epochs else NO_EPOCH,
-                state.wanted_bytes(self._config.max_partition_fetch_bytes),
-            )
-        has_ids = all_have_ids(wanted)
-        difference = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
-        max_bytes = min(room, self._config.fetch_max_bytes, sum(each.partition_max_bytes for each in wanted.values()))
-        max_wait_ms = min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS)
-        request = FetchRequest(
-            max_wait_ms=max_wait_ms,
-            min_bytes=self._config.fetch_min_bytes,
-            max_bytes=max_bytes,
-            isolation_level=self._isolation_level,
-            session_id=difference.session_id,
-            session_epoch=difference.session_epoch,
-            topics=difference.topics,
-            forgotten_topics_data=difference.forgotten,
-            rack_id=self._config.client_rack if may_follow else "",
-        )
-        self._in_flight[node_id] = FetchInFlight(epochs, max_bytes, now_ms, early_before_ms=now_ms + max_wait_ms // 2)
-        return Outgoing(
-            node_id,
-            request,
-            self._config.request_timeout_ms,
-            lambda answer: self._on_answer(node_id, answer),
-            None if has_ids else LAST_VERSION_WITH_NAMES,
-        )
+    def _add_repeats(self, requests: list[Outgoing], left_out: dict[int, None], now_ms: int) -> int:
+        """Add the fetches that are repeated; return when to look again."""
+        next_at_ms = FOREVER_MS
+        for node_id, fetch in list(self._requests.idle.items()):
+            at_ms = self._pace.next_at_ms(node_id)
+            if at_ms > now_ms:
+                next_at_ms = min(next_at_ms, at_ms)
+                continue
+            room = self._room(len(fetch.epochs), self._requests.partitions)
+            if room is None or not self._leaders.is_ready(node_id):
+                self._end_idle(node_id)
+                next_at_ms = now_ms
+                continue
+            requests.append(self._requests.repeat(node_id, room, now_ms, is_short=node_id in left_out))
+        return next_at_ms
+
+    def _end_outdated(self) -> None:
+        for node_id in self._requests.outdated():
+            self._end_idle(node_id)
+
+    def _join_idle(self, to_fetch: dict[int, list[Entry]]) -> bool:
+        """End the fetches to be repeated from nodes of which more is wanted; return whether there were any."""
+        joined = self._requests.idle.keys() & to_fetch.keys()
+        for node_id in joined:
+            del to_fetch[node_id]  # with the others, in the next poll
+            self._end_idle(node_id)
+        return bool(joined)
+
+    def _end_idle(self, node_id: int) -> None:
+        """Repeat a fetch no more: the next one is made of what there is now."""
+        self._return_data(self._requests.idle.pop(node_id).epochs, node_id)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -312,11 +303,11 @@ class FetchManager:
         return asked
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:
-        fetch = self._in_flight.pop(node_id)
-        asked = self._return_data(fetch.epochs, node_id)
-        session = self._sessions.of(node_id)
+        fetch = self._requests.in_flight.pop(node_id)
+        session = self._requests.sessions.of(node_id)
         response = answer.response
         if not isinstance(response, FetchResponse):
+            asked = self._return_data(fetch.epochs, node_id)
             session.failed()
             error = answer.error or RemoteProtocolError("Fetch: no response", api="Fetch")
             self._on_failure(asked, node_id, error, answer.received_at_ms)
@@ -325,6 +316,11 @@ class FetchManager:
         self.fetches += 1
         self.throttle_time_ms += response.throttle_time_ms
         self.throttle_time_max_ms = max(self.throttle_time_max_ms, response.throttle_time_ms)
+        is_early = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms
+        if not self._reports.is_overdue(node_id, fetch) and self._requests.keep(node_id, fetch, response):
+            self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early)
+            return
+        asked = self._return_data(fetch.epochs, node_id)
         if response.error_code != ErrorCode.NONE:
             if session.is_full or response.error_code not in SESSION_ERRORS:  # else all is asked again, in full
                 error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
@@ -332,7 +328,7 @@ class FetchManager:
             return
         if session.is_full and response.throttle_time_ms > 0 and not response.responses:
             return  # so a full fetch is throttled: it is repeated after that time. Source: KIP-219.
-        is_early, has_news = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms, False
+        has_news = False
         requested = tuple(asked) if session.is_full else None
         items = each_once(session.partitions_in(response), requested, "Fetch", self._leaders.name_of(node_id))
         for tp, data in items.items():
@@ -407,6 +403,7 @@ class FetchManager:
             state.bytes_per_offset = whole_bytes / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
             state.buffer(walk.next_offset, len(kept))
+            self._held_bytes += len(kept)
             self._reports.wait(tp, state, "")
             self._reports.at_its_end(tp, state)
             self._reports.report(
@@ -430,14 +427,8 @@ class FetchManager:
             )
         damage = walk.damage or ("no whole batch" if whole_bytes == 0 else "")
         if damage:
-            error = CorruptBatchError(
-                f"{tp} is damaged at or after offset {state.next_offset}: {damage}",
-                topic=tp.topic,
-                partition=tp.partition,
-                base_offset=state.next_offset,
-                offset=whole_bytes,
-                resume_offset=base_offset_behind(bytes(records), whole_bytes),
-            )
+            resume_offset = base_offset_behind(bytes(records), whole_bytes)
+            error = corrupt_batch(tp, state.next_offset, damage, whole_bytes, resume_offset)
             self._reports.fail(tp, state, error, now_ms)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
 """FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, Cluster, PartitionInfo, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.errors import KafkaError
 
@@ -53,6 +53,7 @@ class FetchState:
         "quiet_until_ms",
         "read_id",
         "reason",
+        "rests",
         "retry_at_ms",
         "stopped",
         "topic_id"
@@ -92,16 +93,15 @@ class FetchState:
         """The chunks that the application has not consumed: where each ends, and its size."""
         self.is_return_requested = False
         """The application is to give back what it holds of it unread, as others need the room."""
-        self.is_overdue = False
-        """Reported as being without a response."""
+        self.is_overdue = self.rests = False
+        """Reported as being without a response; `rests`: its reason is that there is nothing to fetch now."""
         self.retry_at_ms = self.attempts = 0
         self.quiet_until_ms = 0
         """It was at its end; until then it alone is no reason to fetch from a node that has full partitions."""
         self.reason = ""
         self.cause: KafkaError | None = None
         """The error of the last attempt."""
-        self.high_watermark = -1
-        self.last_stable_offset = -1
+        self.high_watermark = self.last_stable_offset = -1
         self.follower_id: int | None = None
         """The replica that the leader sends us to (KIP-392)."""
         self.follower_until_ms = 0
@@ -118,10 +118,24 @@ class FetchState:
         self._buffered.append((next_offset, size_bytes))
         self.buffered_bytes += size_bytes
 
-    def consumed(self, next_offset: int) -> None:
-        """Count the chunks up to there no longer."""
+    def consumed(self, next_offset: int) -> int:
+        """Count the chunks up to there no longer, and return their bytes."""
+        consumed_bytes = 0
         while self._buffered and self._buffered[0][0] <= next_offset:
-            self.buffered_bytes -= self._buffered.popleft()[1]
+            consumed_bytes += self._buffered.popleft()[1]
+        self.buffered_bytes -= consumed_bytes
+        return consumed_bytes
+
+    def node_to_read(self, info: PartitionInfo, has_node: Callable[[int], bool], now_ms: int) -> int:
+        """Return the replica that the leader named, for as long as that counts; otherwise the leader."""
+        follower_id = self.follower_id
+        if follower_id is None:
+            return info.leader_id
+        is_there = has_node(follower_id) and follower_id not in info.offline_replicas
+        if is_there and now_ms < self.follower_until_ms:
+            return follower_id
+        self.follower_id = None
+        return info.leader_id
 
     def back_to_leader(self, now_ms: int) -> None:
         """Read from the leader for a while, instead of the follower."""
@@ -145,24 +159,32 @@ class Entry(NamedTuple):
 
 
 class FetchInFlight(NamedTuple):
-    """One fetch on the wire: epochs of its partitions, its bytes, since when, when an empty response is early."""
+    """One fetch on the wire.
+
+    Attributes:
+        epochs: of its partitions.
+        wanted_bytes: sum of the maximum bytes of its partitions.
+        rack: sent with it, so that the leader may name a follower.
+        reserved_bytes: maximum of the response.
+        early_before_ms: an empty response before it is early.
+        cluster: the snapshot of the metadata that it was made by.
+        may_repeat: only a change of a partition or of the metadata makes the next fetch another one.
+    """
 
     epochs: dict[TopicPartition, int]
-    reserved_bytes: int
-    sent_at_ms: int
-    early_before_ms: int
+    wanted_bytes: int
+    rack: str
+    cluster: Cluster
+    may_repeat: bool
+    reserved_bytes: int = 0
+    sent_at_ms: int = 0
+    early_before_ms: int = 0
 
 
 def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: int) -> int:
     """Return how much of a partition may be held while more of it is fetched: a whole response where there is room."""
     has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
     return partition_bytes if has_room else max(0, partition_bytes - 1)
-
-
-def used_bytes(partitions: Iterable[FetchState], in_flight: Iterable[FetchInFlight]) -> int:
-    """Return how much is held by the application or may come with the fetches on the wire."""
-    held_bytes = sum([state.buffered_bytes for state in partitions])
-    return held_bytes + sum([fetch.reserved_bytes for fetch in in_flight])
 
 
 def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:

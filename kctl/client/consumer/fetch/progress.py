@@ -8,7 +8,7 @@ from random import Random
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.errors import NoProgressError
+from kctl.client.errors import CorruptBatchError, NoProgressError
 from kctl.client.protocol.api.fetch import PartitionData
 from kctl.client.requests.retry import retry_backoff
 
@@ -60,4 +60,18 @@ def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgres
         topic=tp.topic,
         partition=tp.partition,
         position=position,
+    )
+
+
+def corrupt_batch(
+    tp: TopicPartition, base_offset: int, damage: str, whole_bytes: int, resume_offset: int | None
+) -> CorruptBatchError:
+    """Return the error for record batches that are damaged behind `whole_bytes`."""
+    return CorruptBatchError(
+        f"{tp} is damaged at or after offset {base_offset}: {damage}",
+        topic=tp.topic,
+        partition=tp.partition,
+        base_offset=base_offset,
+        offset=whole_bytes,
+        resume_offset=resume_offset,
     )

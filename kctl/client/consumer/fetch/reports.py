@@ -9,9 +9,9 @@ from random import Random
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
+from kctl.client.consumer.events import GiveBack, PartitionFailed, Report, Truncated, Waiting
 from kctl.client.consumer.fetch.partition import Entry, FetchInFlight, FetchState
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import NOTHING_BEYOND, WaitKind
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.retry import FETCH, retry_backoff
@@ -23,13 +23,13 @@ LEAST_OVERDUE_MS = 500
 class PartitionReports:
     """Reports to the application why partitions wait, that they failed, and that their log was truncated."""
 
-    def __init__(
-        self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[ToApplication], None]
-    ) -> None:
+    def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self.report = report
         self._leaders = leaders
         self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
         self._backoff = retry_backoff(config, rng)
+        self._overdue: dict[int, FetchInFlight] = {}
+        """The last fetch of each node that was reported as being without a response."""
 
     def wait(
         self,
@@ -46,6 +46,7 @@ class PartitionReports:
         """
         state.cause = cause or (state.cause if kind in (WaitKind.CONNECTION, WaitKind.METADATA) else None)
         cause = state.cause
+        state.rests = kind in NOTHING_BEYOND
         if state.reason != reason:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
@@ -65,11 +66,22 @@ class PartitionReports:
             if now_ms < overdue_at_ms:
                 next_at_ms = min(next_at_ms, overdue_at_ms)
                 continue
+            if self._overdue.get(node_id) is fetch:
+                continue
+            self._overdue[node_id] = fetch
             for tp in fetch.epochs:
                 state = partitions.get(tp)
                 if state is not None and state.node_id == node_id:
                     self._no_response(tp, state, node_id, fetch.sent_at_ms)
         return next_at_ms
+
+    def is_overdue(self, node_id: int, fetch: FetchInFlight) -> bool:
+        """Return whether that fetch was reported as being without a response."""
+        return self._overdue.get(node_id) is fetch
+
+    def restarted(self, node_id: int) -> None:
+        """Report a fetch without a response again: a partition of that fetch has a new state."""
+        self._overdue.pop(node_id, None)
 
     def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
         """Report that the fetch sent to this broker at that instant has had no response."""
@@ -82,6 +94,16 @@ class PartitionReports:
         """Take back what `report_overdue` reported; what the response says follows."""
         state.is_overdue = False
         self.wait(tp, state, "")
+
+    def request_return(self, partitions: Mapping[TopicPartition, FetchState], prefetch_bytes: int) -> None:
+        """If paused partitions hold most of the room, have the application give it back for the others."""
+        paused = [(tp, state) for tp, state in partitions.items() if state.paused and state.buffered_bytes > 0]
+        if sum(state.buffered_bytes for _, state in paused) * 2 < prefetch_bytes:
+            return
+        for tp, state in paused:
+            if not state.is_return_requested:
+                state.is_return_requested = True
+                self.report(GiveBack(tp, state.epoch))
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Stop the partition: the application decides how to continue; the same fetch is repeated after a back-off."""

@@ -73,6 +73,7 @@ class FetchSession:
         session_id: NO_SESSION while there is none.
         is_full: the last request named all partitions, so its answer has them all.
         names: the topics of the session by id.
+        uses_topic_ids: requests name topics by id.
     """
 
     def __init__(self) -> None:
@@ -80,14 +81,14 @@ class FetchSession:
         self.is_full = True
         self.names: dict[bytes, str] = {}
         self._epoch = OPENING_EPOCH
-        self._uses_topic_ids = False
+        self.uses_topic_ids = False
         self._known: dict[TopicPartition, AskedPartition] = {}
 
     def begin(self, wanted: Mapping[TopicPartition, AskedPartition], *, uses_topic_ids: bool) -> Difference:
         """Return what the next request has to say so that exactly the wanted partitions are fetched."""
-        if uses_topic_ids != self._uses_topic_ids:
+        if uses_topic_ids != self.uses_topic_ids:
             self._epoch = OPENING_EPOCH
-            self._uses_topic_ids = uses_topic_ids
+            self.uses_topic_ids = uses_topic_ids
         known = self._known
         self.is_full = self._epoch == OPENING_EPOCH
         forgotten: list[tuple[TopicPartition, bytes]] = []
@@ -106,9 +107,19 @@ class FetchSession:
             self.names[asked.topic_id] = tp.topic
         return Difference(self.session_id, self._epoch, topics_of(changed), forgotten_of(forgotten))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the next request names only what changed."""
+        return self._epoch != OPENING_EPOCH
+
+    def repeat(self) -> Difference:
+        """Return what the next request of an open session has to say so that the same partitions are fetched."""
+        self.is_full = False
+        return Difference(self.session_id, self._epoch, [], [])
+
     def _continues(self, was: AskedPartition, asked: AskedPartition) -> bool:
         """Return whether a partition stays in the session; a topic recreated under its name is another one."""
-        return asked.topic_id == was.topic_id or not self._uses_topic_ids
+        return asked.topic_id == was.topic_id or not self.uses_topic_ids
 
     def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         """Yield what the response has of each partition; a topic that the session does not have is nameless."""

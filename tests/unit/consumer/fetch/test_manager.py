@@ -6,6 +6,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
 from kctl.client.consumer.fetch.manager import FetchManager
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused, CorruptBatchError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import (
@@ -18,6 +19,7 @@ from kctl.client.protocol.api.fetch import (
 from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
+from tests.support.growth import calls_of
 from tests.unit.consumer.fakes import (
     T0,
     T1,
@@ -498,3 +500,30 @@ def test_partitions_that_change_are_looked_at_while_others_wait(change: str) -> 
     else:
         scenario.manager.set_paused(T1, paused=False)
     assert [each.node_id for each in scenario.requests()] == [2]
+
+
+def test_fetch_without_response_is_reported_once_at_any_number_of_partitions() -> None:
+    def calls_of_later_polls(count: int) -> int:
+        partitions = [TopicPartition("t", number) for number in range(count)]
+        scenario = Scenario(FakeClient(topic("t", [1] * count)), *partitions)
+        scenario.requests()
+        scenario.requests(1000)
+        assert scenario.waiting() == ["no response from broker 1"] * count
+        scenario.requests(1001)
+        calls = calls_of(lambda: scenario.requests(1002))
+        assert scenario.waiting() == []
+        return calls
+
+    assert calls_of_later_polls(100) == calls_of_later_polls(2)
+
+
+def test_restarted_partition_of_a_fetch_without_response_is_reported_again() -> None:
+    scenario = Scenario(FakeClient(topic("t", [1, 1])), T0, T1)
+    scenario.requests()
+    scenario.requests(1000)
+    scenario.reports.take()
+    scenario.manager.start(StartFetch(T1, 3, 7))
+    scenario.requests(1001)
+    assert [event for event in scenario.reports.take() if isinstance(event, Waiting)] == [
+        Waiting(T1, 3, "no response from broker 1", WaitKind.ANSWER, 1, None, at_ms=0)
+    ]
