@@ -165,7 +165,7 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_groups, refuse_members
-    from kctl.cli.groups.positions import positions
+    from kctl.cli.groups.positions import count_positions
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
@@ -177,7 +177,7 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
                 return code
             for group in found.done.values():
                 refuse_members(group, group.members, "nothing was deleted")
-            offsets = {group_id: len(positions(admin, group_id, group).done) for group_id, group in found.done.items()}
+            offsets = count_positions(admin, found.done)
             results = admin.delete_groups(found.done) if execute or yes else None
         if results is None:
             facts = [

@@ -68,12 +68,13 @@ def partition_lags(
     shared: dict[str, Mapping[TopicPartition, int | None]] = {}
     """The lag of partitions of share groups, as their coordinators count it."""
     groups = list(groups)
+    found = admin.list_offsets_of_groups([group.group_id for group in groups if not is_share(group)])
     for group in groups:
         owners[group.group_id] = {tp: member for member in group.members for tp in member.assignment or ()}
         if is_share(group):
             committed[group.group_id], shared[group.group_id] = _shared(admin, group, wanted)
             continue
-        results = admin.list_group_offsets(group.group_id)
+        results = found[group.group_id]
         committed[group.group_id] = _committed(results, owners[group.group_id], wanted)
         mirrored[group.group_id] = {tp for tp, offset in results.done.items() if is_of_mirror(offset)}
     added = set() if wanted is not None else _add_uncommitted(admin, groups, committed, mirrored)
@@ -154,14 +155,14 @@ def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPar
 
 
 def _committed(
-    results: Results[TopicPartition, OffsetAndMetadata | None],
+    results: Results[TopicPartition, OffsetAndMetadata],
     owners: Mapping[TopicPartition, MemberDescription],
     wanted: Mapping[str, Sequence[int]] | None,
 ) -> dict[TopicPartition, int | KafkaError | None]:
     found: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(owners)
     if wanted is not None:
         found |= {TopicPartition(topic, index): None for topic, indexes in wanted.items() for index in indexes}
-    found |= {tp: None if offset is None else offset.offset for tp, offset in results.done.items()}
+    found |= {tp: offset.offset for tp, offset in results.done.items()}
     found |= results.failed
     if wanted is None:
         return found

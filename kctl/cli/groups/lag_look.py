@@ -3,7 +3,7 @@
 Owns the fields of a row of `kctl groups lag`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
@@ -163,7 +163,7 @@ def code_of(look: LagLook, code: int) -> int:
     return code or (ExitCode.DEGRADED if look.is_above else ExitCode.OK)
 
 
-def _wanted(admin: Admin, query: LagQuery, groups: Iterable[GroupDescription]) -> dict[str, list[int]] | None:
+def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -> dict[str, list[int]] | None:
     """Return the partitions that were named; a topic that is gone counts where a group has committed for it.
 
     Raises: KafkaError: there is no such topic, and no group knows of it either.
@@ -182,9 +182,9 @@ def _wanted(admin: Admin, query: LagQuery, groups: Iterable[GroupDescription]) -
     return wanted
 
 
-def _committed_of(admin: Admin, groups: Iterable[GroupDescription], topic: str) -> list[int]:
+def _committed_of(admin: Admin, groups: Sequence[GroupDescription], topic: str) -> list[int]:
     found: dict[int, None] = {}
+    offsets = admin.list_offsets_of_groups([group.group_id for group in groups])
     for group in groups:
-        offsets = admin.list_group_offsets(group.group_id)
-        found |= {tp.partition: None for tp in offsets.done if tp.topic == topic}
+        found |= {tp.partition: None for tp in offsets[group.group_id].done if tp.topic == topic}
     return list(found)

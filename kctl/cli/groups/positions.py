@@ -26,6 +26,13 @@ def positions(admin: Admin, group_id: str, group: GroupDescription | None) -> Re
     return Results({tp: None if each is None else each.offset for tp, each in found.done.items()}, found.failed)
 
 
+def count_positions(admin: Admin, groups: Mapping[str, GroupDescription]) -> dict[str, int]:
+    """Return the number of partitions in which each group has an offset. Raises: KafkaError: of the first group."""
+    shared = {name: len(positions(admin, name, group).done) for name, group in groups.items() if is_share(group)}
+    committed = admin.list_offsets_of_groups([name for name in groups if name not in shared])
+    return {name: shared[name] if name in shared else len(committed[name].done) for name in groups}
+
+
 def set_positions(
     admin: Admin, group_id: str, group: GroupDescription | None, offsets: Mapping[TopicPartition, int]
 ) -> Results[TopicPartition, None]:

@@ -9,7 +9,7 @@ from functools import partial
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import TopicPartition, by_topic
+from kctl.client.cluster import NOTHING, TopicPartition, by_topic
 from kctl.client.errors import KafkaError, UnsupportedVersionError
 from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitResponse,
@@ -23,16 +23,19 @@ from kctl.client.protocol.api.committed_offsets import (
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.group_offsets import (
     LAST_VERSION_WITH_NAMES,
+    Committed,
     OffsetAndMetadata,
     codes_in,
     committed_in,
+    committed_of,
     offset_commit,
     offset_fetch,
 )
 from kctl.client.requests.items import each_once, malformed
 from kctl.client.requests.retry import ADMIN_GROUPS
 
-Committed = dict[TopicPartition, OffsetAndMetadata | KafkaError | None]
+MOST_GROUPS = 500
+"""Groups of one request, so that no coordinator has to build one huge response."""
 
 
 def list_group_offsets(
@@ -58,8 +61,7 @@ def list_group_offsets(
             return found
         if partitions is not None:
             found = each_once(found.items(), partitions, "OffsetFetch", broker)
-        retried = [each for each in found.values() if isinstance(each, KafkaError) and ADMIN_GROUPS.is_retried(each)]
-        return [(group_id, retried[0] if retried else found)]
+        return [(group_id, _fate(found))]
 
     found = coordinators.each_group([group_id], build, read, max_version=LAST_VERSION_WITH_NAMES)[group_id]
     asked = sorted(found) if partitions is None else partitions
@@ -73,6 +75,29 @@ def list_offsets_of_groups(
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
     """Return all that each group has committed; coordinators before Kafka 3.0 are asked about one after the other."""
     coordinators = Coordinators(call)
+    done: dict[str, Committed] = {}
+    failed: dict[str, KafkaError] = {}
+    most = MOST_GROUPS
+    left = list(group_ids)
+    while left:
+        some = left[:most]
+        try:
+            found = _offsets_of(call, coordinators, some)
+        except KafkaError as error:
+            if isinstance(error, UnsupportedVersionError) and len(some) > 1:
+                most = 1  # of each request from here on
+                continue
+            if len(some) == len(group_ids):
+                raise
+            found = Results(NOTHING, dict.fromkeys(some, error))
+        done |= found.done
+        failed |= found.failed
+        left = left[most:]
+    return Results({group_id: _sorted_out(of) for group_id, of in done.items()}, failed)
+
+
+def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
+    """Return all that groups have committed. Raises: UnsupportedVersionError: a request can be about one group only."""
 
     def build(node_id: int, groups: list[str]) -> Request:
         speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
@@ -87,29 +112,22 @@ def list_offsets_of_groups(
     def read(response: OffsetFetchResponse) -> Items[str, Committed]:
         if len(response.groups) > len(group_ids):
             return malformed("OffsetFetch", "a coordinator", "has more groups than were requested")
-        asked = [each.group_id for each in response.groups] or list(group_ids)
+        if not response.groups:
+            return [(group_id, _fate(committed_in(response, group_id, ()))) for group_id in group_ids]
         return [
-            (group_id, committed_in(response, group_id, (), str(coordinators.node(group_id)))) for group_id in asked
+            (each.group_id, _fate(committed_of(each, each.group_id, (), str(coordinators.node(each.group_id)))))
+            for each in response.groups
         ]
 
-    try:
-        found = coordinators.each_group(group_ids, build, read, max_version=LAST_VERSION_WITH_NAMES)
-    except UnsupportedVersionError:
-        if len(group_ids) == 1:
-            raise
-        return _one_by_one(call, group_ids)
-    return Results({group_id: _sorted_out(of) for group_id, of in found.done.items()}, found.failed)
+    return coordinators.each_group(group_ids, build, read, max_version=LAST_VERSION_WITH_NAMES)
 
 
-def _one_by_one(call: Call, group_ids: Sequence[str]) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-    done: dict[str, Results[TopicPartition, OffsetAndMetadata]] = {}
-    failed: dict[str, KafkaError] = {}
-    for group_id in group_ids:
-        try:
-            done[group_id] = list_offsets_of_groups(call, [group_id])[group_id]
-        except KafkaError as error:
-            failed[group_id] = error
-    return Results(done, failed)
+def _fate(found: Committed | KafkaError) -> Committed | KafkaError:
+    """Return what a group has committed, or the error of a partition for which the coordinator is asked again."""
+    if isinstance(found, KafkaError):
+        return found
+    retried = (each for each in found.values() if isinstance(each, KafkaError) and ADMIN_GROUPS.is_retried(each))
+    return next(retried, found)
 
 
 def _sorted_out(found: Committed) -> Results[TopicPartition, OffsetAndMetadata]:

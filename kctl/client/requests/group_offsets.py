@@ -18,6 +18,7 @@ from kctl.client.protocol.api.committed_offsets import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+    OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
 )
@@ -42,6 +43,9 @@ class OffsetAndMetadata(NamedTuple):
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_EPOCH
+
+
+Committed = dict[TopicPartition, OffsetAndMetadata | KafkaError | None]
 
 
 def checked_offsets(
@@ -84,18 +88,22 @@ def offset_fetch(
 
 def committed_in(
     response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str = "the coordinator"
-) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None] | KafkaError:
+) -> Committed | KafkaError:
     """Return what is committed for each partition, None where nothing is, or the error of the whole group."""
     groups = [(each.group_id, each) for each in response.groups]
-    group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else None
-    if isinstance(group, KafkaError):
-        return group
-    code = response.error_code if group is None else group.error_code
-    if code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed; others do not know it yet
+    group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else response
+    return group if isinstance(group, KafkaError) else committed_of(group, group_id, asked, broker)
+
+
+def committed_of(
+    group: OffsetFetchResponseGroup | OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str
+) -> Committed | KafkaError:
+    """Return what one group has committed, given its part of a response; see `committed_in`."""
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed
         return dict.fromkeys(asked)
-    if code:
-        return broker_error(code, f"OffsetFetch of group {group_id}")
-    parts = [(topic.name, part) for topic in (response if group is None else group).topics for part in topic.partitions]
+    if group.error_code:
+        return broker_error(group.error_code, f"OffsetFetch of group {group_id}")
+    parts = [(topic.name, part) for topic in group.topics for part in topic.partitions]
     items = [(TopicPartition(name, part.partition_index), _committed(name, part, group_id)) for name, part in parts]
     return each_once(items, None, "OffsetFetch", broker)
 

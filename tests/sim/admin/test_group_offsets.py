@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.admin import Admin, OffsetAndMetadata
+from kctl.client.admin import Admin, OffsetAndMetadata, group_offsets
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
@@ -91,6 +91,23 @@ def test_offsets_of_several_groups_take_one_request_a_coordinator() -> None:
         assert {name: of.done for name, of in found.done.items()} == {
             **{name: {T0: (number, "", -1), T1: (number + 1, "", -1)} for number, name in enumerate(names)},
             "nowhere": {},
+        }
+
+    run_with_admin(use)
+
+
+def test_offsets_of_many_groups_take_a_request_a_coordinator_for_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_offsets, "MOST_GROUPS", 8)
+
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        names = [f"g{number}" for number in range(20)]
+        for number, name in enumerate(names):
+            admin.alter_group_offsets(name, {T0: number}).raise_first()
+        sent = admin.requests_sent
+        found = admin.list_offsets_of_groups(names)
+        assert admin.requests_sent - sent <= 3 * (1 + 3)
+        assert {name: of.done for name, of in found.done.items()} == {
+            name: {T0: (number, "", -1)} for number, name in enumerate(names)
         }
 
     run_with_admin(use)
