@@ -138,12 +138,20 @@ class ApplicationSide:
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
-        """Return the position, from the same sources as a poll: explicit reset, committed offset, reset policy."""
+        """Return the position, from the same sources as a poll: explicit reset, committed offset, reset policy.
+
+        The first call of many looks up all positions. Leaders and coordinator answer in order, so the look-up of one
+        position that follows ends after the look-up of all.
+        """
         self.data.settle()
         state = self.subscription.state(topic_partition)
+        if state.position is None:
+            self.subscription.resolve_others(topic_partition, self._reset_policy_timestamp_ms())
+            self.mailbox.post_each(self.subscription.pending_changes)
+            self.mailbox.drain()
         if state.position is None and self.group is not None and state.may_be_committed:
             committed = self.lookups.committed([topic_partition], timer)[topic_partition]
-            if committed is not None:
+            if committed is not None and state.position is None:
                 self.subscription.seek(topic_partition, committed.offset, committed.leader_epoch)
         if state.position is None:
             timestamp_ms = state.reset_timestamp_ms
@@ -151,7 +159,9 @@ class ApplicationSide:
                 timestamp_ms = self._reset_policy_timestamp_ms()
             if timestamp_ms is None:
                 raise self._unpositioned([topic_partition])
-            self.subscription.seek(topic_partition, self.lookups.position(topic_partition, timestamp_ms, timer))
+            offset = self.lookups.position(topic_partition, timestamp_ms, timer)
+            if state.position is None:
+                self.subscription.seek(topic_partition, offset)
         assert state.position is not None
         return state.position
 

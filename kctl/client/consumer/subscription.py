@@ -271,6 +271,19 @@ class Subscription:
         return self._changes
 
     @property
+    def pending_changes(self) -> deque[ToNetwork]:
+        """Changes that the network does not know yet; the caller takes out what it has posted."""
+        return self._changes
+
+    def resolve_others(self, topic_partition: TopicPartition, reset_policy_timestamp_ms: int | None) -> None:
+        """Have all positions looked up, except for one that has no look-up yet; start no fetch."""
+        if self.state(topic_partition).stage is Stage.UNPOSITIONED:
+            for tp in list(self._unsettled):
+                state = self._partitions[tp]
+                if state.stage is Stage.UNPOSITIONED and tp != topic_partition:
+                    self._resolve(tp, state, reset_policy_timestamp_ms)
+
+    @property
     def unpositioned(self) -> list[TopicPartition]:
         """The partitions without a position and without a policy to find one."""
         return [tp for tp in self._unsettled if self._partitions[tp].stage is Stage.UNPOSITIONED]

@@ -15,6 +15,9 @@ SIZES = (100, 200, 400)
 LINEAR = 1.1
 SETTLED_AFTER_S = 3
 IDLE_S = 10
+LEADERS = 3
+LONG_POLL_MS = 550
+"""fetch.max.wait.ms, and the way to the brokers and back."""
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +26,14 @@ def compiled_codecs() -> None:
     with_partitions(3, lambda _, consumer, partitions: len(drain(consumer, len(partitions))))
 
 
-def with_partitions(count: int, body: Callable[[SimCluster, Consumer, list[TopicPartition]], int]) -> int:
+def with_partitions(
+    count: int, body: Callable[[SimCluster, Consumer, list[TopicPartition]], int], **properties: object
+) -> int:
     """Run `body` with a consumer of all partitions of topic t, each with one record, and return its result."""
     partitions = [TopicPartition("t", number) for number in range(count)]
 
     def app() -> int:
-        with cluster.consumer() as consumer:
+        with cluster.consumer(**properties) as consumer:
             consumer.assign(partitions)
             return body(cluster, consumer, partitions)
 
@@ -114,3 +119,28 @@ def test_change_of_one_partition_costs_calls_independent_of_the_assignment(chang
 
     few, many = with_partitions(SIZES[0], body), with_partitions(SIZES[2], body)
     assert many <= 1.05 * few, (few, many)
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_positions_of_all_partitions_cost_two_look_ups_of_each_leader(*, group: bool) -> None:
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        read_all(consumer, len(partitions))
+        consumer.seek_to_end()
+        before = len(cluster.sent("ListOffsets")) + len(cluster.sent("OffsetFetch"))
+        elapsed_ms = cluster.elapsed_ms(lambda: [consumer.position(tp) for tp in partitions])
+        assert elapsed_ms <= LONG_POLL_MS
+        assert [consumer.position(tp) for tp in partitions] == [1] * len(partitions)
+        return len(cluster.sent("ListOffsets")) + len(cluster.sent("OffsetFetch")) - before
+
+    for count in SIZES[:2]:
+        assert with_partitions(count, body, **({"group_id": "g"} if group else {})) <= 2 * LEADERS
+
+
+def test_committed_positions_of_all_partitions_cost_two_look_ups() -> None:
+    def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
+        cluster.commit("g", dict.fromkeys(partitions[::2], 1))
+        assert [consumer.position(tp) for tp in partitions] == [1, 0] * (len(partitions) // 2)
+        return len(cluster.sent("OffsetFetch"))
+
+    few, many = (with_partitions(count, body, group_id="g") for count in SIZES[:2])
+    assert few == many <= 3, (few, many)
