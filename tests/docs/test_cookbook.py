@@ -106,38 +106,38 @@ def _saved(scene: Scene) -> None:
 
 
 RECIPES = {
-    "Can it be used from here?": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "fail", 0, "ok"),
-    "What kind of trouble is it?": Recipe(
+    "Check that the cluster is usable": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "fail", 0, "ok"),
+    "Classify a connection failure": Recipe(
         lambda scene: scene.all_nodes(Fault.SILENCE), 12, "a broker that hangs", 0, "usable"
     ),
-    "Which addresses do not work?": Recipe(
+    "List addresses that do not work": Recipe(
         lambda scene: scene.sandbox.start_fault(2, Fault.SILENCE), 1, "expired", 0, "all addresses are ready"
     ),
-    "Wait until it is up": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "fail", 0, "ok"),
-    "Does a record get through?": Recipe(
+    "Wait until the cluster is up": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "fail", 0, "ok"),
+    "Write and read a test record": Recipe(
         lambda scene: scene.all_nodes(Fault.FREEZE), 12, "NOT sent", 0, "written and read back"
     ),
-    "Has every partition a leader?": Recipe(_lose_leader, 1, "no leader: orders 1"),
-    "What has changed since it was good?": Recipe(
+    "Find partitions without a leader": Recipe(_lose_leader, 1, "no leader: orders 1"),
+    "Compare with a healthy state": Recipe(
         lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 3, "", 0, "", before=_probed_before
     ),
-    "Which timeouts should these machines use?": Recipe(
+    "Recommend timeouts": Recipe(
         lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 3, "never-ready", 0, "--connect-timeout"
     ),
-    "Where did the time go?": Recipe(lambda scene: scene.all_nodes(Fault.SILENCE), 12, "apiversions"),
-    "How long does a record take?": Recipe(lambda scene: scene.all_nodes(Fault.FREEZE), 12, "", 0, "p99"),
-    "Is a group too far behind?": Recipe(lambda scene: _produce(scene, 900), 3, "orders", 0, "orders"),
-    "Has a group any members?": Recipe(_leave, 1, "billing has no members", before=_join),
+    "Show where the time goes": Recipe(lambda scene: scene.all_nodes(Fault.SILENCE), 12, "apiversions"),
+    "Measure latency": Recipe(lambda scene: scene.all_nodes(Fault.FREEZE), 12, "", 0, "p99"),
+    "Alert on lag": Recipe(lambda scene: _produce(scene, 900), 3, "orders", 0, "orders"),
+    "Check that a group has members": Recipe(_leave, 1, "billing has no members", before=_join),
     "Set a group back by an hour": Recipe(_no_group, 23, "billing", 0, "orders"),
     "Skip a record that no consumer can read": Recipe(_no_group, 23, "billing", 0, "orders"),
     "Find a record by its key": Recipe(_delete_records, 1, "no record of ann", 0, "orders-"),
     "Count the records of the last hour": Recipe(
         lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "300 records in the last hour"
     ),
-    "Save a topic to a file and bring it back": Recipe(
+    "Save a topic to a file and restore it": Recipe(
         lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "300 records delivered"
     ),
-    "Send again what could not be delivered": Recipe(
+    "Send undelivered records again": Recipe(
         _too_few_replicas,
         20,
         "NOT delivered",
@@ -145,8 +145,8 @@ RECIPES = {
         "300 records delivered",
         before=_saved,
     ),
-    "Read a stuck partition past the fault": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "v"),
-    "A topic as a spreadsheet": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, ""),
+    "Read past a partition without a leader": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "v"),
+    "Export a topic to a spreadsheet": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, ""),
 }
 
 

@@ -1,6 +1,5 @@
 """Command lines as people type them who come from other tools: each works, or one line names what to type."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +13,6 @@ from kctl.cli.app import root
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.spellings import rewrite
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
-from tests.docs.test_migration import PAGE
 from tests.support.in_process import run_in_process
 
 NO_SERVERS = "bootstrap.servers is not set"
@@ -258,18 +256,6 @@ def test_commands_that_are_suggested_exist() -> None:
         "schemas",
     }:
         assert run_in_process(*meant.removeprefix("kctl ").split(), "--help").code == 0, meant
-
-
-def test_the_page_has_the_options_that_are_suggested() -> None:
-    section = PAGE.read_text().partition("## Options of other tools")[2]
-    rows = re.findall(r"^\| (`.*`) \| `([^`]+)` \| ([a-z, ]+) \|$", section, re.MULTILINE)
-    on_page = {
-        (typed, meant, command.replace("every", ""))
-        for names, meant, commands in rows
-        for typed in re.findall("`([^`]+)`", names)
-        for command in commands.split(", ")
-    }
-    assert on_page == {(typed, meant, command) for command, table in OPTIONS.items() for typed, meant in table.items()}
 
 
 @pytest.mark.parametrize(
