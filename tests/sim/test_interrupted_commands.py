@@ -64,7 +64,8 @@ LONGER = {
 }
 """Those with more code of their own, which is interrupted at points of its own, too."""
 
-
+QUICK = ("topics list", "consume t -e -g other", "produce t")
+"""A part of `make check`."""
 BEFORE = {
     "acls delete": "acls create --allow User:ann --topic t --operation read",
     "users delete": "users create ann --password-from env:SECRET",
@@ -99,7 +100,7 @@ def check(cluster: SimCluster, line: str, ended: Ended, *, was_interrupted: bool
 @pytest.mark.parametrize(
     ("line", "folder"),
     [
-        *((line, ROOT) for line in COMMANDS | LONGER),
+        *(pytest.param(line, ROOT, marks=[] if line in QUICK else pytest.mark.slow) for line in COMMANDS | LONGER),
         *(pytest.param(line, CLI, marks=pytest.mark.nightly) for line in LONGER),
     ],
     ids=lambda word: word.rpartition("/")[2] if word in (ROOT, CLI) else word,

@@ -167,10 +167,15 @@ def test_one_silent_leader_hides_no_row_of_another_broker(
     with_commands(use, monkeypatch)
 
 
+DELAYS = [
+    *(pytest.param(delay_ms, marks=pytest.mark.nightly) for delay_ms in (150, 250, 400)),
+    *(pytest.param(delay_ms, marks=pytest.mark.slow) for delay_ms in (200, 900)),
+    300,
+]
 TWO_ROUNDS = ("topics offsets", "topics trim", "groups describe", "groups lag")
 
 
-@pytest.mark.parametrize("delay_ms", [150, 200, 250, 300, 400, 900])
+@pytest.mark.parametrize("delay_ms", DELAYS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_with_slow_brokers_ends_by_one_timeout(
     command: str, delay_ms: int, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,9 @@ CALLS: dict[str, Callable[[Admin], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", ["leaders", *(pytest.param(name, marks=pytest.mark.slow) for name in CALLS if name != "leaders")]
+)
 def test_interrupted_call_leaves_a_usable_client_that_closes_every_connection(name: str) -> None:
     call = CALLS[name]
 

@@ -375,6 +375,7 @@ def test_partition_that_is_deleted_is_reported(with_moves: WithMoves) -> None:
     with_moves(use)
 
 
+@pytest.mark.slow
 def test_thousands_of_partitions_are_throttled_by_a_wildcard(with_moves: WithMoves) -> None:
     def use(moves: Moves) -> None:
         moves.sandbox.create_topic("many", partitions=1_500)

@@ -41,7 +41,10 @@ def test_short_list_goes_to_one_broker() -> None:
     run_with_admin(use, topics=TOPICS)
 
 
-@pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET_ON_REQUEST])
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.RESET_ON_REQUEST, *(pytest.param(each, marks=pytest.mark.slow) for each in (Fault.BLACKHOLE, Fault.REFUSE))],
+)
 def test_parts_of_a_broker_that_fails_are_answered_by_others(fault: Fault) -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()

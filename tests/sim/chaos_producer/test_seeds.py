@@ -1,20 +1,17 @@
-"""Some seeds of producers: no rule is broken; one seed is equal in another process.
+"""A seed of producers: no rule is broken; another seed is equal in another process.
 
-The corpus of producers is played with that of consumers, in tests/sim/chaos/test_seeds.py.
+The corpus of producers is played with that of consumers, in tests/sim/chaos/test_seeds.py; `make sim-seeds` plays more
+seeds.
 """
 
 import pytest
 
 from tests.sim.chaos.commands import failure_line, plan_of, run, trace_hash_elsewhere
 
-SEEDS = [pytest.param(f"producer:{seed}", marks=[pytest.mark.slow] if seed else []) for seed in range(3)]
-"""`make sim-seeds` plays these and 21 others."""
 
-
-@pytest.mark.parametrize("word", SEEDS)
-def test_no_rule_is_broken(word: str) -> None:
-    outcome = run(plan_of(word))
-    assert not outcome.violations, failure_line(outcome, word)
+def test_no_rule_is_broken() -> None:
+    outcome = run(plan_of("producer:0"))
+    assert not outcome.violations, failure_line(outcome, "producer:0")
 
 
 @pytest.mark.slow

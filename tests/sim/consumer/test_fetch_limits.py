@@ -91,8 +91,8 @@ def shares(cluster: SimCluster, consumer: Consumer, count: int) -> Counter[int]:
     [
         pytest.param(15 * KIB, 300, marks=pytest.mark.slow),
         (60 * KIB, 150),
-        pytest.param(200 * KIB, 150, marks=pytest.mark.slow),
-        (64 * 1024 * KIB, 150),
+        pytest.param(200 * KIB, 150, marks=pytest.mark.nightly),
+        pytest.param(64 * 1024 * KIB, 150, marks=pytest.mark.slow),
     ],
 )
 def test_partitions_that_all_have_more_get_equal_shares(slots: int, budget: int, tolerance: int) -> None:

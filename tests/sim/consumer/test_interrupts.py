@@ -102,6 +102,7 @@ def play(body: Callable[[SimCluster, Interrupted], None], *, step: int = 7) -> i
     return each_boundary(cluster, step=step)
 
 
+@pytest.mark.slow
 def test_interrupted_first_poll_skips_and_repeats_nothing() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(cluster, interrupted, **QUICK)
@@ -142,6 +143,7 @@ def test_interrupted_poll_in_midst_of_a_chunk_skips_and_repeats_nothing() -> Non
     assert play(body) > 50
 
 
+@pytest.mark.slow
 def test_interrupted_loop_leaves_its_rest_to_polls_and_commits_what_it_was_given() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(cluster, interrupted, **QUICK)
@@ -172,6 +174,7 @@ def test_interrupted_commit_sync_leaves_consumer_usable() -> None:
     assert play(body) > 50
 
 
+@pytest.mark.slow
 def test_interrupted_close_closes_when_called_again() -> None:
     def body(cluster: SimCluster, interrupted: Interrupted) -> None:
         reader = Reader(cluster, interrupted, **MEMBER)

@@ -241,7 +241,7 @@ def test_a_broker_without_the_protocol_is_told() -> None:
     play(5, body)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 20))])
 def test_random_groups(seed: int) -> None:
     """Members come, go and crash while the coordinator moves, fails and freezes; then all is shared within limits."""
 

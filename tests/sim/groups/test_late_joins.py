@@ -21,6 +21,7 @@ def cluster() -> Iterator[GroupCluster]:
         yield GroupCluster(hub)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commits", ["blocking", "automatic"])
 def test_member_that_commits_while_its_join_is_answered_keeps_its_partitions(
     cluster: GroupCluster, commits: str

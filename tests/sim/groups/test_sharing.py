@@ -24,7 +24,9 @@ def cluster() -> Iterator[GroupCluster]:
         yield GroupCluster(hub)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "strategy", [*(pytest.param(each, marks=pytest.mark.slow) for each in STRATEGIES[:-1]), STRATEGIES[-1]]
+)
 def test_three_members_come_and_go_and_every_record_is_read_once(cluster: GroupCluster, strategy: str) -> None:
     for i in range(6):
         cluster.write(i, 20)

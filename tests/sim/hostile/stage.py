@@ -111,6 +111,8 @@ def _leave(_response: Response, _version: int, _correlation_id: int) -> bytes | 
 
 def play(monkeypatch: pytest.MonkeyPatch, scene: Callable[[Stage], None]) -> None:
     """Run a scene on a cluster that has records, groups, and a member of one of them."""
+    gc.collect()
+    gc.freeze()  # `Stage.run` collects the garbage of one command, not of everything that is imported
     with Hub(seed=7) as hub:
         cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
         stage = Stage(cluster)

@@ -1,10 +1,13 @@
 """Ctrl-C at every point of a round of the prober: it closes, and leaves no connection open."""
 
+import pytest
+
 from tests.sim.interrupts import Interrupted, each_boundary
 from tests.sim.kit.network import ProbedCluster
 from tests.sim.virtual import Hub
 
 
+@pytest.mark.slow
 def test_prober_interrupted_anywhere_closes_and_leaves_no_connection() -> None:
     def scene(interrupted: Interrupted) -> None:
         with Hub() as hub:

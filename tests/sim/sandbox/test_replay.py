@@ -19,6 +19,7 @@ def _elsewhere(seed: int, hash_seed: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_equal_in_other_processes() -> None:
     assert trace_hash(21) == _elsewhere(21, "1") == _elsewhere(21, "4242")
 

@@ -251,7 +251,7 @@ def test_group_that_subscribes_to_no_topic_is_found() -> None:
 def test_idle_topic_is_a_note() -> None:
     def body(story: Story) -> None:
         story.produce(5)
-        member = story.enter(story.sim.classic_member("g", enable_auto_commit=False))
+        member = story.enter(story.sim.classic_member("g", enable_auto_commit=False, fetch_max_wait_ms=20_000))
         settle(member)
         commit_all(member)
         assert story.group() == {}

@@ -196,6 +196,7 @@ def look(story: Story, causes: list[Cause]) -> tuple[Finding, ...]:
     return diagnose(looks, tuple(Scope), severity=Severity.WARNING).findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("incident", INCIDENTS, ids=" and ".join)
 def test_both_causes_are_found_the_graver_first(incident: tuple[str, str]) -> None:
     def body(story: Story) -> None:

@@ -33,6 +33,7 @@ def _faults(way: str) -> int:
     return int(ended.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no such thresholds")
 def test_freed_blocks_are_used_again_without_page_faults() -> None:
     assert _faults("kept") < BLOCK_PAGES

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.pipeline.fingerprints import Entry
@@ -88,7 +88,6 @@ def test_record_diff_finds_random_changes(seed: int) -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2))), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
 )
-@settings(max_examples=300)
 def test_the_account_is_right_whatever_comes(source: list[Content], target: list[Content]) -> None:
     for window in (2, 1000):
         found = diff(source, target, window)

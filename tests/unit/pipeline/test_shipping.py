@@ -22,6 +22,7 @@ print(kctl.pipeline.shipping.describe_python())
 """
 
 
+@pytest.mark.slow
 def test_the_archive_alone_runs_the_client(tmp_path: Path) -> None:
     """In an interpreter that sees nothing else, but for pyarrow, which the workers have."""
     archive, folder = tmp_path / "kctl.tgz", tmp_path / "unpacked"

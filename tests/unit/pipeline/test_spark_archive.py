@@ -74,6 +74,7 @@ def worker_says(tmp_path: Path, code: str, *args: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_only_what_can_change_is_read_again(tmp_path: Path) -> None:
     """Imports out of the archive go on to work; an archive that a user added keeps its finder."""
     assert worker_says(tmp_path, WORKER) == [
@@ -84,6 +85,7 @@ def test_only_what_can_change_is_read_again(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["commit", "abort"])
 def test_the_end_of_a_write_keeps_archives_too(tmp_path: Path, end: str) -> None:
     """It took longer than a task of few rows: its process never had a task that kept them."""

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pyspark
+import pytest
 
 PROGRAM = """
 import sys
@@ -16,6 +17,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_worker_that_reads_imports_neither_the_producer_nor_all_of_pyarrow() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True, text=True)
     modules = set(done.stdout.split())
@@ -54,6 +56,7 @@ os.wait()
 """
 
 
+@pytest.mark.slow
 def test_worker_of_the_daemon_imports_nothing_and_reads_no_archive_again() -> None:
     here = Path(__file__).parents[3]
     libraries = sorted((Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip"))

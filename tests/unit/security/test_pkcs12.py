@@ -42,6 +42,7 @@ def test_key_store_of_openssl_logs_in(authority: Authority, broker_pem: str, tmp
     assert connects(made, authority, broker_pem, wants_certificate=True) == "CN=pkcs12"
 
 
+@pytest.mark.slow
 def test_trust_store_of_keytool_is_trusted(authority: Authority, broker_pem: str, tmp_path: Path) -> None:
     store = str(trust_store(authority, tmp_path))
     made = settings(ssl_truststore_location=store, ssl_truststore_type="PKCS12", ssl_truststore_password=PASSWORD)
@@ -69,6 +70,7 @@ def test_wrong_password_and_damaged_store_are_named(authority: Authority, tmp_pa
         )
 
 
+@pytest.mark.slow
 def test_store_without_a_key_is_no_key_store(authority: Authority, tmp_path: Path) -> None:
     refused(
         "ssl.keystore.location",

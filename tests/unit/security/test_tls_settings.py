@@ -235,7 +235,8 @@ def test_the_conversion_of_a_pkcs12_key_store_works(
     assert connects(made, authority, broker_pem, wants_certificate=True) == "CN=pkcs12"
 
 
-@pytest.mark.parametrize("kind", ["JKS", pytest.param("PKCS12", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_the_conversion_of_a_trust_store_works(
     authority: Authority, broker_pem: str, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

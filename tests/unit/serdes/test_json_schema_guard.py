@@ -60,6 +60,7 @@ def test_schema_that_refers_to_itself_twice_for_the_same_value_ends_with_an_erro
     assert JsonSchemaCodec(json.dumps(twice)).encode(nested(5, "next"))
 
 
+@pytest.mark.slow
 def test_few_levels_and_trees_are_checked_as_ever() -> None:
     assert JsonSchemaGuard.of({"": doubling(5)}) is None
     assert JsonSchemaCodec(json.dumps(doubling(5))).encode(3) == b"3"

@@ -46,6 +46,7 @@ def test_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
     assert child.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="a limit of Linux")
 def test_program_that_needs_too_much_memory_is_ended() -> None:
     with pytest.raises(JqError, match=f"more than {jq_process.MOST_BYTES >> 20} MiB"):

@@ -233,6 +233,7 @@ def test_bad_input_is_named_by_its_line_where_the_template_has_lines(template: s
     assert str(e.value).startswith(f"{place}: ")
 
 
+@pytest.mark.slow
 def test_line_is_right_behind_what_the_buffer_has_dropped() -> None:
     lines = [b"1 %d\n" % number for number in range(60_000)]
     with pytest.raises(CommandError, match=rf"^x record 60001 \(line 60001, byte {sum(map(len, lines))}\): "):

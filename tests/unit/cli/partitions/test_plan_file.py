@@ -78,6 +78,7 @@ def test_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
         write_plan(tmp_path, {})
 
 
+@pytest.mark.slow
 @given(
     st.recursive(st.none() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each))
 )

@@ -127,6 +127,7 @@ def test_large_manifests_are_not_merged(tmp_path: Path, by_fours: None, monkeypa
     assert offsets(folder.path) == list(range(40))
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_each_round_counts_once_and_the_next_run_goes_on(
     tmp_path: Path, by_fours: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

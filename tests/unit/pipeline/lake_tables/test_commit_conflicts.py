@@ -64,6 +64,7 @@ def conflicting(target: TableTarget, times: float, monkeypatch: pytest.MonkeyPat
     return waits
 
 
+@pytest.mark.slow
 def test_commit_is_made_again_until_no_other_writer_is_faster(
     location: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -411,6 +411,7 @@ def test_records_that_do_not_decode_are_in_a_table_of_errors(location: Location)
     assert wrong_rows(location) == [0, 3]
 
 
+@pytest.mark.slow
 def test_commit_to_the_table_of_errors_that_a_kill_left_out_is_made_by_the_next_run(
     location: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,6 +435,7 @@ def test_commit_to_the_table_of_errors_that_a_kill_left_out_is_made_by_the_next_
     assert decoded_ids(location) == [1, 2, 4, 6]
 
 
+@pytest.mark.slow
 def test_field_that_is_new_becomes_a_column(location: Location) -> None:
     target = decoding(location)
     target.commit([decoded(target, 0, 3)], {})
@@ -450,6 +452,7 @@ def test_table_with_decoded_columns_takes_no_bytes_and_the_other_way_round(locat
         open_target(location, {}).fit({})
 
 
+@pytest.mark.slow
 def test_decoded_columns_are_not_compared(location: Location) -> None:
     target = decoding(location)
     target.commit([decoded(target, 0, 3)], {})
@@ -468,7 +471,8 @@ def test_table_of_topics_that_are_empty_yet_is_created_with_the_first_round(loca
     assert wrong_rows(location) == [0]
 
 
-@pytest.mark.parametrize("column", ["value.id", "partition", pytest.param("topic", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["value.id", "partition", "topic"])
 def test_table_is_partitioned_by_a_column(location: Location, column: str) -> None:
     layout = f"column:{column}"
     target = decoding(location, layout=layout)

@@ -52,7 +52,7 @@ def test_generated_lines_match_the_schemas_of_probe_and_trace() -> None:
             validator.validate(json.loads(line))
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.slow) for seed in range(3)])
 def test_each_place_gets_the_timeouts_that_it_needs(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     slow_requests = Times(700, 0.4)
@@ -98,6 +98,7 @@ def test_certificates_that_expire_are_found(tmp_path: Path) -> None:
     assert [each.text for each in found.findings] == ["CN=leaf expired 2 days ago", "CN=leaf expires in 20 days"]
 
 
+@pytest.mark.slow
 def test_percentiles_of_traces_are_those_of_their_distributions(tmp_path: Path) -> None:
     fetch = Times(600, 0.1)
     write(tmp_path / "sydney" / "a.jsonl", trace_lines(NodeTruth("a:9092", tls=FAR, metadata=fetch), Random(1), 4000))

@@ -20,6 +20,7 @@ everything = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(everything)
 def test_imported_profile_is_exported_back(given_properties: dict[str, str]) -> None:
     file = write_properties(given_properties)
