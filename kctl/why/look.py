@@ -15,7 +15,6 @@ from kctl.client.admin import (
     KeySample,
     LogDir,
     MemberDescription,
-    MetadataView,
     OffsetAndMetadata,
     OffsetAndTimestamp,
     OpenTransaction,
@@ -144,7 +143,9 @@ class Look(NamedTuple):
         features: the levels of the cluster.
         quotas: of clients, where a group has members.
         eligible: of topics with a partition without a leader, who may lead it.
-        views: the metadata of topics and brokers as each broker reports it.
+        responding: brokers that have sent their metadata.
+        newest_leaders: if looks are compared, each partition as the broker with the newest leader epoch reports it.
+        behind: if there is an earlier look, by broker the partitions of which it reports an older epoch than that look.
         silent: brokers that did not respond, with the reason.
         probed: what the probe found, with `has_brokers`.
         paused_ms: how long brokers asked this client to pause, by broker.
@@ -179,7 +180,9 @@ class Look(NamedTuple):
     quorum: QuorumDescription | None = None
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     eligible: Mapping[TopicPartition, EligibleLeaders] = MappingProxyType({})
-    views: Mapping[int, MetadataView] = MappingProxyType({})
+    responding: tuple[int, ...] = ()
+    newest_leaders: Mapping[TopicPartition, PartitionInfo] = MappingProxyType({})
+    behind: Mapping[int, Mapping[TopicPartition, PartitionInfo]] = MappingProxyType({})
     silent: Mapping[int, Silence] = MappingProxyType({})
     probed: Probed = Probed()
     paused_ms: Mapping[str, int] = MappingProxyType({})

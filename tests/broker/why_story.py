@@ -109,6 +109,7 @@ class KafkaStory:
         """
         runtime = self._runtime._replace(clock=ShiftedClock(self.ahead_ms))
         timer = Timer(runtime.clock, TIMEOUT_MS)
+        selection = selection._replace(is_compared=meanwhile is not None)
         with self.admin.within(TIMEOUT_MS / 1000), self.admin.request_budget(1_000):
             if meanwhile is None:
                 return take_looks(self.admin, runtime, timer, selection, 0, self._throttles)

@@ -7,6 +7,7 @@ from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
 from kctl.cli.why.metrics import State, metrics_text
 from kctl.cli.why.options import WhyOptions
+from kctl.cli.why.run import find_budget
 from kctl.cli.why.serve import MetricsServer
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
@@ -53,7 +54,7 @@ def serve(
             next_at_ms = runtime.clock.start_ms() + options.interval_ms
             timer = Timer(runtime.clock, admin.config.default_api_timeout_ms)
             try:
-                with admin.within(), admin.request_budget(options.budget):
+                with admin.within(), admin.request_budget(find_budget(admin, options)):
                     now = Gatherer(admin, runtime, timer, wanted, throttles).look(before)
                 timer.update()
                 looks = Looks(now, before)

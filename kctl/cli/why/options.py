@@ -7,7 +7,6 @@ import typer
 from kctl.cli import click
 from kctl.cli.options import Words, duration_ms
 
-DEFAULT_BUDGET = 200
 DEFAULT_INTERVAL_MS = 10_000
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
@@ -20,7 +19,7 @@ class WhyOptions(NamedTuple):
     only: frozenset[str]
     ignored: frozenset[str]
     severity: str
-    budget: int
+    budget: int | None
     interval_ms: int
     address: tuple[str, int] | None
 
@@ -50,8 +49,15 @@ def why_options(
         ),
     ] = "note",
     budget: Annotated[
-        int, typer.Option("--budget", min=1, max=100_000, metavar="N", help="Maximum number of requests in total.")
-    ] = DEFAULT_BUDGET,
+        int | None,
+        typer.Option(
+            "--budget",
+            min=1,
+            max=100_000,
+            metavar="N",
+            help="Maximum number of requests in total [default: 200, or 50 for each broker if that is more]",
+        ),
+    ] = None,
     serve: Annotated[
         str | None,
         typer.Option(

@@ -11,12 +11,16 @@ from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
 from kctl.cli.why.options import WhyOptions
 from kctl.cli.why.view import write_diagnosis
+from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
 from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
 from kctl.why.table import FINDINGS, kinds_of
+
+LEAST_BUDGET, REQUESTS_EACH = 200, 50
+"""The default of --budget: at least the first, and the second for each broker."""
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
@@ -43,11 +47,19 @@ def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str]
     return _show(common, "the cluster, its topics and groups", selection, tuple(Scope), options)
 
 
+def find_budget(admin: Admin, options: WhyOptions) -> int:
+    """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
+    if options.budget is not None:
+        return options.budget
+    return max(LEAST_BUDGET, REQUESTS_EACH * len(admin.describe_cluster().nodes))
+
+
 def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scope, ...], options: WhyOptions) -> int:
     output = common.choose_output(*SHAPES)
     _refuse_out_of_scope(options, scopes)
     runtime = system_runtime()
     throttles = Throttles()
+    selection = selection._replace(is_compared=options.watch_ms > 0 or options.address is not None)
     with open_admin(common, throttles.take) as admin:
         if options.address is not None:
             from kctl.cli.why.exporter import serve  # wanted only here
@@ -62,7 +74,7 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
         if options.watch_ms and common.environment.stderr_is_tty:
             common.say(f"{common.environment.program}: checking twice, {duration_text(options.watch_ms)} apart")
         timer = Timer(runtime.clock, timeout_ms)
-        with admin.within(timeout_ms / 1000), admin.request_budget(options.budget):
+        with admin.within(timeout_ms / 1000), admin.request_budget(find_budget(admin, options)):
             try:
                 looks = take_looks(admin, runtime, timer, selection, options.watch_ms, throttles)
             except BrokerError as error:

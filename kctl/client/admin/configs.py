@@ -126,16 +126,15 @@ def describe_configs(
     *,
     synonyms: bool,
     documentation: bool,
+    keys: Sequence[str] | None = None,
     broker_id: int | None = None,
 ) -> Results[ConfigResource, Configs]:
-    """Return the entries of each resource, by name.
-
-    Args: broker_id: asked about what any broker can describe; None: whichever is ready.
-    """
+    """Return the entries of each resource, by name; see `Admin.describe_configs`."""
+    wanted = None if keys is None else list(keys)
 
     def build(asked: Sequence[ConfigResource]) -> Build:
         entries = [
-            DescribeConfigsResource(resource_type=each.type, resource_name=each.name, configuration_keys=None)
+            DescribeConfigsResource(resource_type=each.type, resource_name=each.name, configuration_keys=wanted)
             for each in asked
         ]
         return lambda _: DescribeConfigsRequest(

@@ -47,13 +47,17 @@ class Coordinators:
         read: Callable[[R], Items[str, V]],
         *,
         max_version: int | None = None,
+        most: int | None = None,
         follow: Follow | None = None,
     ) -> Results[str, V]:
-        """Return the fate of each group, asked of all coordinators at once, and again while it may pass."""
+        """Return the fate of each group, asked of all coordinators at once, and again while it may pass.
+
+        Args: most: groups of one request; None: all of a coordinator.
+        """
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
             return self._ask(
-                pending, build, lambda answer, groups: self._call.items(answer, groups, read), max_version, follow
+                pending, build, lambda answer, groups: self._call.items(answer, groups, read), max_version, most, follow
             )
 
         return self._call.each(group_ids, attempt, ADMIN_GROUPS.is_retried)
@@ -91,6 +95,7 @@ class Coordinators:
         build: Build,
         read: Read[V],
         max_version: int | None = None,
+        most: int | None = None,
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
         """Ask the coordinator of each group once; one that cannot be asked, or answers it is not it, is forgotten."""
@@ -99,12 +104,14 @@ class Coordinators:
         for group_id in group_ids:
             if group_id not in fates:
                 by_node.setdefault(self._found[group_id], []).append(group_id)
-        builds = {node_id: partial(_build_for, build, node_id, groups) for node_id, groups in by_node.items()}
-        for node_id, answer in self._call.ask_nodes(builds, max_version=max_version, follow=follow).items():
-            groups = by_node[node_id]
-            fates |= read(answer, groups)
-            for group_id in groups:
-                self._learn(group_id, answer if isinstance(answer, KafkaError) else fates[group_id])
+        while by_node:
+            parts = {node_id: groups[:most] for node_id, groups in by_node.items()}
+            by_node = {node_id: groups[most:] for node_id, groups in by_node.items() if groups[len(parts[node_id]) :]}
+            builds = {node_id: partial(_build_for, build, node_id, groups) for node_id, groups in parts.items()}
+            for node_id, answer in self._call.ask_nodes(builds, max_version=max_version, follow=follow).items():
+                fates |= read(answer, parts[node_id])
+                for group_id in parts[node_id]:
+                    self._learn(group_id, answer if isinstance(answer, KafkaError) else fates[group_id])
         return fates
 
     def _learn(self, group_id: str, fate: object) -> None:

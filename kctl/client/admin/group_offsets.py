@@ -9,7 +9,7 @@ from functools import partial
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import NOTHING, TopicPartition, by_topic
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError, UnsupportedVersionError
 from kctl.client.protocol.api.committed_offsets import (
     OffsetCommitResponse,
@@ -75,25 +75,24 @@ def list_offsets_of_groups(
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
     """Return all that each group has committed; coordinators before Kafka 3.0 are asked about one after the other."""
     coordinators = Coordinators(call)
+    try:
+        found = _offsets_of(call, coordinators, group_ids)
+    except UnsupportedVersionError:
+        if len(group_ids) == 1:
+            raise
+        found = _one_by_one(call, coordinators, group_ids)
+    return Results({group_id: _sorted_out(of) for group_id, of in found.done.items()}, found.failed)
+
+
+def _one_by_one(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
     done: dict[str, Committed] = {}
     failed: dict[str, KafkaError] = {}
-    most = MOST_GROUPS
-    left = list(group_ids)
-    while left:
-        some = left[:most]
+    for group_id in group_ids:
         try:
-            found = _offsets_of(call, coordinators, some)
+            done[group_id] = _offsets_of(call, coordinators, [group_id])[group_id]
         except KafkaError as error:
-            if isinstance(error, UnsupportedVersionError) and len(some) > 1:
-                most = 1  # of each request from here on
-                continue
-            if len(some) == len(group_ids):
-                raise
-            found = Results(NOTHING, dict.fromkeys(some, error))
-        done |= found.done
-        failed |= found.failed
-        left = left[most:]
-    return Results({group_id: _sorted_out(of) for group_id, of in done.items()}, failed)
+            failed[group_id] = error
+    return Results(done, failed)
 
 
 def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
@@ -119,7 +118,7 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
             for each in response.groups
         ]
 
-    return coordinators.each_group(group_ids, build, read, max_version=LAST_VERSION_WITH_NAMES)
+    return coordinators.each_group(group_ids, build, read, max_version=LAST_VERSION_WITH_NAMES, most=MOST_GROUPS)
 
 
 def _fate(found: Committed | KafkaError) -> Committed | KafkaError:

@@ -66,6 +66,7 @@ class OperatorCalls:
         *,
         include_synonyms: bool = False,
         include_documentation: bool = False,
+        keys: Sequence[str] | None = None,
         broker_id: int | None = None,
         timeout: Timeout = None,
     ) -> Results[ConfigResource, Configs]:
@@ -74,12 +75,18 @@ class OperatorCalls:
         Args:
             include_synonyms: also the values in other places, which the one in force overrides.
             include_documentation: also what each property means, as the broker describes it.
+            keys: the properties to return, as far as a resource has them; None for all.
             broker_id: asked about what any broker can describe; None: whichever is ready.
         Raises: ValueError: the name of a broker is not its id.
         """
         call = self._call("describing configs", timeout)
         return configs.describe_configs(
-            call, resources, synonyms=include_synonyms, documentation=include_documentation, broker_id=broker_id
+            call,
+            resources,
+            synonyms=include_synonyms,
+            documentation=include_documentation,
+            keys=keys,
+            broker_id=broker_id,
         )
 
     @checked

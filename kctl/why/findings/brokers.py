@@ -1,5 +1,6 @@
 """Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kctl.client.clock import duration_text
@@ -36,18 +37,18 @@ def brokers(looks: Looks) -> Iterator[Finding]:
 
 
 def _unreachable(look: Look) -> Iterator[Finding]:
-    registered = {node.node_id for node in look.nodes}
+    registered, elsewhere = {node.node_id for node in look.nodes}, look.probed.elsewhere
+    leaders = Counter(info.leader_id for of_topic in look.topics.values() for info in of_topic.values())
+    partitions = counted(leaders.total(), "partition")
     for node_id, silence in look.silent.items():
-        if node_id not in registered or not silence.is_certain or node_id in look.probed.elsewhere:
+        if node_id not in registered or not silence.is_certain or node_id in elsewhere:
             continue
-        leads = [tp for tp, info in look.partitions.items() if info.leader_id == node_id]
-        partitions = counted(len(look.partitions), "partition")
         yield FINDINGS["broker-unreachable"].found(
             {
                 "broker": node_id,
                 "name": look.node_name(node_id),
                 "reason": silence.reason,
-                "load": f"; it leads {len(leads)} of the {partitions} looked at" if look.partitions else "",
+                "load": f"; it leads {leaders[node_id]} of the {partitions} looked at" if leaders else "",
             },
             [Evidence("Metadata", f"broker {node_id}", _silence(silence))],
         )
@@ -129,19 +130,13 @@ def _stale(looks: Looks) -> Iterator[Finding]:
     """Of an epoch that was newer in the first look: a broker may learn of one a moment later than others."""
     if looks.before is None:
         return
-    newest = {tp: (info.leader_epoch, info.leader_id) for tp, info in looks.before.partitions.items()}
-    for view in looks.before.views.values():
-        for topic in view.topics.values():
-            for number, info in topic.partitions.items():
-                tp = TopicPartition(topic.name, number)
-                newest[tp] = max(newest.get(tp, (-1, -1)), (info.leader_epoch, info.leader_id))
-    for node_id, view in looks.now.views.items():
-        behind = {}
-        for tp, (epoch, _) in newest.items():
-            of_topic = view.topics.get(tp.topic)
-            seen = None if of_topic is None else of_topic.partitions.get(tp.partition)
-            if seen is not None and 0 <= seen.leader_epoch < epoch:
-                behind[tp] = seen
+    first = looks.before
+    led = first.partitions
+    for node_id, behind in looks.now.behind.items():
+        newest = {
+            tp: max((info.leader_epoch, info.leader_id) for info in (led.get(tp), first.newest_leaders.get(tp)) if info)
+            for tp in behind
+        }
         if behind:
             worst = min(behind)
             yield FINDINGS["stale-metadata"].found(
@@ -175,7 +170,7 @@ def _controllers(look: Look) -> Iterator[Finding]:
     """Report brokers that respond themselves, and do not get a response from the controller."""
     timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
     timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
-    alive = [node_id for node_id in look.views if node_id not in look.silent]
+    alive = [node_id for node_id in look.responding if node_id not in look.silent]
     if timeout is None or timeout.elapsed_ms < LEAST_SILENCE_MS or not alive:
         return
     away = sorted({node_id for node_id, each in look.silent.items() if each.is_certain} | _ids_of(look.fenced))
@@ -314,7 +309,8 @@ def _skew(look: Look) -> Iterator[Finding]:
 def _preferred_away(look: Look) -> Iterator[Finding]:
     registered = {node.node_id for node in look.nodes}
     away: dict[int, list[TopicPartition]] = {}
-    for tp, info in look.partitions.items():
+    known = look.partitions
+    for tp, info in known.items():
         preferred = info.replicas[0] if info.replicas else -1
         if preferred in registered and preferred in info.isr and info.leader_id not in (preferred, -1):
             away.setdefault(preferred, []).append(tp)
@@ -324,8 +320,8 @@ def _preferred_away(look: Look) -> Iterator[Finding]:
             {
                 "broker": node_id,
                 "partitions": counted(len(found), "partition"),
-                "leader": f"broker {look.partitions[tp].leader_id}",
+                "leader": f"broker {known[tp].leader_id}",
                 **place(tp),
             },
-            [Evidence("Metadata", "leaders", by_partition({tp: look.partitions[tp].leader_id for tp in found}))],
+            [Evidence("Metadata", "leaders", by_partition({tp: known[tp].leader_id for tp in found}))],
         )

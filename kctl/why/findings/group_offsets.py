@@ -40,9 +40,9 @@ def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
     # with two looks by the starts of the first: a member may have committed after this look read its offset
     starts = (looks.before or looks.now).starts
     lost = {
-        tp: start.offset - committed[tp]
-        for tp, start in starts.items()
-        if committed.get(tp, start.offset) < start.offset
+        tp: starts[tp].offset - offset
+        for tp, offset in committed.items()
+        if tp in starts and offset < starts[tp].offset
     }
     if lost:
         worst, where = worst_of(lost)
@@ -106,9 +106,9 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
 
 def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> Iterator[Finding]:
     late: dict[TopicPartition, int] = {}
-    for tp, old in looks.now.expiring.items():
-        offset, start, end = committed.get(tp), looks.now.starts.get(tp), looks.now.ends.get(tp)
-        if offset is None or start is None or end is None or not start.offset <= offset < end.offset:
+    for tp, offset in committed.items():
+        old, start, end = looks.now.expiring.get(tp), looks.now.starts.get(tp), looks.now.ends.get(tp)
+        if old is None or start is None or end is None or not start.offset <= offset < end.offset:
             continue
         if not looks.lag(group, tp):
             continue

@@ -39,11 +39,11 @@ def partitions(looks: Looks) -> Iterator[Finding]:
     look = looks.now
     yield from _records_lost(looks)
     yield from _not_compacted(look)
+    yield from _future(look)
     for topic, infos in look.topics.items():
         configs = look.topic_configs.get(topic, {})
         yield from _no_leader(look, infos.values())
         yield from _min_isr(topic, list(infos.values()), configs.get(_MIN_ISR))
-        yield from _future(look, topic)
         yield from _settings(topic, list(infos.values()), configs)
 
 
@@ -51,14 +51,15 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
     """What was below the high watermark of the first look is in every log of its in-sync replicas."""
     if looks.before is None:
         return
-    leaders, by_topic = looks.now.partitions, dict[str, dict[TopicPartition, tuple[int, int]]]()
-    for tp, info in looks.before.partitions.items():
+    leaders, led = looks.now.partitions, looks.before.partitions
+    by_topic: dict[str, dict[TopicPartition, tuple[int, int]]] = {}
+    for tp, info in led.items():
         end, now = looks.before.ends.get(tp), looks.now.epoch_ends.get((tp, info.leader_epoch))
         if end is not None and now is not None and 0 <= now.end_offset < end.offset:
             by_topic.setdefault(tp.topic, {})[tp] = (end.offset, now.end_offset)
     for lost in by_topic.values():
         worst = max(lost, key=lambda tp: lost[tp][0] - lost[tp][1])
-        info, (had, has) = looks.before.partitions[worst], lost[worst]
+        info, (had, has) = led[worst], lost[worst]
         is_unclean = leaders[worst].leader_id not in info.isr
         yield FINDINGS["records-lost"].found(
             {
@@ -92,8 +93,9 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
 def _not_compacted(look: Look) -> Iterator[Finding]:
     """The first records of a log that was compacted once have no key twice: the dirty part begins at its start."""
     by_topic: dict[str, list[TopicPartition]] = {}
+    known = look.partitions if look.old_keys else {}
     for tp, old in look.old_keys.items():
-        if old.sample.repeated > 0 and tp in look.partitions:
+        if old.sample.repeated > 0 and tp in known:
             by_topic.setdefault(tp.topic, []).append(tp)
     for topic, found in by_topic.items():
         worst = max(found, key=lambda tp: look.old_keys[tp].size_bytes)
@@ -106,7 +108,7 @@ def _not_compacted(look: Look) -> Iterator[Finding]:
                 "age": age_text(old.age_ms),
                 "repeated": old.sample.repeated,
                 "size": size_text(old.size_bytes),
-                "broker": look.partitions[worst].leader_id,
+                "broker": known[worst].leader_id,
                 "more": more_text(len(found) - 1),
                 **place(worst),
             },
@@ -218,10 +220,13 @@ def _under(under: list[PartitionInfo], least: int, config: ConfigValue, evidence
     )
 
 
-def _future(look: Look, topic: str) -> Iterator[Finding]:
-    of_topic = {tp: newest.timestamp_ms - look.wall_ms for tp, newest in look.newest.items() if tp.topic == topic}
-    ahead = {tp: ahead_ms for tp, ahead_ms in of_topic.items() if ahead_ms > FUTURE_MS}
-    if ahead:
+def _future(look: Look) -> Iterator[Finding]:
+    by_topic: dict[str, dict[TopicPartition, int]] = {}
+    for tp, newest in look.newest.items():
+        ahead_ms = newest.timestamp_ms - look.wall_ms
+        if ahead_ms > FUTURE_MS:
+            by_topic.setdefault(tp.topic, {})[tp] = ahead_ms
+    for ahead in by_topic.values():
         worst, where = worst_of(ahead)
         newest = look.newest[worst]
         evidence = by_partition({tp: look.newest[tp].timestamp_ms for tp in ahead})

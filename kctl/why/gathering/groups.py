@@ -8,8 +8,8 @@ from kctl.pipeline.mirrored_offsets import is_of_mirror
 from kctl.why.gathering.asker import BUDGET_SPENT, Asker
 from kctl.why.look import Gap, GroupLook
 
-MOST_GROUPS_EACH = 100
-"""Groups whose offsets one request is about."""
+FIRST_GROUPS, MORE_GROUPS = 100, 10
+"""Groups of the first call for offsets, by which the requests of the next ones are estimated; these have more."""
 MOST_REQUESTS_EACH = 2
 """What a group costs where coordinators are too old for several in one request."""
 
@@ -31,8 +31,9 @@ def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> d
     found: dict[str, GroupLook] = {}
     left = list(described)
     cost = float(MOST_REQUESTS_EACH)  # of a group so far: below 1 where coordinators take several in one request
+    most = FIRST_GROUPS
     while left:
-        room = MOST_GROUPS_EACH
+        room = most
         if asker.admin.requests_left is not None:
             room = min(room, int((asker.admin.requests_left - reserve) / cost))
         if found and room < 1:
@@ -42,6 +43,7 @@ def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> d
         sent_before = asker.admin.requests_sent
         found |= _with_offsets(asker, {group_id: described[group_id] for group_id in some})
         cost = max(1, asker.admin.requests_sent - sent_before) / len(some)
+        most *= MORE_GROUPS
     return found
 
 

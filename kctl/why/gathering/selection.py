@@ -11,5 +11,7 @@ class Selection(NamedTuple):
     topics: Sequence[str] | None = ()
     has_brokers: bool = False
     """Whether disks, quorum and configs of brokers are looked at."""
+    is_compared: bool = False
+    """Whether looks are compared, for which each broker reports its own metadata of topics."""
     has_ages: bool = False
     """Whether the next record of each group is read, too: a group is that far behind in time."""

@@ -1,16 +1,19 @@
 """Topics as a part of a look: partitions as each broker has them, and the configs that findings need."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from kctl.client.admin import ConfigEntry, ConfigResource, MetadataView, ResourceType, Results
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.cluster import PartitionInfo
+from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, KafkaTimeoutError, ProtocolError, RequestBudgetError
 from kctl.why.gathering.asker import PATIENCE_S, Asker
 from kctl.why.gathering.selection import Selection
 from kctl.why.look import ConfigValue, Gap, Look
 
 OFFSETS_TOPIC = "__consumer_offsets"
+MOST_VIEWS = 8
+"""Brokers that report the metadata of topics at the same time: with 200,000 partitions each response has 9 MB."""
 MOST_LEADERLESS = 100
 """Topics without a leader of which is read who may lead."""
 TOPIC_CONFIGS = frozenset(
@@ -41,29 +44,78 @@ BROKER_CONFIGS = frozenset(
 
 
 def with_views(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add each broker's own metadata, of the topics that are known so far; one that does not respond is silent.
+    """Add the brokers that respond, and with looks that are compared the leaders as each of them reports these.
 
-    One that was silent in an earlier look is asked again, and waited for no longer than `PATIENCE_S`.
+    Brokers that were silent in an earlier look get a request again, with at most `PATIENCE_S` for the response.
     Raises: KafkaError: the client itself is refused the metadata, without which no broker can be asked.
     """
-    names: list[str] | None = None
-    if selection.topics is not None:
-        known = () if before is None or not selection.has_brokers else before.topics
-        names = sorted({*selection.topics, *known})
     again = [node.node_id for node in asker.nodes if node.node_id in asker.silent]
-    results = _views(asker, asker.alive, names, asker.share_s())
+    leaders = Leaders(before)
+    has_many = len(asker.nodes) > MOST_VIEWS
+    names = _compared_topics(selection, before)
+    first_names = [] if has_many else names
+    _take_views(asker, leaders, asker.alive, first_names, asker.share_s())
+    late = _views(asker, again, first_names, min(asker.share_s(), PATIENCE_S))
+    for node_id, view in late.done.items():
+        del asker.silent[node_id]
+        leaders.take(node_id, view)
+    for node_id, failure in late.failed.items():
+        if not asker.silent[node_id].is_certain and isinstance(failure, KafkaTimeoutError):
+            asker.unanswered(node_id, "Metadata", failure)
+    responding = tuple(leaders.behind)
+    if has_many and names != []:
+        for at in range(0, len(responding), MOST_VIEWS):
+            if not asker.can_ask("Metadata", "leaders by broker"):
+                break
+            _take_views(asker, leaders, responding[at : at + MOST_VIEWS], names, asker.share_s())
+    return look._replace(responding=responding, newest_leaders=leaders.newest, behind=leaders.behind)
+
+
+def _compared_topics(selection: Selection, before: Look | None) -> list[str] | None:
+    """Return the topics of which each broker reports its metadata; None for all."""
+    if not selection.is_compared:
+        return []
+    if selection.topics is None:
+        return None
+    known = () if before is None or not selection.has_brokers else before.topics
+    return sorted({*selection.topics, *known})
+
+
+class Leaders:
+    """The leaders as brokers report them, reduced to what findings need: the newest, and those that are behind."""
+
+    def __init__(self, before: Look | None) -> None:
+        self.newest: dict[TopicPartition, PartitionInfo] = {}
+        self.behind: dict[int, dict[TopicPartition, PartitionInfo]] = {}
+        self._epochs: dict[TopicPartition, int] = {}
+        """The newest in the earlier look."""
+        for tp, info in () if before is None else chain(before.partitions.items(), before.newest_leaders.items()):
+            self._epochs[tp] = max(info.leader_epoch, self._epochs.get(tp, NO_EPOCH))
+
+    def take(self, node_id: int, view: MetadataView) -> None:
+        """Reduce the response of a broker."""
+        behind = self.behind.setdefault(node_id, {})
+        for topic in view.topics.values():
+            for number, info in topic.partitions.items():
+                tp = TopicPartition(topic.name, number)
+                known = self.newest.get(tp)
+                if known is None or info.leader_epoch > known.leader_epoch:
+                    self.newest[tp] = info
+                if 0 <= info.leader_epoch < self._epochs.get(tp, NO_EPOCH):
+                    behind[tp] = info
+
+
+def _take_views(
+    asker: Asker, leaders: Leaders, node_ids: Sequence[int], names: Sequence[str] | None, timeout_s: float
+) -> None:
+    results = _views(asker, node_ids, names, timeout_s)
+    for node_id, view in results.done.items():
+        leaders.take(node_id, view)
     for node_id, failure in results.failed.items():
         if isinstance(failure, RequestBudgetError | BrokerError) or not asker.admin.has_requests_left:
             asker.gap("Metadata", f"broker {node_id}", failure)
         else:
             asker.unanswered(node_id, "Metadata", failure)
-    late = _views(asker, again, names, min(asker.share_s(), PATIENCE_S))  # silent in an earlier look
-    for node_id in late.done:
-        del asker.silent[node_id]
-    for node_id, failure in late.failed.items():
-        if not asker.silent[node_id].is_certain and isinstance(failure, KafkaTimeoutError):
-            asker.unanswered(node_id, "Metadata", failure)
-    return look._replace(views=results.done | late.done)
 
 
 def _views(
@@ -108,12 +160,10 @@ def _lacks_coordinator(gap: Gap) -> bool:
 def _newest(look: Look, topics: Mapping[str, Mapping[int, PartitionInfo]]) -> dict[str, Mapping[int, PartitionInfo]]:
     """Return the partitions as the broker with the newest leader has them: the one that was asked may be behind."""
     newest = {name: dict(partitions) for name, partitions in topics.items()}
-    for view in look.views.values():
-        for topic in view.topics.values():
-            partitions = newest.get(topic.name, {})
-            for number, info in topic.partitions.items():
-                if number in partitions and info.leader_epoch > partitions[number].leader_epoch:
-                    partitions[number] = info
+    for tp, info in look.newest_leaders.items():
+        partitions = newest.get(tp.topic, {})
+        if tp.partition in partitions and info.leader_epoch > partitions[tp.partition].leader_epoch:
+            partitions[tp.partition] = info
     return dict(newest)
 
 
@@ -137,7 +187,10 @@ def with_configs(asker: Asker, look: Look, selection: Selection, before: Look | 
     if not topics and not brokers:
         return look
     resources = [*topics, *brokers]
-    found = asker.each("DescribeConfigs", "configs", lambda s: asker.admin.describe_configs(resources, timeout=s))
+    wanted = sorted(TOPIC_CONFIGS | BROKER_CONFIGS)
+    found = asker.each(
+        "DescribeConfigs", "configs", lambda s: asker.admin.describe_configs(resources, keys=wanted, timeout=s)
+    )
     look = look._replace(
         topic_configs={each.name: _kept(found[each], TOPIC_CONFIGS) for each in topics if each in found},
         broker_configs={int(each.name): _kept(found[each], BROKER_CONFIGS) for each in brokers if each in found},

@@ -13,6 +13,10 @@ FLAT, ONCE, EACH = Exponents(0, 0, 0), Exponents(1, 0, 1), Exponents(1, 1, 1)
 """Nothing grows; lines and bytes grow with the size, requests do not; all three grow with the size."""
 
 
+OF_ALL_BROKERS = Exponents(1.25, 1, 2)
+"""Each broker reports all brokers. Each turn of a network loop checks the deadlines of all connections."""
+
+
 class Row(NamedTuple):
     """One measured line.
 
@@ -72,7 +76,7 @@ ROWS = (
     Row("records", "consume t --tail {n}0", ONCE),
     Row("arguments", "produce t", ONCE, stdin=_lines),
     Row("arguments", "produce t -i jsonl", ONCE, stdin=_json_lines),
-    Row("brokers", "probe", Exponents(1.2, 1, 2)),
+    Row("brokers", "probe", OF_ALL_BROKERS),
     Row("topics", "topics list", ONCE),
     Row("partitions", "topics list", ONCE),
     Row("topics", "topics describe /.*/", ONCE),
@@ -125,11 +129,11 @@ ROWS = (
     Row("topics", "why topic t0", FLAT),
     Row("partitions", "why topic t", ONCE),
     Row("topics", "why cluster", ONCE),
-    Row("brokers", "why cluster", Exponents(2.3, 1, 2.3)),
+    Row("brokers", "why cluster", OF_ALL_BROKERS),
     Row("topics", "doctor", ONCE),
     Row("partitions", "doctor", ONCE),
-    Row("groups", "doctor", Exponents(1.2, 0, 1)),
-    Row("groups of topics", "doctor", Exponents(1.2, 0, 1)),
+    Row("groups", "doctor", ONCE),
+    Row("groups of topics", "doctor", ONCE),
     Row("rules", "doctor", FLAT),
     Row("transactions", "doctor", ONCE),
     Row("topics", "apply -f -", ONCE, stdin=_declared),

@@ -43,6 +43,7 @@ class Story:
         apart_ms: int = APART_MS,
     ) -> Looks:
         """Return one look; two that are `apart_ms` apart where something happens between them."""
+        selection = selection._replace(is_compared=meanwhile is not None)
         timer = Timer(self.sim.clock, timeout_ms)
         with self.admin.within(timeout_ms / 1000), self.admin.request_budget(budget):
             first = take_looks(self.admin, self.sim.runtime, timer, selection, 0)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -114,8 +115,8 @@ def test_at_most_two_requests_to_a_broker_are_in_flight(monkeypatch: pytest.Monk
 def test_values_that_are_marked_sensitive_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     describe = Admin.describe_configs
 
-    def marked(self: Admin, resources: Sequence[ConfigResource], *, timeout: float | None = None) -> ConfigResults:
-        found = describe(self, resources, timeout=timeout)
+    def marked(self: Admin, resources: Sequence[ConfigResource], **given: Any) -> ConfigResults:
+        found = describe(self, resources, **given)
         secret = {
             resource: {name: entry._replace(is_sensitive=name == "retention.ms") for name, entry in entries.items()}
             for resource, entries in found.done.items()

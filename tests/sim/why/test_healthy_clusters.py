@@ -15,7 +15,7 @@ from kctl.why import Finding, Gatherer, Looks, Scope, Selection, diagnose
 from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub, sim_runtime
 
-EVERYTHING = Selection(groups=None, topics=None, has_brokers=True)
+EVERYTHING = Selection(groups=None, topics=None, has_brokers=True, is_compared=True)
 TRUE_NOTES = {"preferred-leader-away", "members-idle"}
 """Leaders stay where a restart has moved them, and some groups have more members than partitions: both are so."""
 TRANSACTED = 0.1

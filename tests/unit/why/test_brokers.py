@@ -4,6 +4,7 @@ from kctl.client.admin import LogDir, MetadataView, QuorumDescription, QuorumRep
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
 from kctl.why import Look
+from kctl.why.gathering.topics import Leaders
 from kctl.why.look import ConfigValue
 from tests.unit.why.looks import NODES, WALL_MS, found, found_once, partition, topic
 
@@ -34,19 +35,25 @@ def test_replica_on_an_unregistered_broker_is_found() -> None:
 
 def test_broker_that_names_leaders_of_older_epochs_has_stale_metadata() -> None:
     new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
-    before = {"views": {1: view(new), 3: view(old)}}
-    late = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
+    before = {"newest_leaders": {TopicPartition("t", 0): new}}
+    late = Look(WALL_MS, NODES, topics=topic(new), behind={1: {}, 3: {TopicPartition("t", 0): old}})
     assert found_once(late, **before)["stale-metadata"].sentence == (
         "broker 3 (b3:9092) is behind the metadata: for 1 partition it names leaders of older epochs, for example "
         "broker 1 in epoch 6 for t-0, which 10s ago was led by 2 in epoch 7"
     )
-    assert "stale-metadata" not in found_once(late._replace(views={1: view(new), 3: view(new)}), **before)
+    assert "stale-metadata" not in found_once(late._replace(behind={1: {}, 3: {}}), **before)
 
 
-def test_epoch_that_is_newer_since_the_first_look_is_not_stale() -> None:
-    new, old = partition(0, 2, epoch=7), partition(0, 1, epoch=6)
-    look = Look(WALL_MS, NODES, topics=topic(new), views={1: view(new), 3: view(old)})
-    assert "stale-metadata" not in found_once(look, topics=topic(old), views={1: view(old), 3: view(old)})
+def test_leaders_are_compared_with_the_newest_of_the_first_look() -> None:
+    old, new, newest, tp = (*(partition(0, 2, epoch=epoch) for epoch in (6, 7, 8)), TopicPartition("t", 0))
+    first = Leaders(None)
+    for node_id, info in ((1, new), (3, old)):
+        first.take(node_id, view(info))
+    assert (first.newest, first.behind) == ({tp: new}, {1: {}, 3: {}})
+    second = Leaders(Look(WALL_MS, NODES, topics=topic(old), newest_leaders=first.newest))
+    for node_id, info in ((1, newest), (2, new), (3, old)):
+        second.take(node_id, view(info))
+    assert (second.newest, second.behind) == ({tp: newest}, {1: {}, 2: {}, 3: {tp: old}})
 
 
 def test_observer_behind_the_quorum_is_found() -> None:

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from kctl.client.admin import MetadataView
 from kctl.client.cluster import PartitionInfo
 from kctl.client.errors import ApiTimeout
 from kctl.why import Look
@@ -80,7 +79,7 @@ def _without_quorum(*silent: int) -> Look:
     return Look(
         WALL_MS,
         NODES,
-        views={node.node_id: MetadataView(NODES, {}) for node in NODES if node.node_id not in silent},
+        responding=tuple(node.node_id for node in NODES if node.node_id not in silent),
         silent={node_id: Silence("no Metadata response", timeout, "ready") for node_id in silent},
         gaps=(Gap("DescribeQuorum", "the cluster", timeout, "no response"),),
     )
