@@ -82,8 +82,6 @@ Every call ends within the timeout you set and reports what it was waiting for.
 KCAT_MODES = {
     "-L": "kctl probe shows the brokers, kctl topics list the topics",
     "-C": "kctl consume TOPIC reads a topic; -C names a profile",
-    "-P": "kctl produce TOPIC writes to a topic",
-    "-G": "kctl consume -g GROUP TOPIC reads as a group",
     "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
 }
 """Options of kcat that are commands here."""

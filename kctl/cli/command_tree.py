@@ -120,7 +120,7 @@ def _read(command: Any, path: tuple[str, ...], parent: Any, summary: str = "") -
         text,
         tuple(_argument(command, each) for each in command.params if each.param_type_name == "argument"),
         _options(command, context),
-        tuple(_read(each, (*path, name), context) for name, each in below.items()),
+        tuple(_read(each, (*path, name), context) for name, each in below.items() if not each.hidden),
     )
 
 

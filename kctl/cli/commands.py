@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from kctl.cli.click import BadParameter, HelpWanted
+from kctl.cli.spellings import translate
 
 
 class Command(TyperCommand):
@@ -18,7 +19,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options and arguments. Raises: BadParameter: an argument is not UTF-8."""
-        rest = super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, _translated(self, ctx, args, is_group=False))
         for parameter in self.params:
             if parameter.param_type_name == "argument":
                 for text in _texts(ctx.params.get(parameter.name)):
@@ -47,7 +48,7 @@ class Group(TyperGroup):
         """Read the options up to the name of a command. Raises: HelpWanted: there is no name."""
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, _translated(self, ctx, args, is_group=True))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, the commands and the examples."""
@@ -73,6 +74,12 @@ class Commands(typer.Typer):
     def command(self, name: str | None = None, **given: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
         """Return what makes a function the command of that name."""
         return super().command(name, cls=Command, **given)
+
+
+def _translated(command: Any, ctx: Any, args: list[str], *, is_group: bool) -> list[str]:
+    options = [each for each in command.get_params(ctx) if each.param_type_name == "option"]
+    known = {name: 0 if each.is_flag else each.nargs for each in options for name in (*each.opts, *each.secondary_opts)}
+    return translate(args, known, ctx.command_path.partition(" ")[2], is_group=is_group)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -49,7 +49,8 @@ def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
 
 def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
     """Write the commands of a group, each with the first sentences of its help."""
-    rows = [(name, " ".join((command.help or "").split("\n\n")[0].split())) for name, command in commands]
+    shown = [(name, command.help or "") for name, command in commands if not command.hidden]
+    rows = [(name, " ".join(text.split("\n\n")[0].split())) for name, text in shown]
     with formatter.section("Commands"):
         formatter.write_dl(rows, column_of_names(formatter))
 

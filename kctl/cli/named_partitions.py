@@ -1,4 +1,4 @@
-"""Partitions that a command line names, as TOPIC or TOPIC:0,2-4: read, and looked up in the cluster."""
+"""Partitions that a command line names, as TOPIC, TOPIC:0,2-4 or /PATTERN/: read, and looked up in the cluster."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from kctl.cli.nearest_names import suggest_topics
 from kctl.client.admin import Admin
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 from kctl.client.wording import listed
-from kctl.grammar.topics import parse_partitions
+from kctl.grammar.topics import INTERNAL, TopicWords, parse_partitions, parse_topics
 
 
 def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
@@ -28,6 +28,9 @@ def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, lis
 
 
 def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
+    if text.startswith("/"):
+        parse_patterns([text], where)
+        return text, None
     topic, colon, numbers = text.partition(":")
     if not topic or len(topic) > LONGEST_TOPIC_NAME:
         raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint=where)
@@ -37,11 +40,48 @@ def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
         raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint=where) from None
 
 
+def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
+    """Return the names and patterns of topics. Raises: click.BadParameter: naming what is neither."""
+    try:
+        return parse_topics(texts)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint=where) from None
+
+
+def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
+    """Return the topics that names and patterns stand for; all of them where there is neither.
+
+    Raises: CommandError: a pattern matches no topic.
+    """
+    if words.names and not words.patterns:
+        return list(words.names)
+    internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in words.patterns)
+    listed = admin.list_topics(include_internal=internal)
+    if not words.patterns:
+        return list(listed)
+    chosen = words.chosen_of(listed)
+    if not chosen:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "kctl topics list shows the topics you can see"
+        )
+    return chosen
+
+
+def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mapping[str, list[int] | None]:
+    """Return what is named, with the topics that match in the place of patterns. Raises: as `chosen_topics`."""
+    patterns = [text for text in wanted if text.startswith("/")]
+    if not patterns:
+        return wanted
+    matching = dict.fromkeys(chosen_topics(admin, parse_topics(patterns)))
+    return {**matching, **{name: numbers for name, numbers in wanted.items() if name not in patterns}}
+
+
 def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
     """Return the partitions of each topic that was named.
 
     Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
     """
+    wanted = with_matching(admin, wanted)
     described = admin.describe_topics(list(wanted))
     suggest_topics(admin, described.failed)
     described.raise_first()

@@ -81,9 +81,12 @@ class Shapes(Words):
 
     def __call__(self, value: str) -> str:
         """Return the shape. Raises: click.UsageError: it is not offered."""
-        if value.lower() not in self.words:
+        shape = value.lower()
+        if shape == Output.JSON.value and shape not in self.words and Output.JSONL.value in self.words:
+            return Output.JSONL.value  # a stream is no document
+        if shape not in self.words:
             refuse_shape(value, self.words)
-        return value.lower()
+        return shape
 
 
 def output_option(*offered: Output) -> Any:
@@ -292,6 +295,9 @@ def common(
         output = shape_of_json(output, offered, is_stream=is_stream)
     environment: Environment = ctx.obj
     servers = [*(bootstrap or ()), *(brokers or ())]
+    for each in brokers or ():
+        if each.replace(",", "").isdecimal():
+            raise click.UsageError(f"--brokers {each}: --brokers sets bootstrap servers; ids of brokers are for --to.")
     flags = {
         "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
         "max.block.ms": _limit("--api-timeout", api_timeout),

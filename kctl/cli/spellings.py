@@ -1,10 +1,12 @@
 """Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
 
-Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), and the place of shared options: before the
-command they mean the same as behind it. Words behind the command are not read: only its parser knows their options.
+Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), the options of other tools that mean the same
+as one of kctl, and the place of shared options: before the command they mean the same as behind it. `rewrite` does not
+read the words behind the command: `translate` does, for the parser, which knows the options of the command.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 ALIASES = {
@@ -16,11 +18,105 @@ ALIASES = {
     "quota": "quotas",
     "schema": "schemas",
     "transaction": "transactions",
+    "txn": "transactions",
     "partition": "partitions",
     "broker": "brokers",
+    "ping": "probe",
+    "consumer-groups": "groups",
+    "config": "configs",
+    "registry": "schemas",
+    "health": "doctor",
+    "status": "doctor",
 }
 """Other names of commands."""
-SUBCOMMAND_ALIASES = {"ls": "list"}
+SUBCOMMAND_ALIASES = {"ls": "list", "rm": "delete"}
+PHRASES = {
+    "lag": "groups lag",
+    "offsets": "topics offsets",
+    "get-offsets": "topics offsets",
+    "log-dirs": "brokers disks",
+    "logdirs": "brokers disks",
+    "quorum": "cluster quorum",
+    "nodes": "cluster describe",
+    "brokers list": "cluster describe",
+    "cluster info": "cluster describe",
+    "cluster list": "cluster describe",
+    "cluster health": "doctor",
+    "configs list": "configs show",
+    "configs describe": "configs show",
+    "configs get": "configs show",
+    "topics consume": "consume",
+    "topics produce": "produce",
+    "topics get": "topics describe",
+    "topics alter-config": "topics alter",
+    "topics trim-prefix": "topics trim",
+}
+"""Commands of other tools, with their subcommand, that take the same arguments as these."""
+FLAGS = {
+    "--list": "list", "--describe": "describe", "--create": "create", "--delete": "delete", "--alter": "alter",
+    "--reset-offsets": "reset-offsets", "--add": "create", "--remove": "delete",
+}  # fmt: skip
+"""Subcommands as the scripts of Kafka write them: `--describe --topic orders`."""
+MODES = {"-C": ["consume"], "-P": ["produce"], "-G": ["consume", "-g"]}
+"""Modes of kcat. `-C` names a profile, unless an option follows."""
+VERBS = ("get", "list", "ls", "describe", "create", "delete", "rm")
+"""First words of tools that name the verb before the noun: `describe topic orders`."""
+ARGUMENT = "an argument"
+_TOPIC = {"--topic": ARGUMENT, "-t": ARGUMENT}
+_CONFIRMED = {"-y": "--yes", "--no-confirm": "--yes", "--force": "--execute"}
+OPTIONS: dict[str, dict[str, str]] = {
+    "consume": {
+        **_TOPIC, **dict.fromkeys(("--max-messages", "--max-records", "--count", "--limit", "--num", "-c"), "-n"),
+        "--exit": "-e", "--consumer-group": "-g", "--group-id": "-g", "--partitions": "-p", "--offsets": "-o",
+        "--isolation-level": "--isolation", "--timeout-ms": "--idle-timeout", "-G": "-g", "-u": "",
+    },
+    "produce": {
+        **_TOPIC, "-z": "--compression", "--compression-codec": "--compression", "--separator": "-K",
+        "--required-acks": "--acks", "--request-required-acks": "--acks", "--transactional-id": "--txn-id",
+        "--sync": "",
+    },
+    "topics": {
+        **_TOPIC, "--replicas": "--replication-factor", "--replication": "--replication-factor", "-c": "--config",
+        "--topic-config": "--config", "--set": "--config",
+        "--under-replicated-partitions": "--under-replicated", "--unavailable-partitions": "--offline",
+    },
+    "topics list": {"--exclude-internal": ""},
+    "topics describe": {"-p": ""},
+    "topics trim": {"-o": "--before", "--offset": "--before"},
+    "groups": {"--group": ARGUMENT, "-g": ARGUMENT, "--all-groups": "--all"},
+    "acls": {"--allow-host": "--host", "--deny-host": "--host"},
+    "acls create": {"--principal": "--allow", "--allow-principal": "--allow", "--deny-principal": "--deny"},
+    "acls check": {"--principal": ARGUMENT},
+    "acls list": {"--allow-principal": "--principal", "--deny-principal": "--principal"},
+    "configs": {"--entity-type": ARGUMENT, "--entity-name": ARGUMENT},
+    "quotas": {
+        "--name": "--user", "--principal": "--user", "--client": "--client-id", "--entity-default": "--user-default",
+    },
+    "users": {"--entity-name": ARGUMENT, "--user": ARGUMENT},
+    "partitions": {**_TOPIC, "--broker-list": "--to", "--replicas": "-r", "--timeout": "--wait"},
+    "partitions move": {"--reassignment-json-file": ARGUMENT},
+    "transactions": {"--transactional-id": ARGUMENT, "--broker-id": "--broker", "--duration-filter": "--older-than"},
+    "apply": {"--filename": "--file"},
+    "": {
+        **_CONFIRMED,
+        **dict.fromkeys(("-B", "--broker", "--broker-list", "--server", "--servers", "--hosts"), "-b"),
+        **dict.fromkeys(
+            ("-F", "--config-file", "--consumer.config", "--producer.config", "--consumer-config", "--producer-config"),
+            "--command-config",
+        ),
+        "--consumer-property": "-X", "--producer-property": "-X", "--context": "-C", "--cluster": "-C",
+        "--timeout": "--api-timeout", "--debug": "--trace", "-J": "--json",
+        "-o": "--output", "-f": "--output", "--format": "--output",
+    },
+}  # fmt: skip
+"""Options of other tools that mean the same as one of kctl, by command; those of every command under ''.
+
+`ARGUMENT` is what kctl takes without an option, and an empty text what it always does.
+"""
+_FORMATS = ("--output", "-o", "--format")
+DEFAULTS = {"--dry-run": ("--execute", "--yes"), "--all-topics": ("--topic", "--from-file")}
+"""Flags of other tools for what a command does without these options."""
+_SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
 GROUPS = (
     "topics", "groups", "acls", "users", "quotas", "schemas", "profile", "bench", "pipeline", "why", "transactions",
     "configs", "cluster", "brokers", "partitions", "wait", "sandbox",
@@ -32,30 +128,98 @@ _OF_ROOT = ("-h", "--help", "-V", "--version")
 def rewrite(arguments: Sequence[str]) -> list[str]:
     """Return the same command line in the words of kctl; one that is in them already stays as it is."""
     shared, words = _take_shared(arguments)
+    if words and words[0] in MODES:
+        words = [*MODES[words[0]], *words[1:]]
     if not words or words[0].startswith("-"):
         return list(arguments)
     name, *rest = words
+    if name in VERBS and rest and ALIASES.get(rest[0], rest[0]) in GROUPS:
+        verb, (name, *rest) = name, rest
+        is_of_one = rest and not rest[0].startswith("-")
+        rest = [("describe" if is_of_one else "list") if verb == "get" else verb, *rest]
     name = ALIASES.get(name, name)
+    if name in PHRASES:
+        name, subcommand = PHRASES[name].split()
+        rest = [subcommand, *rest]
     if name == "help":
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
     rest = [*shared, *rest]
+    if name == "probe":
+        return [name, *_with_servers(rest)]
     if name not in GROUPS:
         return [name, *rest]
     more, behind = _take_shared(rest)
-    if not behind or behind[0].startswith("-"):
+    if not behind or (behind[0].startswith("-") and behind[0] not in FLAGS):
         return [name, *behind]
-    subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
-    return [name, subcommand, *more, *behind[1:]]
+    subcommand = SUBCOMMAND_ALIASES.get(behind[0]) or FLAGS.get(behind[0], behind[0])
+    phrase = f"{name} {subcommand}"
+    return [*PHRASES.get(phrase, phrase).split(), *more, *behind[1:]]
+
+
+def _with_servers(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a probe, in which HOST:PORT stands for -b HOST:PORT."""
+    shared, words = _take_shared(arguments)
+    count = next((at for at, word in enumerate(words) if not _SERVERS.fullmatch(word)), len(words))
+    return [*shared, *(word for server in words[:count] for word in ("-b", server)), *words[count:]]
+
+
+def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, *, is_group: bool = False) -> list[str]:
+    """Return the arguments of a command in its own options.
+
+    Args:
+        known: the number of words that follow each option of the command.
+        command: name of the command, with its subcommand.
+        is_group: arguments after the first word belong to a subcommand.
+    """
+    table = OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})
+    leading: list[str] = []
+    own: list[str] = []
+    words = list(arguments)
+    while words and words[0] != "--" and not (is_group and not words[0].startswith("-")):
+        word = words.pop(0)
+        name, attached = _option_of(word)
+        meant = table.get(name)
+        if name in known or not name:
+            own.append(word)
+            if known.get(name) and not attached:
+                own += words[: known[name]]
+                del words[: known[name]]
+        elif meant == ARGUMENT and (attached or words):
+            leading.append(attached.removeprefix("=") or words.pop(0))
+        elif meant and meant in known:
+            value = attached.removeprefix("=")
+            own += [meant, *([value] if attached else [])]
+            if known[meant] and not attached:
+                own += words[: known[meant]]
+                del words[: known[meant]]
+        elif meant != "" and not _is_default(name, known, arguments):
+            own.append(word)
+    return [*leading, *own, *words]
+
+
+def _option_of(word: str) -> tuple[str, str]:
+    """Return the option in a word, and the value in it: `=VALUE` behind a long one, VALUE behind a short one."""
+    if not word.startswith("-") or word == "-":
+        return "", ""
+    if not word.startswith("--"):
+        return word[:2], word[2:]
+    name, equals, value = word.partition("=")
+    return name, equals + value
+
+
+def _is_default(name: str, known: Mapping[str, int], arguments: Sequence[str]) -> bool:
+    others: tuple[str, ...] = DEFAULTS.get(name, ())
+    return not known.keys().isdisjoint(others) and not any(_option_of(word)[0] in others for word in arguments)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
     """Return whether a command line asks for JSON; it does not have to be valid otherwise."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    formats = [word.removeprefix("--output=") for word in own if word.startswith("--output=")]
-    formats += [value for name, value in pairwise(own) if name == "--output"]
-    return "--json" in own or any(each.lower() in ("json", "jsonl") for each in formats)
+    formats = [value.removeprefix("=") for name, value in map(_option_of, own) if name in _FORMATS]
+    formats += [value for name, value in pairwise(own) if name in _FORMATS]
+    return not {"--json", "-J"}.isdisjoint(own) or any(each.lower() in ("json", "jsonl") for each in formats)
 
 
 def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

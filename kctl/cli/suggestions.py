@@ -4,7 +4,6 @@ One function for all of them. It knows what kctl declares and what other tools c
 has the same table for people.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
@@ -33,138 +32,107 @@ VARIABLES = dict.fromkeys(
 
 COMMANDS = {
     "list": "topics list", "ls": "topics list", "describe": "topics describe", "create": "topics create",
-    "delete": "topics delete", "get": "topics list", "lag": "groups lag", "consumer-groups": "groups",
-    "cluster": "probe", "info": "probe", "brokers": "probe", "metadata": "probe", "config": "configs",
-    "context": "profile", "use": "profile use", "tail": "consume", "cat": "consume", "read": "consume",
-    "send": "produce", "write": "produce", "perf": "bench", "start": "sandbox up", "up": "sandbox up",
-    "rm": "delete", "remove": "delete", "show": "describe", "seek": "reset-offsets", "alter": "reset-offsets",
-    "reset": "reset-offsets", "add": "create", "new": "create", "nodes": "cluster describe", "ping": "probe",
-    "status": "doctor", "health": "doctor", "check": "doctor", "diagnose": "doctor", "login": "profile create",
-    "contexts": "profile list", "offsets": "topics offsets", "trim": "topics trim", "members": "groups members",
+    "delete": "topics delete", "get": "topics list", "cluster": "probe", "info": "probe",
+    "metadata": "probe", "context": "profile", "use": "profile use", "tail": "consume",
+    "cat": "consume", "read": "consume", "send": "produce", "write": "produce", "perf": "bench",
+    "start": "sandbox up",
+    "up": "sandbox up", "remove": "delete", "show": "describe", "seek": "reset-offsets", "alter": "reset-offsets",
+    "reset": "reset-offsets", "add": "create", "new": "create", "check": "doctor", "diagnose": "doctor",
+    "login": "profile create", "contexts": "profile list",
+    "trim": "topics trim", "members": "groups members",
     "reset-offsets": "groups reset-offsets", "export": "pipeline export", "import": "pipeline import",
     "mirror": "pipeline mirror", "replay": "pipeline replay", "verify": "pipeline verify", "sync": "pipeline sync",
-    "stats": "pipeline stats", "elect": "partitions elect", "reassign": "partitions move", "quorum": "cluster quorum",
-    "disks": "brokers disks", "registry": "schemas", "subjects": "schemas list", "txn": "transactions",
-    "brokers list": "cluster describe", "brokers describe": "cluster describe", "brokers ls": "cluster describe",
-    "cluster info": "cluster describe", "cluster list": "cluster describe", "cluster health": "doctor",
-    "configs list": "configs show", "configs describe": "configs show", "configs get": "configs show",
-    "configs alter": "configs set", "topics consume": "kctl consume", "topics produce": "kctl produce",
-    "topics config": "topics alter", "groups offsets": "groups lag", "config use-context": "profile use",
+    "stats": "pipeline stats", "elect": "partitions elect", "leader-election": "partitions elect",
+    "reassign": "partitions move", "reassign-partitions": "partitions move", "disks": "brokers disks",
+    "subjects": "schemas list", "broker-api-versions": "probe",
+    "brokers describe": "cluster describe", "brokers logdirs": "brokers disks", "brokers log-dirs": "brokers disks",
+    "cluster logdirs": "brokers disks", "cluster metadata": "cluster describe", "cluster nodes": "cluster describe",
+    "cluster cluster-id": "cluster describe", "cluster config": "configs show broker ID",
+    "configs alter": "configs set", "topics add-partitions": "topics alter --partitions TOTAL",
+    "topics config": "topics alter", "topics describe-storage": "topics describe --size",
+    "topics count": "topics offsets",
+    "groups offsets": "groups lag", "groups seek": "groups reset-offsets", "configs use-context": "profile use",
+    "configs get-contexts": "profile list", "partitions reassign": "partitions plan",
+    "profile use-context": "profile use", "schemas subject": "schemas list", "schemas subjects": "schemas list",
 }  # fmt: skip
 """Commands of other tools; with the command before them where they are subcommands."""
 
-_CONFIRMED = {"-y": "--yes", "--no-confirm": "--yes"}
-_LIMIT, _TOPIC, _JSONL = "-n N", "TOPIC without an option", "--output jsonl"
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
-        "--max-messages": _LIMIT, "--max-records": _LIMIT, "--count": _LIMIT, "--limit": _LIMIT, "--num": _LIMIT,
-        "-c": _LIMIT, "-t": _TOPIC, "--topic": _TOPIC, "-J": _JSONL, "--exit": "-e",
-        "--timeout-ms": "--idle-timeout DURATION", "--consumer-group": "-g GROUP", "--group-id": "-g GROUP",
-        "--partitions": "-p N", "--offsets": "-o RANGE", "--isolation-level": "--isolation LEVEL",
         "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'", "--regex": "'/PATTERN/' as TOPIC",
         "--whitelist": "'/PATTERN/' as TOPIC", "--include": "'/PATTERN/' as TOPIC",
     },
     "produce": {
-        "-t": _TOPIC, "--topic": _TOPIC, "-z": "--compression NAME", "--compression-codec": "--compression NAME",
-        "--value": "the value on stdin", "--json": "-i jsonl", "-J": "-i jsonl",
-        "-l": "FILE: each line is a record", "--separator": "-K TEXT", "--property": "-K TEXT",
-        "--required-acks": "--acks N", "--request-required-acks": "--acks N", "-T": "tee in front of kctl",
-        "--transactional-id": "--txn-id ID",
+        "--value": "the value on stdin", "-m": "the value on stdin", "--json": "-i jsonl", "-J": "-i jsonl",
+        "-l": "FILE: each line is a record", "--property": "-K TEXT", "-T": "tee in front of kctl",
     },
     "topics": {
-        **_CONFIRMED,
-        "--topic": _TOPIC, "-t": _TOPIC, "--list": "topics list", "--describe": "topics describe TOPIC",
-        "--create": "topics create TOPIC", "--delete": "topics delete TOPIC", "--replicas": "--replication-factor N",
-        "--replication": "--replication-factor N", "-c": "--config KEY=VALUE",
-        "--force": "--execute",
+        "--list": "topics list", "--describe": "topics describe TOPIC", "--create": "topics create TOPIC",
+        "--delete": "topics delete TOPIC", "--alter": "topics alter TOPIC",
     },
+    "topics offsets": {"--time": "--at @TIME; without it both ends", "--offsets": "--at @TIME; without it both ends"},
     "groups": {
-        **_CONFIRMED,
-        "--group": "GROUP without an option", "-g": "GROUP without an option", "--list": "groups list",
-        "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
-        "--delete": "groups delete GROUP",
+        "--list": "groups list", "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
+        "--delete": "groups delete GROUP", "--offsets": "groups lag GROUP", "--members": "groups members GROUP",
+        "--state": "groups describe GROUP", "--verbose": "groups members GROUP",
+        "--print-summary": "groups describe GROUP",
     },
     "acls": {
-        **_CONFIRMED,
-        "--add": "acls create", "--list": "acls list", "--remove": "acls delete", "--force": "--execute",
-        "--allow-principal": "--allow PRINCIPAL", "--deny-principal": "--deny PRINCIPAL",
-        "--allow-host": "--host ADDRESS", "--deny-host": "--host ADDRESS",
+        "--add": "acls create", "--list": "acls list", "--remove": "acls delete",
         "--resource-pattern-type": "--prefixed", "--pattern": "--prefixed",
     },
-    "acls create": {"--principal": "--allow PRINCIPAL"},
-    "acls check": {"--principal": "PRINCIPAL without an option"},
-    "acls list": {"--allow-principal": "--principal PRINCIPAL", "--deny-principal": "--principal PRINCIPAL"},
     "configs": {
-        **_CONFIRMED,
-        "--entity-type": "TYPE without an option", "--entity-name": "NAME without an option",
         "--entity-default": "broker-defaults", "--describe": "configs show TYPE NAME",
-        "--alter": "configs set TYPE NAME KEY=VALUE", "--add-config": "configs set TYPE NAME KEY=VALUE",
-        "--delete-config": "configs unset TYPE NAME KEY", "--all": "configs show, which shows all",
-        "--topic": "topic NAME without an option", "--broker": "broker ID without an option",
+        "--alter": "configs set TYPE NAME KEY=VALUE",
+        "--add-config": "configs set TYPE NAME KEY=VALUE", "--delete-config": "configs unset TYPE NAME KEY",
+        "--all": "configs show, which shows all", "--topic": "topic NAME without an option",
+        "--broker": "broker ID without an option",
     },
     "quotas": {
-        **_CONFIRMED,
-        "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--entity-default": "--user-default",
-        "--describe": "quotas list", "--alter": "quotas set KEY=VALUE", "--add-config": "quotas set KEY=VALUE",
-        "--add": "quotas set KEY=VALUE", "--delete-config": "quotas unset KEY", "--name": "--user NAME",
-        "--principal": "--user NAME", "--client": "--client-id ID",
+        "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--describe": "quotas list",
+        "--alter": "quotas set KEY=VALUE", "--add-config": "quotas set KEY=VALUE", "--add": "quotas set KEY=VALUE",
+        "--delete-config": "quotas unset KEY",
     },
-    "users": {
-        **_CONFIRMED,
-        "--entity-name": "NAME without an option", "--user": "NAME without an option",
-        "--password": "--password-file FILE", "--new-password": "--password-file FILE",
-    },
+    "users": {"--password": "--password-file FILE", "--new-password": "--password-file FILE"},
     "partitions": {
-        **_CONFIRMED,
-        "--topic": "TOPIC[:P,P-P] without an option", "-t": "TOPIC[:P,P-P] without an option",
-        "--topics-to-move-json-file": "TOPIC without an option", "--broker-list": "--to ID,...",
-        "--brokers": "--to ID,...", "--reassignment-json-file": "PLAN without an option",
+        "--topics-to-move-json-file": "TOPIC without an option", "--reassignment-json-file": "PLAN without an option",
         "--generate": "partitions plan", "--execute": "partitions move PLAN", "--verify": "partitions list",
-        "--list": "partitions list", "--additional": "partitions move PLAN", "--replicas": "-r N",
+        "--list": "partitions list", "--additional": "partitions move PLAN",
         "--all-topic-partitions": "partitions elect --all", "--election-type": "partitions elect --unclean",
         "--path-to-json-file": "TOPIC[:P,P-P] without an option", "--partition": "TOPIC:P without an option",
-        "--timeout": "--wait DURATION",
+        "--under-replicated": "topics list --under-replicated", "--unavailable": "topics list --offline",
+        "--under-replicated-partitions": "topics list --under-replicated",
+        "--unavailable-partitions": "topics list --offline",
     },
-    "partitions move": {"--execute": "partitions move PLAN, which moves at once"},
+    "partitions move": {"--execute": "partitions move PLAN, which moves immediately"},
     "transactions": {
-        **_CONFIRMED,
-        "--transactional-id": "ID without an option", "--broker-id": "--broker ID",
         "--partition": "TOPIC:P without an option", "--max-transaction-timeout": "transactions hanging",
-        "--duration-filter": "--older-than DURATION",
     },
     "transactions abort": {"--topic": "TOPIC:P without an option"},
     "brokers": {"--describe": "brokers disks", "--broker-list": "ID without an option"},
-    "apply": {"--filename": "--file FILE"},
+    "profile": {"-s": "-X KEY=VALUE", "--set": "-X KEY=VALUE"},
+    "profile create": {"--brokers": "-b HOST:PORT"},
     "": {
-        "-B": "-b HOST:PORT", "--broker": "-b HOST:PORT", "--broker-list": "-b HOST:PORT", "--server": "-b HOST:PORT",
-        "--servers": "-b HOST:PORT", "--hosts": "-b HOST:PORT", "--zookeeper": "-b HOST:PORT of a broker",
-        "-F": "--command-config FILE", "--config-file": "--command-config FILE",
-        "--consumer.config": "--command-config FILE", "--producer.config": "--command-config FILE",
-        "--consumer-config": "--command-config FILE", "--producer-config": "--command-config FILE",
-        "--consumer-property": "-X KEY=VALUE", "--producer-property": "-X KEY=VALUE", "--set": "-X KEY=VALUE",
-        "--context": "-C PROFILE", "--cluster": "-C PROFILE", "--timeout": "--api-timeout DURATION",
-        "-o": "--output FORMAT", "-f": "--output FORMAT", "--format": "--output FORMAT",
+        "--zookeeper": "-b HOST:PORT of a broker", "--set": "-X KEY=VALUE",
         "-L": "kctl probe, kctl topics list",
         "-P": "kctl produce TOPIC", "-G": "kctl consume -g GROUP TOPIC", "-Q": "kctl consume TOPIC -o @TIME -n 1",
         "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
         "--password": "$KCTL_SASL_PASSWORD", "--sasl-mechanism": "-X sasl.mechanism=NAME",
-        "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL", "--debug": "--trace",
+        "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL",
         "--ca": "-X ssl.truststore.location=FILE", "--cacert": "-X ssl.truststore.location=FILE",
         "--cafile": "-X ssl.truststore.location=FILE",
     },
 }  # fmt: skip
-"""Options of other tools by command and by command with subcommand, those of every command under ''."""
+"""Options of other tools that kctl does not accept, by command and by command with subcommand, those of every command
+under ''; spellings.py has those that kctl accepts."""
 
 PROPERTIES = {
     "brokers": "bootstrap.servers", "broker.list": "bootstrap.servers", "bootstrap.server": "bootstrap.servers",
     "servers": "bootstrap.servers", "group": "group.id", "isolation": "isolation.level",
-    "compression": "compression.type", "timeout.ms": "request.timeout.ms", "ssl.ca": "ssl.truststore.location",
+    "tls.enabled": "security.protocol", "tls.ca": "ssl.truststore.location", "compression": "compression.type",
+    "timeout.ms": "request.timeout.ms", "ssl.ca": "ssl.truststore.location",
 }  # fmt: skip
 """Properties as other clients call them, beside those of librdkafka."""
-
-
-_SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
-"""Servers in the place of a command: `kctl probe localhost:9092`."""
 
 
 def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: str = "") -> str | None:
@@ -176,8 +144,6 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
         command: the command that it was written for, with the subcommand.
     """
     elsewhere = _elsewhere(kind, command)
-    if kind is Unknown.COMMAND and _SERVERS.fullmatch(name):
-        return f"-b {name}"
     meant = elsewhere.get(f"{command} {name}") if kind is Unknown.COMMAND else None
     if meant is not None:
         return meant

@@ -12,9 +12,9 @@ from kctl.cli.changes import checking, read_pairs, report_failures
 from kctl.cli.configs import SHOW_COLUMNS, SHOWN, entry_rows, result_of
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
+from kctl.cli.named_partitions import chosen_topics
 from kctl.cli.nearest_names import suggest_resources
 from kctl.cli.options import Common, Output
-from kctl.cli.topic_rows import chosen_topics
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.errors import KafkaError
 from kctl.grammar.command_lines import fill_command
@@ -30,20 +30,24 @@ Failures = dict[tuple[str, str], KafkaError]
 
 
 class Alteration(NamedTuple):
-    """What is to be changed of each topic: properties (None removes one), and the number of partitions."""
+    """What is to be changed of each topic: properties (None removes one), and the number of partitions.
 
-    names: Sequence[str]
+    Attributes: words: the topics as they are named; names: the topics that these are in the cluster.
+    """
+
+    words: TopicWords
     entries: Mapping[str, str | None]
     partitions: int | None
+    names: Sequence[str] = ()
 
     @classmethod
-    def read(cls, names: Sequence[str], configs: Sequence[str], partitions: int | None) -> Self:
+    def read(cls, words: TopicWords, configs: Sequence[str], partitions: int | None) -> Self:
         """Return what the options ask for. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
         removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
         pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
         if not configs and partitions is None:
             raise click.UsageError("Nothing to change: --config KEY=VALUE, --config KEY- or --partitions N.")
-        return cls(names, {**pairs, **dict.fromkeys(removed)}, partitions)
+        return cls(words, {**pairs, **dict.fromkeys(removed)}, partitions)
 
     def command(self, name: str, part: str) -> str:
         """Return the command line that makes one part of the change on one topic."""
@@ -79,6 +83,7 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
     """Make the changes, or let the brokers check them; return the exit code."""
     has_both = bool(wanted.entries) and wanted.partitions is not None
     with admin_of(common) as admin:
+        wanted = wanted._replace(names=chosen_topics(admin, wanted.words))
         failed = _alter(admin, wanted, validate_only=True) if has_both or dry_run else {}
         is_refused = bool(failed) and not dry_run
         if not dry_run and not is_refused:

@@ -9,12 +9,14 @@ from kctl.cli.changes import after_yes, checking, end_change, report_failures, r
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.metadata_wait import is_deleted, wait_for_topics
+from kctl.cli.named_partitions import chosen_topics
 from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
+from kctl.grammar.topics import TopicWords
 
 COLUMNS = ("topic", "partitions", "replication_factor", "result")
 
@@ -22,14 +24,14 @@ COLUMNS = ("topic", "partitions", "replication_factor", "result")
 def delete_topics(
     common: Common,
     admin: Admin,
-    names: list[str],
+    words: TopicWords,
     output: Output,
     *,
     execute: bool,
 ) -> int:
     """Show the topics, and delete them if that was asked for or is confirmed; return the exit code."""
     with admin.within():
-        found = admin.describe_topics(names)
+        found = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, found.failed)
         if found.failed:
             code = report_failures(common, (), list(found.failed.values()))

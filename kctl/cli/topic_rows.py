@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
-from kctl.client.admin import Admin, LogDir, TopicListing
+from kctl.client.admin import LogDir, TopicListing
 from kctl.client.cluster import NO_NODE, PartitionInfo, TopicId, TopicInfo
-from kctl.grammar.topics import INTERNAL, TopicWords
 
 LIST_COLUMNS = (
     "topic", "partitions", "replication_factor", "under_replicated", "offline", "internal", "topic_id",
@@ -110,25 +107,6 @@ def _partition_rows(topic: TopicInfo, health: Health) -> Iterator[Row]:
                 "offline_replicas": list(info.offline_replicas),
                 "error": None if info.error is None else info.error.name,
             }
-
-
-def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
-    """Return the topics that names and patterns stand for; all of them where there is neither.
-
-    Raises: CommandError: a pattern matches no topic.
-    """
-    if words.names and not words.patterns:
-        return list(words.names)
-    internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in words.patterns)
-    listed = admin.list_topics(include_internal=internal)
-    if not words.patterns:
-        return list(listed)
-    chosen = words.chosen_of(listed)
-    if not chosen:
-        raise CommandError(
-            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "kctl topics list shows the topics you can see"
-        )
-    return chosen
 
 
 def id_text(topic_id: bytes) -> str | None:

@@ -18,13 +18,15 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, Output, with_common
 from kctl.client.config import AdminConfig
 from kctl.client.wording import counted
-from kctl.grammar.topics import TopicWords, parse_topics
 
 CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor", "result")
 
 app = Commands(no_args_is_help=True)
 
-Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="TOPIC...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
+]
 Described = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TOPIC]...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
@@ -39,7 +41,10 @@ UnderReplicated = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline", help="Only partitions without a leader; of all topics, if none is named.")
 ]
-Name = Annotated[str, typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False, help="A name, or '/PATTERN/' for all that match."),
+]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
 
@@ -97,11 +102,12 @@ def describe(
 ) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.named_partitions import chosen_topics, parse_patterns
     from kctl.cli.nearest_names import suggest_topics
-    from kctl.cli.topic_rows import Health, chosen_topics, describe_listing
+    from kctl.cli.topic_rows import Health, describe_listing
 
     output = common.choose_output(*SHAPES)
-    words, health = _topic_words(names or ()), Health(under_replicated, offline)
+    words, health = parse_patterns(names or ()), Health(under_replicated, offline)
     if not names and not health.is_any:
         raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
     if configs + size + health.is_any > 1:
@@ -224,10 +230,12 @@ def alter(
 
     Records stay where they are: with more partitions, a key may map to another partition than before.
     """
-    from kctl.cli.topic_configs import Alteration, alter_topics  # the client: not wanted for --help
+    from kctl.cli.named_partitions import parse_patterns  # the client: not wanted for --help
+    from kctl.cli.topic_configs import Alteration, alter_topics
 
     output = common.choose_output(*SHAPES)
-    return alter_topics(common, output, Alteration.read(_distinct(names), configs or (), partitions), dry_run=dry_run)
+    wanted = Alteration.read(parse_patterns(names), configs or (), partitions)
+    return alter_topics(common, output, wanted, dry_run=dry_run)
 
 
 @app.command()
@@ -273,11 +281,13 @@ def delete(
 ) -> int:
     """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
+    from kctl.cli.named_partitions import parse_patterns
     from kctl.cli.topic_deletion import delete_topics
 
     output = common.choose_output(*SHAPES)
+    words = parse_patterns(names)
     with open_admin(common) as admin:
-        return delete_topics(common, admin, _distinct(names), output, execute=execute or yes)
+        return delete_topics(common, admin, words, output, execute=execute or yes)
 
 
 # --- what they share ------------------------------------------------------------------------------------------------
@@ -293,10 +303,3 @@ def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[No
 
 def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-def _topic_words(names: Sequence[str]) -> TopicWords:
-    try:
-        return parse_topics(names)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint="TOPIC") from None

@@ -3,7 +3,7 @@
     SPEC  := [P[,P|P-P]=]RANGE                 0=100:200    3-5=@-1h:end
     RANGE := BOUND | BOUND: | :BOUND | BOUND:BOUND | @:TS
     BOUND := POS | @TS                         behind an @TS: the second bound is a TS, its @ may be left out
-    POS   := start | start+N | +N | end | end-N | -N | stored | stored+N | stored-N | N
+    POS   := start | start+N | +N | end | end-N | -N | stored | stored+N | stored-N | N | -DURATION (@-DURATION)
     TS    := 13 digits (ms) | 9-10 digits (s) | YYYY-MM-DD | RFC 3339 | now | -DURATION (ago) | end
              and as the second bound DURATION (after the first)
     kcat  := s@MS | e@MS                       @MS and :@MS
@@ -44,6 +44,7 @@ _ISO = (
 _NOW = rf"(?i:now{_BOUND_END})"
 _END_WORD = rf"(?i:(?:end|latest|newest){_BOUND_END})"
 _DURATION = rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
+_AGO = rf"(-)([0-9]+(?:\.[0-9]+)?[A-Za-z]{{1,2}}){_BOUND_END}"
 _TIMES = "write 13 digits of ms, 10 of s, a date, RFC 3339, now or -1h"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = datetime.resolution * 1000
@@ -143,6 +144,10 @@ class _Parser:
                 raise self._error(f"{match[0]} lies {beyond} record", match.start(2))
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
+        if self._is_at("-"):
+            ago = self._take(_AGO)
+            if ago is not None:
+                return AtTime(self._moved(ago, None))
         match = self._take(_NUMBER)
         if match is None and re.compile(_ISO).match(self._text, began_at):
             raise self._error(f"{self._rest(began_at)!r} is a time: write @{self._rest(began_at)}", began_at)
@@ -197,7 +202,7 @@ class _Parser:
         if match[1]:
             return max(0, self._wall_ms - duration_ms)
         if not isinstance(after, AtTime):
-            raise self._error(f"{match[0]} is a duration: write -{match[0]} for that time ago", match.start())
+            raise self._error(f"{match[0]} is a duration: write @-{match[0]} for that time ago", match.start())
         return after.at_ms + duration_ms
 
     # --- the text ---------------------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def test_a_group_with_members_is_not_deleted_and_neither_are_the_others(bootstra
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("describe",), "GROUP"),
+        (("members",), "GROUP"),
         (("lag", "g", "--threshold", "-1"), "--threshold"),
         (("lag", "g", "--topic", ":1"), "is not TOPIC or TOPIC:0,2-4"),
         (("lag", "g", "--topic", "t:x"), "'x' is not a partition"),

@@ -3,6 +3,7 @@
 Owns the options and which of them exclude each other; run.py does what they say, imported only then.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -14,9 +15,11 @@ from kctl.cli.decode.options import NO_DECODING, DecodeRequest, decode_options
 from kctl.cli.formats.record_options import (
     SHAPES,
     CsvSafeOption,
+    DelimiterOption,
     FormatOption,
     GrepOption,
     KcatFormatOption,
+    KeySeparatorOption,
     NullOption,
     PrintOffsetsOption,
 )
@@ -26,6 +29,7 @@ from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import TopicWords, parse_partitions, parse_topics
 
+_AGO = re.compile(r"[0-9]+(\.[0-9]+)?(ms|[smhdw])", re.ASCII)
 MOST_TAIL = 1_000_000
 """Records that --tail keeps at most."""
 
@@ -93,6 +97,10 @@ def consume(
         ),
     ] = None,
     from_beginning: Annotated[bool, typer.Option("--from-beginning", help="The same as -o start.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Start at a time or a duration ago: the same as -o @-1h."),
+    ] = None,
     tail: Annotated[
         int | None,
         typer.Option("--tail", min=0, max=MOST_TAIL, metavar="N", help="The newest N records in total, then stop."),
@@ -129,6 +137,8 @@ def consume(
     ] = None,
     template: FormatOption = None,
     kcat_format: KcatFormatOption = None,
+    key_separator: KeySeparatorOption = None,
+    delimiter: DelimiterOption = None,
     print_offsets: PrintOffsetsOption = False,
     null: NullOption = None,
     csv_safe: CsvSafeOption = False,
@@ -156,6 +166,12 @@ def consume(
     {"base64": "..."} where the bytes are not UTF-8.
     """
     words = click.parsed(parse_topics, topics, "TOPIC")
+    if since is not None:
+        if offset or from_beginning or tail is not None:
+            raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
+        offset = [f"@-{since}" if _AGO.fullmatch(since) else f"@{since}"]
+    if (key_separator is not None or delimiter is not None) and (template or kcat_format or common.output):
+        raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
     specs = _read_offsets(offset or (), common.environment.clock.wall_ms(), from_beginning=from_beginning)
     wanted = click.parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
     memory_bytes = None if max_memory is None else click.parsed(_memory_bytes, max_memory, "'--max-memory'")
@@ -167,7 +183,7 @@ def consume(
 
     output = choose_record_output(
         common,
-        template=template,
+        template=template if key_separator is None and delimiter is None else _separated(key_separator, delimiter),
         kcat_format=kcat_format,
         print_offsets=print_offsets,
         null=null,
@@ -193,6 +209,13 @@ def consume(
     from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
 
     return run_reading(common, request, output)
+
+
+def _separated(key_separator: str | None, delimiter: str | None) -> str:
+    """Return the template of records whose parts are separated by texts, in which % has no meaning."""
+    key = "" if key_separator is None else f"%k{key_separator.replace('%', '%%')}"
+    end = "\\n" if delimiter is None else delimiter.replace("%", "%%")
+    return f"{key}%v{end}"
 
 
 def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -> list[OffsetSpec]:

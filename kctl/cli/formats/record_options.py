@@ -27,6 +27,14 @@ KcatFormatOption = Annotated[
         "--kcat-format", metavar="TEMPLATE", help="The same with kcat's tokens: %s %S %R %k %K %T %t %p %o %h."
     ),
 ]
+KeySeparatorOption = Annotated[
+    str | None,
+    typer.Option("--key-separator", "-K", metavar="TEXT", help="Write each key and TEXT before the value."),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", "-D", metavar="TEXT", help="End of each record (\\n); escapes \\n \\t \\0 \\xNN."),
+]
 PrintOffsetsOption = Annotated[
     bool, typer.Option("--print-offsets", help="Write partition and offset before each record.")
 ]

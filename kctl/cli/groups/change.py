@@ -17,7 +17,7 @@ from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.cli.groups.lookup import find_group, refuse_members
 from kctl.cli.groups.plan import OffsetChange, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.positions import forget_positions, is_share, positions, set_positions
-from kctl.cli.named_partitions import find_partitions, parse_named
+from kctl.cli.named_partitions import find_partitions, parse_named, with_matching
 from kctl.cli.options import Common
 from kctl.cli.overtime import interrupted_after
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
@@ -210,6 +210,7 @@ def _to_forget(
     admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
 ) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
     """Return the group, and what is to be deleted of it. Raises: CommandError: there is nothing, or members."""
+    wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None
     refuse_members(group, _readers(group, wanted), "nothing was changed")

@@ -33,7 +33,13 @@ DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
 app = Commands(no_args_is_help=True)
 
-Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False)]
+_NAMES = "Names, or '/PATTERN/' for all that match."
+Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False, help=_NAMES)]
+AnyNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[GROUP]...", show_default=False, help=f"{_NAMES} Without a name, all groups."),
+]
+All = Annotated[bool, typer.Option("--all", help="Show all groups, as without a name.")]
 
 
 @app.callback()
@@ -87,19 +93,20 @@ def list_(
 
 @app.command()
 @with_common(*SHAPES)
-def describe(common: Common, names: Names) -> int:
+def describe(common: Common, names: AnyNames = None, show_all: All = False) -> int:
     """Show groups: state, assignor, coordinator, members, and each partition with its lag."""
     from kctl.cli.groups.describe import describe_groups  # the client: not wanted for --help
 
-    return describe_groups(common, common.choose_output(*SHAPES), list(dict.fromkeys(names)), DESCRIBE_COLUMNS)
+    wanted = _named(names, show_all=show_all)
+    return describe_groups(common, common.choose_output(*SHAPES), wanted, DESCRIBE_COLUMNS)
 
 
 @app.command()
 @with_common(*SHAPES, repeats=lambda given: given["watch"] or given["count"] is not None)
 def lag(
     common: Common,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", show_default=False)] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Show all groups of the cluster.")] = False,
+    names: AnyNames = None,
+    show_all: All = False,
     topics: groups_offsets.Topics = None,
     threshold: Annotated[
         int | None,
@@ -125,15 +132,12 @@ def lag(
     from kctl.cli.groups.lag_watch import Rounds, show_lag
     from kctl.cli.named_partitions import parse_named
 
-    if names and show_all:
-        raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
-    if not names and not show_all:
-        raise click.UsageError("Name groups, or use --all.")
+    wanted = _named(names, show_all=show_all)
     output = common.choose_output(*SHAPES)
     looks = 1 if count is None and not watch else count
     if looks != 1 and output is Output.JSON:
         raise click.UsageError("--watch with --output json: use jsonl, one object per partition and refresh.")
-    query = LagQuery(list(dict.fromkeys(names or ())) or None, parse_named(topics or ()), threshold)
+    query = LagQuery(wanted or None, parse_named(topics or ()), threshold)
     return show_lag(common, output, query, Rounds(looks, interval, samples_first=rates))
 
 
@@ -143,11 +147,12 @@ def members(common: Common, names: Names) -> int:
     """Show the members of groups, and the partitions of each."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
+    from kctl.cli.groups.lookup import chosen_groups
     from kctl.cli.nearest_names import suggest_groups
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
-        results = admin.describe_groups(list(dict.fromkeys(names)))
+        results = admin.describe_groups(chosen_groups(admin, names))
         suggest_groups(admin, results.failed)
     rows = [member_row(group, member) for group in results.done.values() for member in group.members]
     if results.done:
@@ -164,13 +169,13 @@ def members(common: Common, names: Names) -> int:
 def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
-    from kctl.cli.groups.lookup import find_groups, refuse_members
+    from kctl.cli.groups.lookup import chosen_groups, find_groups, refuse_members
     from kctl.cli.groups.positions import count_positions
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
         with admin.within():
-            found = find_groups(common, admin, list(dict.fromkeys(names)))
+            found = find_groups(common, admin, chosen_groups(admin, names))
             if found.failed:
                 code = report_failures(common, (), found.failed.values())
                 common.say("kctl groups: nothing was deleted")
@@ -197,6 +202,13 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
     check = checking("kctl groups describe", failed or {})
     listing = Listing("groups", DELETE_COLUMNS, rows, {"executed": failed is not None})
     return end_change(common, output, listing, failed, f"{counted(len(rows), 'group')} would be deleted", check)
+
+
+def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
+    """Return the groups that are named; none if all are meant. Raises: click.UsageError: both."""
+    if names and show_all:
+        raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
+    return list(dict.fromkeys(names or ()))
 
 
 app.command("reset-offsets")(groups_offsets.reset_offsets)

@@ -10,11 +10,12 @@ from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
-from kctl.cli.groups.lookup import find_groups
+from kctl.cli.groups.lookup import chosen_groups, find_groups
 from kctl.cli.groups.positions import is_share
 from kctl.cli.options import Common, Output
 from kctl.client.admin import GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
 # --- describe -------------------------------------------------------------------------------------------------------
@@ -22,8 +23,9 @@ from kctl.client.wording import counted
 
 def describe_groups(common: Common, output: Output, group_ids: list[str], columns: Sequence[str]) -> int:
     """Show groups, each with its partitions."""
+    missing: list[KafkaError] = []
     with admin_of(common) as admin:
-        results = find_groups(common, admin, group_ids)
+        results = find_groups(common, admin, chosen_groups(admin, group_ids, missing))
         lags = partition_lags(admin, results.done.values())
     groups = [(group, lags[group.group_id]) for group in results.done.values()]
     listing = Listing(
@@ -36,7 +38,11 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
     )
     if groups:
         write_listing(common.environment, output, listing)
-    errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
+    errors = [
+        *missing,
+        *results.failed.values(),
+        *(lag.error for of in lags.values() for lag in of if lag.error is not None),
+    ]
     return report_failures(common, results.done, errors)
 
 

@@ -13,9 +13,9 @@ from kctl.cli.groups.describe import partition_row
 from kctl.cli.groups.lag import PartitionLag, partition_lags
 from kctl.cli.groups.lag_rates import LagRates, LagSamples
 from kctl.cli.groups.lag_times import LagTimes
-from kctl.cli.groups.lookup import describe_in_half, late_lines
+from kctl.cli.groups.lookup import chosen_groups, describe_in_half, late_lines
 from kctl.cli.groups.view import filled_columns
-from kctl.cli.named_partitions import find_partitions
+from kctl.cli.named_partitions import find_partitions, with_matching
 from kctl.cli.nearest_names import suggest_topics
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription
@@ -130,6 +130,8 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
         group_ids = list(listed.groups)
         errors += listed.failed.values()
         notes += [f"incomplete: the groups of broker {node} are missing" for node in listed.failed]
+    else:
+        group_ids = chosen_groups(admin, group_ids)
     results = describe_in_half(admin, group_ids)
     notes += late_lines(results)
     groups = list(results.done.values())
@@ -168,17 +170,18 @@ def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -
 
     Raises: KafkaError: there is no such topic, and no group knows of it either.
     """
-    if not query.topics:
+    topics = with_matching(admin, query.topics)
+    if not topics:
         return None
-    described = admin.describe_topics(list(query.topics))
-    named = {topic: query.topics[topic] for topic in described.done}
+    described = admin.describe_topics(list(topics))
+    named = {topic: topics[topic] for topic in described.done}
     wanted = find_partitions(admin, named) if named else {}
     for topic, error in described.failed.items():
         known = sorted(_committed_of(admin, groups, topic))
         if not known:
             suggest_topics(admin, {topic: error})
             raise error
-        wanted[topic] = known if query.topics[topic] is None else list(query.topics[topic] or ())
+        wanted[topic] = known if topics[topic] is None else list(topics[topic] or ())
     return wanted
 
 

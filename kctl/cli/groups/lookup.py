@@ -11,9 +11,10 @@ from kctl.cli.nearest_names import suggest_groups
 from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, MemberToRemove, Results
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import ApiTimeout, BrokerError
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.wording import counted, listed
 from kctl.grammar.command_lines import fill_command
+from kctl.grammar.topics import parse_topics
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
@@ -36,6 +37,39 @@ def find_group(
     if isinstance(error, BrokerError) and is_missing and missing_hint:
         error.hint = " ".join(filter(None, (error.hint, missing_hint)))
     return results[group_id]
+
+
+def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] | None = None) -> list[str]:
+    """Return the groups that names and patterns stand for; all of them if there is neither.
+
+    A word between slashes is a pattern, unless a group has that name.
+    Args: missing: takes the errors of brokers that did not list their groups.
+    Raises: CommandError: a pattern is invalid or matches no group. KafkaError: an error that `missing` does not take.
+    """
+    words = list(dict.fromkeys(words))
+    patterns = [word for word in words if len(word) > len("//") and word[0] == word[-1] == "/"]
+    if words and not patterns:
+        return words
+    listed = admin.list_groups()
+    for error in listed.failed.values():
+        if missing is None:
+            raise error
+        missing.append(error)
+    chosen = list(listed.groups) if not words else []
+    for word in words:
+        if word not in patterns or word in listed.groups:
+            chosen.append(word)
+            continue
+        try:
+            matching = parse_topics([word]).chosen_of(listed.groups)
+        except ValueError as e:
+            raise CommandError(ExitCode.USAGE, str(e)) from None
+        if not matching:
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE, f"no group matches {word}", "list groups with: kctl groups list"
+            )
+        chosen += matching
+    return list(dict.fromkeys(chosen))
 
 
 def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:

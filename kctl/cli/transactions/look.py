@@ -164,7 +164,7 @@ def led_partitions(
     leaders: dict[TopicPartition, int] = {}
     if wanted:
         found = find_partitions(admin, wanted)
-        described = admin.describe_topics(list(wanted))
+        described = admin.describe_topics(list(found))
         for topic, indexes in found.items():
             infos = described[topic].partitions
             leaders |= {TopicPartition(topic, index): infos[index].leader_id for index in indexes}

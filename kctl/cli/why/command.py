@@ -1,20 +1,40 @@
 """`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kctl.cli.commands import Commands
+from kctl.cli.commands import Commands, Group
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common, with_options
 from kctl.cli.why.options import WhyOptions, why_options
 
-app = Commands(no_args_is_help=True)
+NAMED = "named"
+
+
+class WhyGroup(Group):
+    """The commands of `kctl why`, in which a name alone stands for the group or topic that has it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word, or the one that looks the word up."""
+        is_name = args[0] not in self.commands and not args[0].startswith("-") and not _is_word(args[1:2])
+        return super().resolve_command(ctx, [NAMED, *args] if is_name else args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands that users name."""
+        return [name for name in super().list_commands(ctx) if name != NAMED]
+
+
+def _is_word(words: list[str]) -> bool:
+    return any(not word.startswith("-") for word in words)
+
+
+app = Commands(cls=WhyGroup, no_args_is_help=True)
 
 
 @app.callback()
 def why() -> None:
-    """Find out what is wrong with a group, a topic or the cluster.
+    """Find out what is wrong with a group, a topic or the cluster. A name alone finds the group or topic.
 
     Sends read-only requests and prints findings, the most severe first, each with its evidence, its consequence, and
     the command that fixes it; that command is never run. Exit codes: 0 nothing found, 3 a warning or error was found.
@@ -57,3 +77,17 @@ def cluster(common: Common, options: WhyOptions) -> int:
     from kctl.cli.why.run import show_cluster  # the client: not wanted for --help
 
     return show_cluster(common, options)
+
+
+@app.command(NAMED, hidden=True)
+@with_common(*SHAPES)
+@with_options(options=why_options)
+def named(
+    common: Common,
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    options: WhyOptions,
+) -> int:
+    """Show what is wrong with the group or topic of this name."""
+    from kctl.cli.why.run import show_named  # the client: not wanted for --help
+
+    return show_named(common, name, options)

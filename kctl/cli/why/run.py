@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from kctl.cli import click
-from kctl.cli.admin_client import open_admin
+from kctl.cli.admin_client import admin_of, open_admin
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import explain
+from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
@@ -13,7 +13,7 @@ from kctl.cli.why.options import WhyOptions
 from kctl.cli.why.view import write_diagnosis
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
-from kctl.client.config import AdminConfig
+from kctl.client.config import AdminConfig, nearest_name
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
@@ -31,6 +31,27 @@ def show_group(common: Common, name: str, options: WhyOptions) -> int:
 def show_topic(common: Common, name: str, options: WhyOptions) -> int:
     """Show what is wrong with a topic."""
     return _show(common, f"topic {name}", Selection(topics=(name,)), (Scope.TOPIC,), options)
+
+
+def show_named(common: Common, name: str, options: WhyOptions) -> int:
+    """Show what is wrong with the group, the topic, or both, of this name."""
+    with admin_of(common) as admin:
+        listed = admin.list_groups()
+        topics = admin.list_topics(include_internal=True)
+    is_group, is_topic = name in listed.groups, name in topics
+    if is_group and is_topic:
+        selection = Selection(groups=(name,), topics=(name,))
+        return _show(common, f"group {name} and topic {name}", selection, (Scope.GROUP, Scope.TOPIC), options)
+    if is_group or is_topic:
+        return (show_group if is_group else show_topic)(common, name, options)
+    for error in listed.failed.values():
+        raise error
+    near = nearest_name(name, [*listed.groups, *topics])
+    raise CommandError(
+        ExitCode.UNKNOWN_RESOURCE,
+        f"no group or topic has the name {name!r}",
+        "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
+    )
 
 
 def show_cluster(common: Common, options: WhyOptions) -> int:

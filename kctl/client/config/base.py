@@ -114,7 +114,7 @@ class BaseConfig:
         value = declared.read(raw, written_as=name)
         if declared.name in self.given and self.values[declared.name] != value:
             raise ConfigError(
-                f"{declared.name} and {declared.alias} set the same timeout to different values", key=name
+                f"{declared.name} and {declared.alias} are the same property, and have different values", key=name
             )
         self.given[declared.name] = raw
         self.values[declared.name] = value

@@ -294,8 +294,8 @@ def text(name: str, default: str, doc: str) -> Property[str]:
     return Property(name, Text(), default, doc)
 
 
-def optional_text(name: str, doc: str, *, filled: bool = False) -> Property[str | None]:
-    return Property(name, OptionalText(filled=filled), None, doc)
+def optional_text(name: str, doc: str, *, filled: bool = False, alias: str | None = None) -> Property[str | None]:
+    return Property(name, OptionalText(filled=filled), None, doc, alias=alias)
 
 
 def secret(name: str, doc: str) -> Property[str | None]:

@@ -36,7 +36,9 @@ class SecurityConfig(BaseConfig):
 
     # --- TLS ----------------------------------------------------------------------------------------------------------
     ssl_truststore_type = choice("ssl.truststore.type", "JKS", STORE_TYPES, "Format of the trust store.")
-    ssl_truststore_location = optional_text("ssl.truststore.location", "File of trusted certificates.")
+    ssl_truststore_location = optional_text(
+        "ssl.truststore.location", "File of trusted certificates.", alias="ssl.ca.location"
+    )
     ssl_truststore_password = secret("ssl.truststore.password", "Password of a JKS or PKCS12 trust store.")
     ssl_truststore_certificates = secret("ssl.truststore.certificates", "Trusted certificates themselves, as PEM.")
     ssl_keystore_type = choice("ssl.keystore.type", "JKS", STORE_TYPES, "Format of the key store.")

@@ -144,10 +144,16 @@ def test_an_alias_is_the_same_property() -> None:
     assert config.is_given(ClientConfig.socket_connection_setup_timeout_ms)
     both = {"connections.timeout.ms": "2000", "socket.connection.setup.timeout.ms": 2000}
     assert ClientConfig.parse({**HERE, **both}).socket_connection_setup_timeout_ms == 2000
-    with pytest.raises(ConfigError, match="set the same timeout to different values"):
+    with pytest.raises(ConfigError, match="are the same property, and have different values"):
         ClientConfig.parse({**HERE, **both, "connections.timeout.ms": "3000"})
     with pytest.raises(ConfigError, match=r"^connections.timeout.ms takes a whole number of at least 1, not '0'"):
         ClientConfig.parse({**HERE, "connections.timeout.ms": "0"})
+
+
+def test_ca_file_has_the_name_of_librdkafka_too() -> None:
+    config = ClientConfig.parse({**HERE, "ssl.ca.location": "/ca.pem"})
+    assert config.ssl_truststore_location == "/ca.pem"
+    assert config.is_given(ClientConfig.ssl_truststore_location)
 
 
 @pytest.mark.parametrize("name", ["connections.timeout.ms", "socket.connection.setup.timeout.ms"])

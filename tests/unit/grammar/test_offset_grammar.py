@@ -114,8 +114,8 @@ def test_ranges_and_partitions(text: str, spec: OffsetSpec) -> None:
         ("@2024-13-01", "month must be", 1),
         ("@2024-05-01T25:00Z", "hour must be", 1),
         ("@-5", "has no unit", 1),
-        ("@1h", "write -1h for that time ago", 1),
-        ("5:@1h", "write -1h for that time ago", 3),
+        ("@1h", "write @-1h for that time ago", 1),
+        ("5:@1h", "write @-1h for that time ago", 3),
         ("@tomorrow", "not a time", 1),
         ("@-1h:tomorrow", "not a time", 5),
         ("@-1h:42", "has no unit", 5),
@@ -190,3 +190,9 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
         assert place <= len(text)
     else:
         assert str(parse_offset(printed, NOW_MS)) == printed
+
+
+def test_duration_with_a_sign_is_that_time_ago() -> None:
+    assert parse_offset("-1h", 10_000_000) == parse_offset("@-1h", 10_000_000)
+    assert parse_offset("0=-1.5s", 10_000) == parse_offset("0=@-1.5s", 10_000)
+    assert parse_offset("-10", 10_000_000) == OffsetSpec(start=Relative(Anchor.END, -10))

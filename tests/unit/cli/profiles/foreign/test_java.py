@@ -95,8 +95,9 @@ def test_login_of_kafka_goes_before_that_of_librdkafka() -> None:
 
 
 def test_other_names_of_librdkafka_are_named_with_what_reads_them() -> None:
-    notes = read_java(b"ssl.ca.location=/ca.pem\nno.such=1\n", "f").notes
+    notes = read_java(b"ssl.certificate.location=/ca.pem\nno.such=1\n", "f").notes
     assert notes[:-1] == [
-        f"'{name}' is not a property that kctl knows, and was skipped" for name in ("ssl.ca.location", "no.such")
+        f"'{name}' is not a property that kctl knows, and was skipped"
+        for name in ("ssl.certificate.location", "no.such")
     ]
-    assert notes[-1] == "ssl.ca.location: a name of librdkafka, read with --from librdkafka"
+    assert notes[-1] == "ssl.certificate.location: a name of librdkafka, read with --from librdkafka"
