@@ -152,7 +152,7 @@ class FetchedData:
             last = queue[-1] if queue else None
             if isinstance(last, Delivery) and last.epoch == chunk.epoch and last.chunk.next_offset >= chunk.next_offset:
                 return  # it was taken when an interrupt came
-            self.bytes_fetched += len(chunk.data)
+            self.bytes_fetched += chunk.size_bytes
             queue.append(Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes)))
 
     def add_failure(self, failure: PartitionFailed) -> None:

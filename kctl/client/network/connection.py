@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 BEFORE_READY_MAX_BYTES = 524_288
 """Largest frame of a node that is not ready yet, as sasl.server.max.receive.size: it may be anything."""
 
+MAX_FETCH_BYTES = 2**31 - 1 - 8
+"""Largest frame while a Fetch is in flight: the largest array of a JVM. The first batch comes whatever its size is, so
+fetch.max.bytes is no bound. Source: KIP-74."""
+
 
 class Arrived(NamedTuple):
     """An answer that arrived, with its request."""
@@ -162,7 +166,9 @@ class Connection:
                 self._outgoing.append(reply)
             if self.progress.state is ConnectionState.TLS and self._transport.is_secured:
                 self._enter_and_ask(ConnectionState.APIVERSIONS, now_ms, self._transport.detail)
-            if not self.is_ready:
+            if self.is_ready:
+                self._frames.max_bytes = MAX_FETCH_BYTES if self.in_flight.has_fetch else self._max_frame_bytes
+            else:
                 self.progress.received(plain)
             for frame in self._frames.feed(plain) if plain else ():
                 self._on_frame(frame, now_ms)

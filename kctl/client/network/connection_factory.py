@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kctl.client.security.tls.settings import RenewedContext
 
 MAX_FRAME_BYTES = 100 * 1024 * 1024
-"""Largest answer that is accepted, as Kafka's socket.request.max.bytes; larger only if fetch.max.bytes asks for it."""
+"""Largest response that is accepted, as Kafka's socket.request.max.bytes, except for records."""
 
 
 class ConnectionFactory:
@@ -51,8 +51,6 @@ class ConnectionFactory:
         self._entropy = entropy
         self._events = events
         self._sni = sni
-        fetch_max_bytes: int = config.values.get("fetch.max.bytes", 0)
-        self._max_frame_bytes = max(MAX_FRAME_BYTES, fetch_max_bytes)
         self._notes = ListenerNotes()
         self._tls: RenewedContext | None = None
         if config.uses_tls:
@@ -127,7 +125,7 @@ class ConnectionFactory:
             self._transport(node.host) if instead is None else self._other_transport(node.host, instead),
             Handshake(self._new_mechanism(node.host) if instead is None else None),
             client_id=self._config.client_id,
-            max_frame_bytes=self._max_frame_bytes,
+            max_frame_bytes=MAX_FRAME_BYTES,
             request_timeout_ms=self._config.request_timeout_ms,
             started_at_ms=started_at_ms,
             events=self._events,

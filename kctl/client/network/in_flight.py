@@ -11,6 +11,7 @@ from kctl.client.protocol.checks import check_response
 from kctl.client.protocol.framing import decode_response_prefix, encode_request_pieces
 from kctl.client.protocol.schema import Request, Response
 
+_FETCH = "Fetch"
 _PATIENT_API = "Produce"
 """Its requests may take longer than they were given, when the broker asks for that."""
 
@@ -127,6 +128,11 @@ class InFlightRequests:
     def oldest(self) -> InFlight:
         """The request on the wire that is answered next."""
         return self._sent[0]
+
+    @property
+    def has_fetch(self) -> bool:
+        """Whether a response with records is due."""
+        return any(request.api == _FETCH for request in self._sent)
 
     @property
     def held_bytes(self) -> int:

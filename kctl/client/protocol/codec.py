@@ -125,13 +125,13 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
     function = _encoders.get((type(message), version))
     if function is None:
         if _items(message) <= WALKED_ITEMS and _is_rare(type(message), version, "encode"):
-            return [walker.encode(message, version)]
+            return walker.encode_parts(message, version)
         function = encoder(type(message), version)
     parts: list[bytes] = []
     try:
         function(message, parts)
     except FAILURES:
-        parts = [walker.encode(message, version)]
+        parts = walker.encode_parts(message, version)
     return parts
 
 

@@ -15,6 +15,7 @@ tests/fuzz/protocol.
 
 import struct
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterable
 from typing import Final
 
 ZERO_UUID: Final = bytes(16)
@@ -230,6 +231,12 @@ class Writer:
             raise Malformed(f"{type(value).__name__} is not bytes")
         self.length("uvarint" if compact else "int32", None if value is None else len(value))
         self.parts.append(value or b"")
+
+    def pieces(self, pieces: Iterable[bytes], compact: bool) -> None:
+        """Append a byte string that is in pieces, without a copy of them."""
+        pieces = list(pieces)
+        self.length("uvarint" if compact else "int32", sum(map(len, pieces)))
+        self.parts += pieces
 
     def tags(self, tagged: dict[int, bytes]) -> None:
         """Append a tag section."""

@@ -43,6 +43,14 @@ def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: 
 def encode(message: Message, version: int) -> bytes:
     """The bytes of `message`.
 
+    Raises: as `encode_parts`.
+    """
+    return b"".join(encode_parts(message, version))
+
+
+def encode_parts(message: Message, version: int) -> list[bytes]:
+    """The bytes of `message` in pieces: records are not copied.
+
     Raises: LocalProtocolError: a value does not fit its type or this version; names the field.
     """
     check_version(type(message), version)
@@ -53,7 +61,7 @@ def encode(message: Message, version: int) -> bytes:
         path = _path(walk.path)
         name = f"{type(message).__name__} v{version}"
         raise LocalProtocolError(f"{name}: {path + ': ' if path else ''}{error}") from None
-    return b"".join(walk.writer.parts)
+    return walk.writer.parts
 
 
 def check_version(cls: type[Message], version: int) -> None:
@@ -223,8 +231,10 @@ class _Encode:
         elif entry.kind == "string":
             self.writer.string(value, compact)
         elif entry.kind in ("bytes", "records"):
-            is_joined = entry.kind == "records" and isinstance(value, Pieces)
-            self.writer.byte_string(bytes(value) if is_joined else value, compact)
+            if entry.kind == "records" and isinstance(value, Pieces):
+                self.writer.pieces((value.head, value.body), compact)
+            else:
+                self.writer.byte_string(value, compact)
         else:
             self.writer.fixed(entry.kind, value)
 

@@ -7,6 +7,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.fetched_data import Delivery
+from kctl.client.network import connection_factory
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
@@ -75,6 +76,21 @@ def test_records_larger_than_every_limit_come_one_batch_at_a_time() -> None:
                 assert seen == {0: 10, 1: 10, 2: 10}
 
         cluster.run(body)
+
+
+def test_record_larger_than_the_largest_other_response_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_factory, "MAX_FRAME_BYTES", 64 * KIB)
+    with Hub(seed=63) as hub:
+        cluster = SimCluster(hub)
+
+        def body() -> list[int]:
+            cluster.write(0, 1, value_bytes=200 * KIB)
+            with cluster.consumer(fetch_max_bytes=KIB) as consumer:
+                consumer.assign([TopicPartition("t", 0)])
+                return [len(record.value or b"") for record in drain(consumer, 1)]
+
+        assert cluster.run(body) == [200 * KIB]
+        assert len(cluster.sent("Fetch")) <= 3
 
 
 def shares(cluster: SimCluster, consumer: Consumer, count: int) -> Counter[int]:

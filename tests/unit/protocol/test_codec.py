@@ -270,6 +270,18 @@ def test_a_record_batch_is_passed_on_without_a_copy() -> None:
     assert any(part is records for part in parts)
 
 
+def test_record_batch_of_the_first_request_is_passed_on_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "_encoders", {})
+    monkeypatch.setattr(codec, "_walked", {})
+    body = bytes(100_000)
+    records = cast("bytes", Pieces(b"head", body))
+    request = ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records=records)])])
+    parts = codec.encode_parts(request, 9)
+    assert any(part is body for part in parts)
+    assert not codec._encoders, "it was not compiled"
+    assert codec.decode(ProduceRequest, b"".join(parts), 9).topic_data[0].partition_data[0].records == b"head" + body
+
+
 class Probe(Message, versions=(0, 0), flexible_from=0):
     """Declared here so that its codecs are not compiled by another test."""
 
