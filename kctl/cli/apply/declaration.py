@@ -27,7 +27,7 @@ from kctl.client.config import nearest_name
 from kctl.client.topic_names import is_topic_name
 
 W = TypeVar("W", bound=IntEnum)
-LARGEST_FILE_BYTES = 4 * 1024 * 1024
+LARGEST_FILE_BYTES = 64 * 1024 * 1024
 CLUSTER_NAME = "kafka-cluster"
 MOST_PARTITIONS = 2**31 - 1
 MOST_REPLICAS = 2**15 - 1

@@ -89,15 +89,16 @@ def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTo
 
 def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[ApplyChange]:
     """Return which rules have to be created, and with `prune` which have to be deleted."""
-    added = [ApplyChange(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in found]
-    gone = [rule for rule in found if rule not in declared] if prune else []
+    existing, wanted = frozenset(found), frozenset(declared)
+    added = [ApplyChange(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in existing]
+    gone = [rule for rule in found if rule not in wanted] if prune else []
     return [*added, *(ApplyChange(Kind.DELETE_ACL, "delete", rule, None, None, None, is_pruned=True) for rule in gone)]
 
 
 def in_order(changes: Iterable[ApplyChange]) -> list[ApplyChange]:
     """Return changes in the order in which they are made."""
-    order = list(Kind)
-    return sorted(changes, key=lambda change: order.index(change.kind))
+    order = {kind: number for number, kind in enumerate(Kind)}
+    return sorted(changes, key=lambda change: order[change.kind])
 
 
 def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> Iterator[ApplyChange]:

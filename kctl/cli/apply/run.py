@@ -63,6 +63,8 @@ class ApplyOutcome:
         self.changes = changes
         self.results: dict[ApplyChange, str] = dict.fromkeys(changes, NOT_DONE)
         self.errors: list[KafkaError] = []
+        self._noted: set[int] = set()
+        """Identities of the errors that are noted: one timeout can be the error of many topics."""
 
     def count(self, result: str) -> int:
         """Return how many changes have a result."""
@@ -74,7 +76,8 @@ class ApplyOutcome:
             error = failed.get(change.item)
             self.results[change] = done if error is None else _result_of(error)
         for error in failed.values():
-            if all(error is not known for known in self.errors):  # one timeout can be that of many topics
+            if id(error) not in self._noted:
+                self._noted.add(id(error))
                 self.errors.append(error)
 
     def end_under_way(self, result: str) -> None:

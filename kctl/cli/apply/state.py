@@ -70,7 +70,7 @@ def export_topics(common: Common, output: Output, admin: Admin) -> None:
     except BrokerError as error:  # no authorizer, or not allowed: a file without ACLs leaves them alone
         common.say(f"{common.environment.program}: note: ACLs are left out: {error}")
     else:
-        document["acls"] = [_rule_entry(rule) for rule in rules]
+        document["acls"] = [rule_entry(rule) for rule in rules]
     write_lines(common.environment, document_lines(output, document))
 
 
@@ -83,7 +83,8 @@ def _topic_entry(name: str, topic: FoundTopic) -> dict[str, object]:
     }
 
 
-def _rule_entry(rule: AclRule) -> dict[str, str]:
+def rule_entry(rule: AclRule) -> dict[str, str]:
+    """Return a rule as a file declares it."""
     return {
         "principal": rule.principal,
         "host": rule.host,

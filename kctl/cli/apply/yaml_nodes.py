@@ -4,11 +4,10 @@ Owns what is refused: aliases, anchors, tags, duplicate keys, several documents,
 keep their text, so that `retention.ms: 0100` or `no` mean what is written. JSON is YAML, too.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 DEEPEST = 10
-MOST_NODES = 500_000
+MOST_NODES = 3_000_000
 NULLS = ("", "~", "null", "Null", "NULL")
 _SHOWN_CHARS = 60
 
@@ -73,9 +72,8 @@ def parse_yaml(data: bytes) -> Node:
     import yaml  # 15 ms, wanted only here
 
     text = _decoded(data)
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Reader(_checked(yaml, yaml.parse(text, Loader=loader))).document()
+        return _Reader(yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)).document()
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         raise YamlRefused(None if mark is None else mark.line + 1, str(e.problem or "not YAML")) from None
@@ -90,74 +88,57 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")
 
 
-def _check_node(yaml: Any, event: Any, line: int) -> None:
-    if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
-        raise YamlRefused(line, f"aliases (*{event.anchor[:_SHOWN_CHARS]}) are not supported")
-    if event.anchor is not None:
-        raise YamlRefused(line, f"anchors (&{event.anchor[:_SHOWN_CHARS]}) are not supported")
-    if event.tag is not None:
-        raise YamlRefused(line, f"tags ({event.tag[:_SHOWN_CHARS]}) are not supported")
-
-
-def _checked(yaml: Any, events: Iterator[Any]) -> Iterator[Any]:
-    """Yield the events of nodes. Raises: YamlRefused: one of them is not taken."""
-    depth = nodes = documents = 0
-    for event in events:
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                raise YamlRefused(line, "a second document begins; only one is supported")
-        if not isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
-            continue
-        if isinstance(event, yaml.NodeEvent):
-            _check_node(yaml, event, line)
-            nodes += 1
-            if nodes > MOST_NODES:
-                raise YamlRefused(line, f"more than {MOST_NODES} values")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise YamlRefused(line, "nested too deeply")
-        yield event
-
-
 class _Reader:
-    """Makes nodes of checked events."""
+    """Reads the nodes of one document, and checks each of them."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
-        self._events = events
+    def __init__(self, yaml: Any, parser: Any) -> None:
+        self._yaml = yaml
+        self._next = parser.get_event
+        self._count = 0
 
     def document(self) -> Node:
-        event = next(self._events, None)
-        root = Scalar("", 1, is_plain=True) if event is None else self._node(event)
-        for _ in self._events:  # to its end, which may be malformed
-            pass
-        return root
+        """Return the root. Raises: YamlRefused."""
+        yaml = self._yaml
+        root: Node | None = None
+        while not isinstance(event := self._next(), yaml.StreamEndEvent):
+            if isinstance(event, yaml.DocumentStartEvent):
+                line = event.start_mark.line + 1
+                if root is not None:
+                    raise YamlRefused(line, "a second document begins; only one is supported")
+                root = self._node(self._next(), 0)
+        return Scalar("", 1, is_plain=True) if root is None else root
 
-    def _node(self, event: Any) -> Node:
-        line = event.start_mark.line + 1
-        if hasattr(event, "value"):
+    def _node(self, event: Any, depth: int) -> Node:
+        yaml, kind, line = self._yaml, type(event), event.start_mark.line + 1
+        if kind is yaml.AliasEvent:  # a few lines of them can stand for gigabytes
+            raise YamlRefused(line, f"aliases (*{event.anchor[:_SHOWN_CHARS]}) are not supported")
+        if event.anchor is not None:
+            raise YamlRefused(line, f"anchors (&{event.anchor[:_SHOWN_CHARS]}) are not supported")
+        if event.tag is not None:
+            raise YamlRefused(line, f"tags ({event.tag[:_SHOWN_CHARS]}) are not supported")
+        self._count += 1
+        if self._count > MOST_NODES:
+            raise YamlRefused(line, f"more than {MOST_NODES} values")
+        if kind is yaml.ScalarEvent:
             return Scalar(event.value, line, is_plain=event.implicit[0])
-        return self._fields(line) if type(event).__name__ == "MappingStartEvent" else self._items(line)
+        if depth == DEEPEST:
+            raise YamlRefused(line, "nested too deeply")
+        return self._fields(line, depth + 1) if kind is yaml.MappingStartEvent else self._items(line, depth + 1)
 
-    def _items(self, line: int) -> Items:
-        made = Items(line)
-        for event in self._events:
-            if type(event).__name__ == "SequenceEndEvent":
-                break
-            made.items.append(self._node(event))
+    def _items(self, line: int, depth: int) -> Items:
+        made, end = Items(line), self._yaml.SequenceEndEvent
+        while type(event := self._next()) is not end:
+            made.items.append(self._node(event, depth))
         return made
 
-    def _fields(self, line: int) -> Fields:
-        made = Fields(line)
-        for event in self._events:
-            if type(event).__name__ == "MappingEndEvent":
-                break
-            key = self._node(event)
+    def _fields(self, line: int, depth: int) -> Fields:
+        made, end = Fields(line), self._yaml.MappingEndEvent
+        while type(event := self._next()) is not end:
+            key = self._node(event, depth)
             if not isinstance(key, Scalar):
                 raise YamlRefused(key.line, "a key is a list or mapping")
             if key.text in made.fields:
                 raise YamlRefused(key.line, f"{shown(key.text)} appears twice, first in line {made.lines[key.text]}")
             made.lines[key.text] = key.line
-            made.fields[key.text] = self._node(next(self._events))
+            made.fields[key.text] = self._node(self._next(), depth)
         return made

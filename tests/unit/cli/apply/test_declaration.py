@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.apply.declaration import LARGEST_FILE_BYTES, DeclaredTopic, read_declaration
+from kctl.cli.apply.state import rule_entry
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import document_lines
+from kctl.cli.options import Output
+from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 
 TEXT = """
 topics:
@@ -81,7 +85,7 @@ def test_mistake_is_named_by_line(text: str, says: str) -> None:
 
 
 def test_declaration_above_the_largest_size_is_refused() -> None:
-    with pytest.raises(CommandError, match="stdin: it is larger than 4194304 bytes"):
+    with pytest.raises(CommandError, match="stdin: it is larger than 67108864 bytes"):
         read_declaration("-", io.BytesIO(bytes(LARGEST_FILE_BYTES + 1)))
 
 
@@ -89,3 +93,19 @@ def test_pipe_without_a_writer_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(CommandError, match="fifo: a pipe to which nothing is written"):
         read_declaration(str(tmp_path / "fifo"), io.BytesIO())
+
+
+@pytest.mark.nightly
+def test_exported_file_with_50_000_rules_is_accepted() -> None:
+    rule = AclRule(
+        AclResourceType.TOPIC,
+        "t",
+        PatternType.LITERAL,
+        "User:a",
+        "*",
+        AclOperation.READ,
+        AclPermission.ALLOW,
+    )
+    rules = [rule._replace(resource_name=f"topic-of-a-team-{number}") for number in range(50_000)]
+    text = "\n".join(document_lines(Output.YAML, {"topics": [], "acls": [rule_entry(each) for each in rules]}))
+    assert read_declaration("-", io.BytesIO(text.encode())).acls == rules

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from kctl.cli.apply.declaration import DeclaredTopic
-from kctl.cli.apply.plan import FoundTopic, make_plan
+from kctl.cli.apply.plan import FoundTopic, acl_changes, make_plan
+from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 
 
 def found(partitions: int = 2, replicas: int = 3, *, internal: bool = False, **configs: str) -> FoundTopic:
@@ -49,3 +50,39 @@ def test_fewer_partitions_and_other_replication_factors_are_conflicts() -> None:
         "topic t has 2 partitions, 1 declared",
         "topic t has replication factor 3, 2 declared",
     ]
+
+
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def rules(count: int) -> list[AclRule]:
+    return [
+        AclRule(
+            AclResourceType.TOPIC,
+            CountedName(f"t{number}"),
+            PatternType.LITERAL,
+            "User:a",
+            "*",
+            AclOperation.READ,
+            AclPermission.ALLOW,
+        )
+        for number in range(count)
+    ]
+
+
+def test_rules_are_compared_a_number_of_times_that_grows_with_their_count() -> None:
+    CountedName.comparisons = 0
+    changes = acl_changes(rules(300), [*rules(200), rules(400)[-1]], prune=True)
+    assert [change.action for change in changes].count("create") == 100
+    assert [change.item.resource_name for change in changes if isinstance(change.item, AclRule)][-1] == "t399"
+    assert CountedName.comparisons < 5 * 300

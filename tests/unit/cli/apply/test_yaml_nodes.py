@@ -68,7 +68,7 @@ BOMB = b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n"
         (b"[a]: 1\n", 1, "a key is a list"),
         (b"[" * 11 + b"]" * 11, 1, "nested too deeply"),
         (b"[" * 100_000, 1, "nest"),
-        pytest.param(b"[" + b"0," * 500_001 + b"]", 1, "more than 500000 values", marks=pytest.mark.slow),
+        pytest.param(b"[" + b"0," * 3_000_001 + b"]", 1, "more than 3000000 values", marks=pytest.mark.nightly),
     ],
 )
 def test_hostile_or_malformed_yaml_is_refused_by_line(data: bytes, line: int | None, why: str) -> None:
