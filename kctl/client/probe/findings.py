@@ -68,10 +68,10 @@ def diagnose(
         untried: how many advertised brokers were not tried.
         replicas: of all partitions; None where they are not known.
     """
-    leads = None if replicas is None else replicas.leads
+    known = _Known(reports, None if replicas is None else replicas.leads)
     found = [
-        *_failed_bootstrap(reports, leads),
-        *_failed_advertised(reports, leads),
+        *_failed_bootstrap(reports, known),
+        *_failed_advertised(reports, known),
         *_places(reports),
         *_misrouted(reports),
         *_clusters(reports),
@@ -92,15 +92,43 @@ def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
     """Return the brokers of the cluster that were tried and have no address that works."""
     tried = {(report.target.host, report.target.port) for report in reports}
     working = {(report.target.host, report.target.port) for report in reports if report.is_ready}
-    return [node for node in _brokers(reports) if (node.host, node.port) in tried - working]
+    failed = tried - working
+    return [node for node in _brokers(reports) if (node.host, node.port) in failed]
 
 
-def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[ProbeFinding]:
+class _Known:
+    """Facts of a round that a finding about one address needs, collected once.
+
+    Attributes:
+        of_node: the reports of each node.
+        at_place: the broker that is advertised at each host and port.
+        has_others: whether an address that was given works.
+    """
+
+    def __init__(self, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> None:
+        self.of_node: dict[int, list[AddressReport]] = {}
+        for report in reports:
+            self.of_node.setdefault(report.target.node_id, []).append(report)
+        self.at_place = {(node.host, node.port): node for node in reversed(_brokers(reports))}
+        self.has_others = any(report.is_ready and not report.advertised for report in reports)
+        self._controllers = {report.view.controller_id for report in reports if report.view is not None}
+        self._fenced = _fenced(reports)
+        self._leads = leads
+
+    def duties(self, broker: Node) -> str:
+        """Return a broker and what the cluster lacks without it: `broker 2, controller, leads 12 partitions`."""
+        controller = ", controller" if broker.node_id in self._controllers else ""
+        led = "" if self._leads is None else f", leads {counted(self._leads.get(broker.node_id, 0), 'partition')}"
+        fenced = ", fenced" if broker in self._fenced else ""
+        return f"broker {broker.node_id}{fenced}{controller}{led}, "
+
+
+def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
     """Addresses that were given and do not work; an error only where a whole node has none that does."""
     for report in reports:
         if report.advertised or report.error is None:
             continue
-        same_node = [other for other in reports if other.target.node_id == report.target.node_id]
+        same_node = known.of_node[report.target.node_id]
         ready = [other for other in same_node if other.is_ready]
         where = str(report.target)
         if report.works_with:
@@ -113,23 +141,20 @@ def _failed_bootstrap(reports: Sequence[AddressReport], leads: Mapping[int, int]
             hint = "remove the stale DNS record, or repair the route to that address"
             yield ProbeFinding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
-            yield _failed_node(report, reports, leads)
+            yield _failed_node(report, known)
 
 
-def _failed_node(
-    report: AddressReport, reports: Sequence[AddressReport], leads: Mapping[int, int] | None
-) -> ProbeFinding:
+def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
     """Return what is wrong with a node of which no address works: credentials, TLS, a broker by its id, or unknown."""
-    others = any(other.is_ready and not other.advertised for other in reports)
-    severity = Severity.WARNING if others else Severity.ERROR
+    severity = Severity.WARNING if known.has_others else Severity.ERROR
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")
     if isinstance(report.error, SaslRequired) and report.sasl_mechanisms:
         hint += f": it offers {', '.join(report.sasl_mechanisms)}"
-    broker = _broker_at(report, reports)
+    broker = known.at_place.get((report.target.host, report.target.port))
     if broker is not None:
         severity = Severity.ERROR  # clients of the cluster are sent there
-        text = f"{_duties(broker, reports, leads)}{_predicate(report)}: {text}"
+        text = f"{known.duties(broker)}{_predicate(report)}: {text}"
     if isinstance(report.error, AuthenticationError | SaslRequired):
         return ProbeFinding("authentication-failed", severity, where, text, hint, report.error)
     if isinstance(report.error, TlsError):
@@ -139,7 +164,7 @@ def _failed_node(
     return ProbeFinding("dead-bootstrap", severity, where, text, hint, report.error)
 
 
-def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> Iterable[ProbeFinding]:
+def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
     ready_ids = {report.target.node_id for report in reports if report.is_ready}
     for report in reports:
         if not report.advertised or report.error is None:
@@ -147,7 +172,7 @@ def _failed_advertised(reports: Sequence[AddressReport], leads: Mapping[int, int
         is_partial = report.target.node_id in ready_ids
         is_address = not isinstance(report.error, AuthenticationError | SaslRequired | TlsError)
         if not is_partial and not (is_address and _is_unreached(report)):
-            yield _failed_node(report, reports, leads)
+            yield _failed_node(report, known)
             continue
         place = f"{report.target.host}:{report.target.port}"
         text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
@@ -160,20 +185,6 @@ def _is_unreached(report: AddressReport) -> bool:
     """Whether nothing at the address spoke with us: the address may be wrong. A silent broker has a right one."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
-
-
-def _broker_at(report: AddressReport, reports: Sequence[AddressReport]) -> Node | None:
-    place = (report.target.host, report.target.port)
-    return next((node for node in _brokers(reports) if (node.host, node.port) == place), None)
-
-
-def _duties(broker: Node, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> str:
-    """Return a broker by its id and what the cluster lacks without it: `broker 2, controller, leads 12 partitions`."""
-    controllers = {report.view.controller_id for report in reports if report.view is not None}
-    controller = ", controller" if broker.node_id in controllers else ""
-    led = "" if leads is None else f", leads {counted(leads.get(broker.node_id, 0), 'partition')}"
-    fenced = ", fenced" if broker in _fenced(reports) else ""
-    return f"broker {broker.node_id}{fenced}{controller}{led}, "
 
 
 def _predicate(report: AddressReport) -> str:
@@ -284,9 +295,9 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
+    others = any(other.is_ready and not other.advertised for other in reports)
     for report in reports:
         if not report.is_done and report.error is None and not report.is_ready:
-            others = any(other.is_ready and not other.advertised for other in reports)
             severity = Severity.WARNING if others else Severity.ERROR
             text = f"still in {report.phase.value} when the timeout of the whole round (default.api.timeout.ms) passed"
             yield ProbeFinding("unfinished", severity, str(report.target), text, "use a longer default.api.timeout.ms")

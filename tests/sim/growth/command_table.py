@@ -77,6 +77,7 @@ ROWS = (
     Row("arguments", "produce t", ONCE, stdin=_lines),
     Row("arguments", "produce t -i jsonl", ONCE, stdin=_json_lines),
     Row("brokers", "probe", OF_ALL_BROKERS),
+    Row("brokers, half of them refuse", "probe", OF_ALL_BROKERS),
     Row("topics", "topics list", ONCE),
     Row("partitions", "topics list", ONCE),
     Row("topics", "topics describe /.*/", ONCE),

@@ -86,6 +86,11 @@ def _one_record_each(cluster: SimCluster, _admin: Admin, n: int) -> None:
         cluster.write(number, 1)
 
 
+def _half_refuse(cluster: SimCluster, _admin: Admin, n: int) -> None:
+    for number in range(1, n, 2):
+        cluster.network.stop_listening(f"10.0.0.{number + 1}", 9092)
+
+
 def _transactions(cluster: SimCluster, _admin: Admin, n: int) -> None:
     for number in range(n):
         with cluster.producer({"transactional.id": f"x{number}"}) as producer:
@@ -103,6 +108,7 @@ SCENES = {
     "quotas": Scene(fill=_quotas),
     "records": Scene(fill=_records),
     "brokers": Scene(topics=lambda n: {"t": n}, nodes=lambda n: n),
+    "brokers, half of them refuse": Scene(topics=lambda n: {"t": n}, nodes=lambda n: n, fill=_half_refuse),
     "transactions": Scene(fill=_transactions),
     "arguments": Scene(fill=lambda cluster, _admin, _n: cluster.commit("g", {("t", 0): 0})),
 }
