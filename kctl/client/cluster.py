@@ -111,6 +111,13 @@ class TopicInfo(NamedTuple):
     partitions: Mapping[int, PartitionInfo]
 
 
+class NamedLeader(NamedTuple):
+    """The leader of a partition as a response names it."""
+
+    node_id: int
+    epoch: int
+
+
 class Cluster(NamedTuple):
     """One snapshot of the cluster's metadata."""
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.cluster import Node, TopicPartition
+from kctl.client.cluster import NamedLeader, Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, KafkaError
 from kctl.client.events import Event, EventLog, EventSink, GuardedSink, ignore_events
@@ -113,15 +113,15 @@ class ClusterClient:
         else:
             self.network.send(outgoing)
 
-    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
-        """Apply the new leader of a partition that a response named; return whether it is newer than the known one.
+    def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
+        """Apply the leaders that a response names; return the partitions with a newer leader than before.
 
         Args: nodes: the brokers whose addresses the response has. Source: KIP-951.
         """
-        is_news = self.metadata.learn_leader(partition, leader_id, leader_epoch, nodes)
-        if is_news:
+        news = self.metadata.learn_leaders(named, nodes)
+        if news:
             self.network.set_nodes(self.metadata.cluster.nodes)
-        return is_news
+        return news
 
     def report(self, event: Event) -> None:
         """Pass an event to the event sink of this client."""

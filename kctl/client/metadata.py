@@ -4,12 +4,22 @@ Owns the merging of answers into snapshots, leader epochs and the waits between 
 the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `apply` or `failed`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
+from kctl.client.cluster import (
+    NO_EPOCH,
+    NO_NODE,
+    NO_TOPIC_ID,
+    Cluster,
+    NamedLeader,
+    Node,
+    PartitionInfo,
+    TopicInfo,
+    TopicPartition,
+)
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
@@ -108,29 +118,37 @@ class Metadata:
         self._update_requested = True
         self.is_source_doubted = self.is_source_doubted or elsewhere
 
-    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
-        """Set a leader that a response named in the snapshot; return whether it is newer than the known one.
+    def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
+        """Set the leaders that a response names in the snapshot; return the partitions with a newer leader than before.
 
         Args: nodes: the brokers whose addresses the response has.
         Source: KIP-951. A leader without a known address is left to the next refresh.
         """
-        info = self.cluster.partition(*partition)
-        topic = self.cluster.topics.get(partition.topic)
-        _, known_epoch = self._epochs.get(partition, (NO_TOPIC_ID, NO_EPOCH))
-        if info is None or topic is None or leader_epoch < known_epoch or leader_epoch <= info.leader_epoch:
-            return False
-        named = next((node for node in nodes if node.node_id == leader_id), None)
-        present = self.cluster.node(leader_id)
-        if not self.cluster.nodes or (named is None and present is None):
-            return False
-        others = tuple(node for node in self.cluster.nodes if node.node_id != leader_id)
-        known_nodes = self.cluster.nodes if named is None or named == present else (*others, named)
-        changed = info._replace(leader_id=leader_id, leader_epoch=leader_epoch, error=None)
-        partitions = {**topic.partitions, partition.partition: changed}
-        topics = {**self.cluster.topics, partition.topic: topic._replace(partitions=partitions)}
-        self.cluster = self.cluster._replace(nodes=known_nodes, topics=topics)
-        self._epochs[partition] = (topic.topic_id, leader_epoch)
-        return True
+        if not self.cluster.nodes:
+            return []
+        known = {node.node_id: node for node in self.cluster.nodes}
+        addresses = {node.node_id: node for node in nodes}
+        news: list[TopicPartition] = []
+        changed: dict[str, dict[int, PartitionInfo]] = {}
+        for tp, leader in named.items():
+            info, topic = self.cluster.partition(*tp), self.cluster.topics.get(tp.topic)
+            _, known_epoch = self._epochs.get(tp, (NO_TOPIC_ID, NO_EPOCH))
+            if info is None or topic is None or leader.epoch < known_epoch or leader.epoch <= info.leader_epoch:
+                continue
+            node = addresses.get(leader.node_id) or known.get(leader.node_id)
+            if node is None:
+                continue
+            known[node.node_id] = node
+            partitions = changed.setdefault(tp.topic, {})
+            partitions[tp.partition] = info._replace(leader_id=leader.node_id, leader_epoch=leader.epoch, error=None)
+            self._epochs[tp] = (topic.topic_id, leader.epoch)
+            news.append(tp)
+        if news:
+            topics = dict(self.cluster.topics)
+            for name, partitions in changed.items():
+                topics[name] = topics[name]._replace(partitions={**topics[name].partitions, **partitions})
+            self.cluster = self.cluster._replace(nodes=tuple(known.values()), topics=topics)
+        return news
 
     # --- when to ask ------------------------------------------------------------------------------------------------
 

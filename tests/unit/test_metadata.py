@@ -1,11 +1,13 @@
+from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_NODE, Node, TopicPartition
+from kctl.client.cluster import NO_NODE, NamedLeader, Node, TopicInfo, TopicPartition
 from kctl.client.errors import ConnectionLost
 from kctl.client.metadata import Metadata, _twice, malformed_metadata
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
@@ -266,9 +268,31 @@ def knowing(leader_epoch: int) -> Metadata:
     return metadata
 
 
+def learns(metadata: Metadata, tp: TopicPartition, node_id: int, epoch: int, nodes: Sequence[Node]) -> bool:
+    return metadata.learn_leaders({tp: NamedLeader(node_id, epoch)}, nodes) == [tp]
+
+
+def test_leaders_of_one_response_make_one_new_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.apply(answer(topic("a", *(leader(number, 1, epoch=5) for number in range(20)))), 0)
+    before, replaced, replace = metadata.cluster, list[TopicInfo](), TopicInfo._replace
+
+    def note(info: TopicInfo, **given: Any) -> TopicInfo:
+        replaced.append(info)
+        return replace(info, **given)
+
+    monkeypatch.setattr(TopicInfo, "_replace", note)
+    named = {TopicPartition("a", number): NamedLeader(9, 6) for number in range(20)}
+    assert metadata.learn_leaders(named, [NODE_9]) == list(named)
+    assert {metadata.cluster.leader_id("a", number) for number in range(20)} == {9}
+    assert {before.leader_id("a", number) for number in range(20)} == {1}
+    assert len(replaced) == 1
+
+
 def test_a_leader_that_an_answer_names_is_used_at_once_with_its_address() -> None:
     metadata = knowing(5)
-    assert metadata.learn_leader(A0, 9, 6, [NODE_9])
+    assert learns(metadata, A0, 9, 6, [NODE_9])
     info = metadata.cluster.partition("a", 0)
     assert info is not None
     assert (info.leader_id, info.leader_epoch, info.error) == (9, 6, None)
@@ -282,19 +306,19 @@ def test_a_leader_that_an_answer_names_is_used_at_once_with_its_address() -> Non
 
 def test_a_leader_that_is_no_news_or_has_no_address_is_not_taken() -> None:
     metadata = knowing(5)
-    assert not metadata.learn_leader(A0, 9, 5, [NODE_9])
-    assert not metadata.learn_leader(A0, 9, 4, [NODE_9])
-    assert not metadata.learn_leader(A0, 9, 6, [])
-    assert not metadata.learn_leader(TopicPartition("a", 7), 9, 6, [NODE_9])
-    assert not metadata.learn_leader(TopicPartition("z", 0), 9, 6, [NODE_9])
+    assert not learns(metadata, A0, 9, 5, [NODE_9])
+    assert not learns(metadata, A0, 9, 4, [NODE_9])
+    assert not learns(metadata, A0, 9, 6, [])
+    assert not learns(metadata, TopicPartition("a", 7), 9, 6, [NODE_9])
+    assert not learns(metadata, TopicPartition("z", 0), 9, 6, [NODE_9])
     assert metadata.cluster.leader_id("a", 0) == 1
     metadata.rebootstrapped()
-    assert not metadata.learn_leader(A0, 9, 9, [NODE_9]), "brokers are being learnt anew"
+    assert not learns(metadata, A0, 9, 9, [NODE_9]), "brokers are being learnt anew"
 
 
 def test_a_named_leader_that_moved_house_is_dialled_where_it_is_now() -> None:
     metadata = knowing(5)
-    assert metadata.learn_leader(A0, 1, 6, [Node(1, "elsewhere", 9092)])
+    assert learns(metadata, A0, 1, 6, [Node(1, "elsewhere", 9092)])
     assert [node.host for node in metadata.cluster.nodes if node.node_id == 1] == ["elsewhere"]
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import cast
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, TopicPartition
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, NamedLeader, Node, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -189,13 +189,18 @@ class BatchSender:
 
     def _learn_leaders(self, entries: list[Sent], found: list[BatchResponse], produced: ProduceResponse) -> None:
         """Take the leaders that a broker names where it is not the leader itself. Source: KIP-951."""
-        nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in produced.node_endpoints]
+        named: dict[TopicPartition, NamedLeader] = {}
+        places: dict[TopicPartition, int] = {}
         for at, (entry, response) in enumerate(zip(entries, found, strict=True)):
             leader = response.leader
             if leader is not None and leader.leader_id != NO_NODE:
-                partition = TopicPartition(*entry.queue.topic_partition)
-                if self._client.learn_leader(partition, leader.leader_id, leader.leader_epoch, nodes):
-                    found[at] = response._replace(is_leader_news=True)
+                tp = TopicPartition(*entry.queue.topic_partition)
+                named[tp], places[tp] = NamedLeader(leader.leader_id, leader.leader_epoch), at
+        if not named:
+            return
+        nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in produced.node_endpoints]
+        for tp in self._client.learn_leaders(named, nodes):
+            found[places[tp]] = found[places[tp]]._replace(is_leader_news=True)
 
 
 def _produce_request(

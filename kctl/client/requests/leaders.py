@@ -3,12 +3,13 @@
 Reads the metadata and asks for newer when what it finds is not enough; owns no partition state.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, Cluster, NamedLeader, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError
+from kctl.client.protocol.api.fetch import NodeEndpoint
 from kctl.client.protocol.schema import Request
 from kctl.client.wording import counted
 
@@ -67,9 +68,14 @@ class Leaders:
         node = self._client.metadata.cluster.node(node_id)
         return f"node {node_id}" if node is None else str(node)
 
-    def learn(self, topic_partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
-        """Take a leader that a broker named instead of itself; return whether that is news. Source: KIP-951."""
-        return self._client.learn_leader(topic_partition, leader_id, leader_epoch, nodes)
+    def learn(
+        self, named: Mapping[TopicPartition, NamedLeader], endpoints: Iterable[NodeEndpoint]
+    ) -> Collection[TopicPartition]:
+        """Apply the leaders that a broker names instead of itself; return the partitions with a newer leader."""
+        if not named:
+            return ()
+        nodes = [Node(each.node_id, each.host, each.port, each.rack) for each in endpoints]
+        return frozenset(self._client.learn_leaders(named, nodes))
 
     def has_node(self, node_id: int) -> bool:
         """Return whether the node is part of the cluster, as far as is known."""

@@ -1,12 +1,12 @@
 """A cluster client without a network, and the batches and answers that the tests feed to request managers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import cast
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import ManualClock, Timer
-from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
+from kctl.client.cluster import Cluster, NamedLeader, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
@@ -169,8 +169,8 @@ class FakeClient:
     def last_error(self) -> KafkaError | None:
         return None
 
-    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
-        return self.metadata.learn_leader(partition, leader_id, leader_epoch, nodes)
+    def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
+        return self.metadata.learn_leaders(named, nodes)
 
     def report(self, event: Event) -> None:
         self.told.append(event)

@@ -12,7 +12,7 @@ from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, Node, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NamedLeader, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, Report, StartFetch
@@ -331,11 +331,12 @@ class FetchManager:
         has_news = False
         requested = tuple(asked) if session.is_full else None
         items = each_once(session.partitions_in(response), requested, "Fetch", self._leaders.name_of(node_id))
+        news = self._leaders.learn(_named_leaders(items, asked), response.node_endpoints)
         for tp, data in items.items():
             state = asked.pop(tp, None)
             if state is not None and isinstance(data, PartitionData):
                 has_news = has_news or is_news(data, state.next_offset)
-                self._on_partition(tp, state, node_id, data, response, answer.received_at_ms)
+                self._on_partition(tp, state, node_id, data, tp in news, answer.received_at_ms)
             elif state is not None and isinstance(data, KafkaError):
                 self._reports.retry(tp, state, data, answer.received_at_ms)
         self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early and not has_news)
@@ -348,11 +349,11 @@ class FetchManager:
         state: FetchState,
         node_id: int,
         data: PartitionData,
-        response: FetchResponse,
+        has_newer: bool,
         now_ms: int,
     ) -> None:
         if data.error_code != ErrorCode.NONE:
-            self._on_error(tp, state, node_id, data, response, now_ms)
+            self._on_error(tp, state, node_id, data, has_newer or self._knows_newer(tp, state, data), now_ms)
             return
         if data.diverging_epoch.end_offset >= 0:
             self._reports.truncated(tp, state, data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
@@ -450,7 +451,7 @@ class FetchManager:
         state: FetchState,
         node_id: int,
         data: PartitionData,
-        response: FetchResponse,
+        has_newer: bool,
         now_ms: int,
     ) -> None:
         """Go to the leader instead of a follower, to the leader that is named, try again later, or let it fail."""
@@ -461,7 +462,7 @@ class FetchManager:
             state.back_to_leader(now_ms)
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
-        elif self._knows_newer(tp, state, data, response):
+        elif has_newer:
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif is_out_of_range and state.fetched_epoch > NO_EPOCH:
@@ -472,13 +473,8 @@ class FetchManager:
         else:
             self._reports.retry(tp, state, error, now_ms)
 
-    def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData, response: FetchResponse) -> bool:
-        """Return whether there is a newer leader to ask at once: one that the answer names, or that was heard of."""
-        named = data.current_leader
-        if named.leader_id >= 0 and named.leader_epoch > state.asked_epoch:
-            nodes = [Node(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints]
-            if self._leaders.learn(tp, named.leader_id, named.leader_epoch, nodes):
-                return True
+    def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> bool:
+        """Return whether a newer leader is known than the one that the request was for."""
         if data.error_code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
             return False
         info = self._leaders.find(tp)
@@ -493,3 +489,16 @@ class FetchManager:
         for entry in at_follower:
             entry.state.back_to_leader(now_ms)
         return True
+
+
+def _named_leaders(
+    items: Mapping[TopicPartition, PartitionData | KafkaError], asked: Mapping[TopicPartition, FetchState]
+) -> dict[TopicPartition, NamedLeader]:
+    """Return the leaders that a response names for partitions with an error, if they are newer than the requested."""
+    named: dict[TopicPartition, NamedLeader] = {}
+    for tp, data in items.items():
+        if isinstance(data, PartitionData) and data.error_code != ErrorCode.NONE and tp in asked:
+            leader = data.current_leader
+            if leader.leader_id >= 0 and leader.leader_epoch > asked[tp].asked_epoch:
+                named[tp] = NamedLeader(leader.leader_id, leader.leader_epoch)
+    return named
