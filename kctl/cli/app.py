@@ -31,52 +31,51 @@ WIDEST_HELP, NARROWEST_HELP = 78, 24
 
 
 class Entry(NamedTuple):
-    """A command: the module that holds its `app`, and the line of `kctl --help`."""
+    """A command: the module that holds its `app`, the line of `kctl --help`, and its heading there."""
 
     module: str
     summary: str
+    heading: str
 
+
+_RECORDS, _DIAGNOSIS, _MANAGEMENT, _OTHER = "Records", "Diagnosis", "Management", "Other commands"
 
 COMMANDS = {
-    "consume": Entry("kctl.cli.consume.command", "Print the records of topics."),
-    "produce": Entry("kctl.cli.produce.command", "Send records to a topic: lines, files, templates or jsonl."),
-    "probe": Entry("kctl.cli.probe.command", "Try every address of every broker and show each phase."),
-    "topics": Entry("kctl.cli.topics", "List, describe, create, change, trim and delete topics."),
-    "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer, share and streams groups."),
-    "transactions": Entry(
-        "kctl.cli.transactions.command", "List and describe transactions, find and abort those that hang."
-    ),
-    "configs": Entry("kctl.cli.configs", "Show and change configs of topics, brokers and groups."),
-    "acls": Entry("kctl.cli.acls.command", "List, create and delete ACLs, and check what they allow."),
-    "users": Entry("kctl.cli.users", "List, create, change and delete users that log in by SCRAM."),
-    "quotas": Entry(
-        "kctl.cli.quotas", "Limit how fast clients produce, fetch and send requests, and show which limit applies."
-    ),
-    "cluster": Entry("kctl.cli.cluster", "Show brokers, controller, features and the quorum of controllers."),
-    "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers."),
-    "why": Entry("kctl.cli.why.command", "Find out what is wrong with a group, a topic or the cluster."),
-    "doctor": Entry("kctl.cli.why.doctor", "Look for everything that `kctl why` finds, in the whole cluster."),
-    "apply": Entry("kctl.cli.apply.command", "Create and change topics and ACLs to match a file."),
-    "partitions": Entry("kctl.cli.partitions.command", "Move partitions between brokers and elect their leaders."),
-    "wait": Entry("kctl.cli.wait", "Wait for topics, brokers or a group."),
-    "schemas": Entry("kctl.cli.schemas", "List, show, check, register and delete schemas of a registry."),
-    "api": Entry("kctl.cli.api", "Send one request of any API of Kafka, as JSON."),
-    "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),
-    "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
-    "pipeline": Entry(
-        "kctl.cli.pipeline.command",
-        "Move many records with Spark: to files and back, checked, mirrored, replayed, counted.",
-    ),
-    "completion": Entry("kctl.cli.completion.command", "Complete commands and names in your shell."),
-    "help-json": Entry("kctl.cli.help_json", "Print all commands and their options as JSON."),
-    "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a timeout or a message."),
-    "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, for trying things out."),
+    "consume": Entry("kctl.cli.consume.command", "Print records from topics.", _RECORDS),
+    "produce": Entry("kctl.cli.produce.command", "Send records to a topic.", _RECORDS),
+    "pipeline": Entry("kctl.cli.pipeline.command", "Export, import, and mirror topics with Spark.", _RECORDS),
+    "bench": Entry("kctl.cli.bench.command", "Measure throughput and latency.", _RECORDS),
+    "probe": Entry("kctl.cli.probe.command", "Test the connection to every broker.", _DIAGNOSIS),
+    "why": Entry("kctl.cli.why.command", "Find problems with a group, a topic, or the cluster.", _DIAGNOSIS),
+    "doctor": Entry("kctl.cli.why.doctor", "Check the whole cluster.", _DIAGNOSIS),
+    "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, or a setting.", _DIAGNOSIS),
+    "wait": Entry("kctl.cli.wait", "Wait until topics, brokers, or groups are ready.", _DIAGNOSIS),
+    "topics": Entry("kctl.cli.topics", "List, create, alter, and delete topics.", _MANAGEMENT),
+    "groups": Entry("kctl.cli.groups.command", "Inspect consumer groups and reset offsets.", _MANAGEMENT),
+    "configs": Entry("kctl.cli.configs", "Show and change configs.", _MANAGEMENT),
+    "apply": Entry("kctl.cli.apply.command", "Create and change topics and ACLs from a file.", _MANAGEMENT),
+    "acls": Entry("kctl.cli.acls.command", "Manage ACLs and test permissions.", _MANAGEMENT),
+    "users": Entry("kctl.cli.users", "Manage SCRAM users.", _MANAGEMENT),
+    "quotas": Entry("kctl.cli.quotas", "Manage client quotas.", _MANAGEMENT),
+    "partitions": Entry("kctl.cli.partitions.command", "Move partitions and elect leaders.", _MANAGEMENT),
+    "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers.", _MANAGEMENT),
+    "cluster": Entry("kctl.cli.cluster", "Show brokers, features, and the controller quorum.", _MANAGEMENT),
+    "schemas": Entry("kctl.cli.schemas", "Manage schemas of a schema registry.", _MANAGEMENT),
+    "transactions": Entry("kctl.cli.transactions.command", "Find and abort hanging transactions.", _MANAGEMENT),
+    "profile": Entry("kctl.cli.profile.command", "Manage connection profiles.", _OTHER),
+    "options": Entry("kctl.cli.common_options", "Show the options for connection, timeouts, and output.", _OTHER),
+    "completion": Entry("kctl.cli.completion.command", "Set up shell completion.", _OTHER),
+    "sandbox": Entry("kctl.cli.sandbox", "Run a local test cluster.", _OTHER),
+    "api": Entry("kctl.cli.api", "Send a raw Kafka request.", _OTHER),
+    "help-json": Entry("kctl.cli.help_json", "Print the command tree as JSON.", _OTHER),
 }
 
-HELP = """Consume, produce and diagnose Kafka.
+HELP = """Consume, produce, diagnose, and manage Apache Kafka.
 
-Every call ends within the timeout you set and reports what it was waiting for.
-`kctl COMMAND --help` shows the options of a command."""
+Every command finishes within --api-timeout [default: 60s], except commands that follow new records.
+
+Exit codes: 0 success, 1 unexpected error, 2 usage, 3 partial failure, 10-25 one for each kind of failure.
+kctl explain lists the exit codes."""
 
 
 KCAT_MODES = {
@@ -124,10 +123,10 @@ class RootGroup(Group):
         from kctl.cli.help_sections import column_of_names  # wanted for help alone
 
         names = column_of_names(formatter)
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()], names)
-        with formatter.section("Exit codes"):
-            formatter.write_dl([(str(int(code)), code.text) for code in ExitCode], names)
+        for heading in dict.fromkeys(entry.heading for entry in COMMANDS.values()):
+            with formatter.section(heading):
+                rows = [(name, entry.summary) for name, entry in COMMANDS.items() if entry.heading == heading]
+                formatter.write_dl(rows, names)
 
 
 root = Commands(

@@ -37,6 +37,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("New records until Ctrl-C", "kctl consume orders", _CTRL_C),
         Example("Avro of a schema registry as JSON", "kctl consume orders --decode auto --output jsonl", _SPARK),
     ),
+    "kctl options": (Example("All options for connection, timeouts, and output", "kctl options"),),
     "kctl schemas list": (
         Example("Subjects and versions", "kctl schemas list -X schema.registry.url=http://registry:8081", _SPARK),
     ),

@@ -1,7 +1,4 @@
-"""Help of a command: its arguments and options in sections, and its examples.
-
-Owns which option stands in which section.
-"""
+"""Help of a command: its arguments, its own options, and its examples; and the common options in sections."""
 
 import inspect
 from collections.abc import Iterator
@@ -13,34 +10,57 @@ from kctl.cli.examples import EXAMPLES
 
 WIDEST_NAMES = 30
 """Columns for the names of options; longer ones have a line of their own."""
-_OWN = "Options"
 SECTIONS = {
-    _OWN: (),
     "Connection": ("--bootstrap", "--security-protocol", "-X", "--command-config", "--profile"),
-    "Timeouts": (
-        "--api-timeout", "--connect-timeout", "--request-timeout", "--delivery-timeout", "--close-timeout",
-        "--fail-fast",
-    ),
-    "Output": ("--output", "--quiet", "--verbose", "--trace", "--trace-file"),
-}  # fmt: skip
-"""The sections of a help in their order, with the options that stand there; all others are the command's own."""
+    "Timeouts": ("--api-timeout", "--connect-timeout", "--request-timeout", "--close-timeout", "--fail-fast"),
+    "Output": ("--output", "--json", "--quiet", "--verbose", "--trace", "--trace-file"),
+}
+"""The sections of `kctl options` in their order."""
+COMMON = {"Common options": [("kctl options", "Connection, timeouts, and output.")]}
+"""The section of a command's help that leads to the common options."""
 _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 
 
-def section_of(names: tuple[str, ...] | list[str]) -> str:
-    """Return the section in which an option with these names stands."""
-    return next((title for title, options in SECTIONS.items() if set(options) & set(names)), _OWN)
-
-
 def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the arguments and options of a command in their sections."""
-    parameters = [each for each in command.get_params(ctx) if not getattr(each, "hidden", False)]
-    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in SECTIONS}}
-    for each in parameters:
+    """Write the arguments of a command, its own options, and a line that leads to the common ones."""
+    common = common_options(command, ctx)
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for each in _shown(command, ctx):
         if each.param_type_name == "argument":
             rows["Arguments"].append((argument_name(each), _with_facts(argument_help(command, each), each)))
-        else:
-            rows[section_of(each.opts)].append((_option_names(each), _with_facts(each.help or "", each)))
+        elif each not in common or "--output" in each.opts:  # the formats differ between commands
+            rows["Options"].append(_row(each))
+    _write_rows(rows, formatter)
+    if common:
+        _write_rows(COMMON, formatter)
+
+
+def write_common_options(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the common options of a command in their sections."""
+    common = common_options(command, ctx)
+    _write_rows(
+        {title: [_row(each) for each in common if set(each.opts) & set(SECTIONS[title])] for title in SECTIONS},
+        formatter,
+    )
+
+
+def common_options(command: Any, ctx: Any) -> list[Any]:
+    """Return the options that a command shares with others; none of a command that does not connect to a cluster."""
+    shown = list(_shown(command, ctx))
+    if not any("--api-timeout" in each.opts for each in shown):
+        return []
+    return [each for each in shown if any(set(each.opts) & set(names) for names in SECTIONS.values())]
+
+
+def _shown(command: Any, ctx: Any) -> Iterator[Any]:
+    return (each for each in command.get_params(ctx) if not getattr(each, "hidden", False))
+
+
+def _row(option: Any) -> tuple[str, str]:
+    return _option_names(option), _with_facts(option.help or "", option)
+
+
+def _write_rows(rows: dict[str, list[tuple[str, str]]], formatter: Any) -> None:
     for title, section in rows.items():
         if section:
             with formatter.section(title):

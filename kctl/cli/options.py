@@ -92,11 +92,11 @@ class Shapes(Words):
 def output_option(*offered: Output) -> Any:
     """Return the option --output of a command that offers these shapes."""
     shapes = Shapes(offered)
-    words = "Format of the data on stdout."
+    words = "Output format. --json selects json, or jsonl for streams."
     return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Same as --output json, or --output jsonl for a stream.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Select --output json, or --output jsonl for streams.")]
 """The option --json of a command with --output."""
 
 
@@ -220,48 +220,58 @@ def common(
             "--bootstrap",
             "-b",
             metavar="HOST:PORT",
-            help="Bootstrap servers, separated by commas or repeated; the default port is 9092. Else "
-            "$KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers. Also --bootstrap-server and --brokers.",
+            help="Bootstrap servers, comma-separated. The port defaults to 9092 [default: $KCTL_BOOTSTRAP_SERVERS].",
         ),
     ] = None,
     brokers: Annotated[
         list[str] | None,
         typer.Option("--bootstrap-server", "--bootstrap-servers", "--brokers", metavar="HOST:PORT", hidden=True),
     ] = None,
-    api_timeout: Annotated[int | None, _duration("--api-timeout", text="Timeout of one whole call (60s).")] = None,
+    api_timeout: Annotated[
+        int | None, _duration("--api-timeout", text="Maximum time for each call [default: 60s].")
+    ] = None,
     connect_timeout: Annotated[
         int | None,
         _duration(
             "--connect-timeout",
-            text="Timeout of each attempt to connect: DNS, TCP, TLS and SASL together (10s, growing to 30s).",
+            text="Maximum time to connect to a broker, including TLS and SASL [default: 10s].",
         ),
     ] = None,
-    request_timeout: Annotated[int | None, _duration("--request-timeout", text="Timeout of one request (30s).")] = None,
-    close_timeout: Annotated[int | None, _duration("--close-timeout", text="Timeout of close (30s).")] = None,
+    request_timeout: Annotated[
+        int | None, _duration("--request-timeout", text="Maximum time to wait for a response [default: 30s].")
+    ] = None,
+    close_timeout: Annotated[
+        int | None,
+        _duration("--close-timeout", text="Maximum time to close connections and leave the group [default: 30s]."),
+    ] = None,
     fail_fast: Annotated[
         bool | None,
         typer.Option(
             "--fail-fast/--no-fail-fast",
-            help="Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout. The "
-            "default is --fail-fast, except for wait, pipeline jobs, produce from stdin and consume without an end.",
+            help="Exit after 5s if all bootstrap servers refuse connections or do not resolve. --no-fail-fast "
+            "retries until --api-timeout. It is the default of wait, pipeline jobs, produce from stdin, and consume "
+            "without an end.",
         ),
     ] = None,
     security_protocol: Annotated[
         str | None,
-        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."),
+        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."),
     ] = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("-X", metavar="KEY=VALUE", help="Any Kafka client property, by its official name; repeatable."),
+        typer.Option("-X", metavar="KEY=VALUE", help="Kafka client property by its official name. Repeatable."),
     ] = None,
     command_config: Annotated[
         Path | None,
-        typer.Option("--command-config", metavar="FILE", help="A .properties file, as Kafka's own tools take it."),
+        typer.Option("--command-config", metavar="FILE", help="Client properties file, as used by Kafka's tools."),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", "-C", metavar="PROFILE", help="Profile to use; else $KCTL_PROFILE, else the current profile."
+            "--profile",
+            "-C",
+            metavar="PROFILE",
+            help="Profile to use [default: $KCTL_PROFILE, then the current profile].",
         ),
     ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
@@ -271,13 +281,13 @@ def common(
     trace: Annotated[
         bool,
         typer.Option(
-            "--trace", help="Print every request and connection attempt on stderr, and draw where the time went."
+            "--trace", help="Log requests and connection attempts to stderr, with a time breakdown at the end."
         ),
     ] = False,
     trace_file: Annotated[
         Path | None,
         typer.Option(
-            "--trace-file", metavar="FILE", help="Write every request and connection attempt to a file, as jsonl."
+            "--trace-file", metavar="FILE", help="Log requests and connection attempts to a file, as JSON lines."
         ),
     ] = None,
     *,

@@ -3,13 +3,15 @@
 The golden texts are written by `python tools/write_manuals.py`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
 
+from kctl.cli.app import COMMANDS
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.examples import EXAMPLES
-from kctl.cli.help_sections import SECTIONS, section_of
+from kctl.cli.help_sections import SECTIONS
 from tests.cli.processes import kctl
 
 HELPS = Path(__file__).parent / "help"
@@ -36,14 +38,35 @@ def test_help_fits_the_terminal(name: str, columns: int) -> None:
     assert max(map(len, lines)) <= columns
 
 
-def test_sections_stand_in_one_order_with_each_option_in_its_own() -> None:
+def _text(command: Command) -> str:
+    return (HELPS / f"{'-'.join(command.path)}.txt").read_text()
+
+
+def test_help_has_the_own_options_of_a_command_and_a_line_that_leads_to_the_common_ones() -> None:
     for command in TREE:
-        text = (HELPS / f"{'-'.join(command.path)}.txt").read_text()
-        titles = [line[:-1] for line in text.splitlines() if line in {f"{title}:" for title in SECTIONS}]
-        assert titles == [title for title in SECTIONS if title in titles]
+        options = _text(command).partition("\nOptions:\n")[2].partition("\n\n")[0]
+        is_common = [option for option in command.options if option.is_common and option.names != ("--output",)]
         for option in command.options:
-            section = text.partition(f"\n{section_of(option.names)}:\n")[2].partition("\n\n")[0]
-            assert option.names[0] in section, (command.name, option.names)
+            names = re.escape(", ".join(sorted(option.names, key=lambda name: name.startswith("--"))))
+            is_shown = re.search(rf"(?m)^  {names}(?=[ \n,])", f"{options}\n") is not None
+            assert is_shown != (option in is_common), (command.name, option.names)
+        assert ("\nCommon options:\n  kctl options  " in _text(command)) == bool(is_common), command.name
+
+
+def test_options_shows_each_common_option_in_one_section() -> None:
+    shown = kctl("options").stdout.decode()
+    assert re.findall(r"(?m)^(\w+):$", shown) == list(SECTIONS)
+    common = {option.names for command in TREE for option in command.options if option.is_common}
+    for names in common:
+        assert len(re.findall(rf"(?m)^  (?:-\w, )?{re.escape(names[0])}(?=[ \n,])", shown)) == 1, names
+
+
+def test_every_command_has_one_heading() -> None:
+    shown = _text(TREE[0])
+    for name, entry in COMMANDS.items():
+        section = shown.partition(f"\n{entry.heading}:\n")[2].partition("\n\n")[0]
+        assert re.findall(rf"(?m)^  {name}  .*", section), name
+        assert len(re.findall(rf"(?m)^  {name}  ", shown)) == 1
 
 
 def test_every_command_that_runs_has_examples_of_its_own() -> None:

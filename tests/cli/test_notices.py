@@ -43,8 +43,8 @@ def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ..
 
 
 def test_fail_fast_names_the_commands_that_keep_trying() -> None:
-    shown = " ".join(kctl("topics", "list", "--help").stdout.decode().split())
-    text = shown[shown.index("Fail after 5s") :].partition("Output:")[0]
+    shown = " ".join(kctl("options").stdout.decode().split())
+    text = shown[shown.index("Exit after 5s") :].partition("Output:")[0]
     assert [command for command, *_ in [*ENDLESS, ("pipeline",)] if command not in text] == []
 
 

@@ -50,10 +50,10 @@ class View(NamedTuple):
 
 
 VIEWS = {
-    "site-light": View("index.html", DESK, ("Every call ends within the timeout you set", "Cookbook", "if you want")),
-    "site-dark": View("index.html", DESK, ("Every call ends within the timeout you set", "Cookbook"), dark=True),
+    "site-light": View("index.html", DESK, ("A command-line tool and Python client", "Cookbook", "Tasks")),
+    "site-dark": View("index.html", DESK, ("A command-line tool and Python client", "Cookbook"), dark=True),
     "site-search": View("index.html?q=poison", DESK, ("matching document", "poison-record"), condition=FOUND),
-    "site-phone": View("index.html#how-do-i", PHONE, ("see why clients cannot connect", "find records by key")),
+    "site-phone": View("index.html#tasks", PHONE, ("Find out why clients cannot connect", "Send records from files")),
 }
 VISIBLE = """[...document.querySelectorAll('h1, h2, p, th, td, li, a, .md-search-result__meta')].filter((each) => {
     const box = each.getBoundingClientRect();
