@@ -9,9 +9,10 @@ from mkdocs.structure.files import File, Files
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.finding_examples import example_of
 from kctl.cli.explanations.limits import LIMITS
 from kctl.pipeline.source.option_table import OPTIONS
-from kctl.why.finding import is_command, placeholders
+from kctl.why.finding import is_command
 from kctl.why.table import FINDINGS, rights_of
 
 
@@ -104,8 +105,8 @@ def findings() -> str:
     lines = [
         "# Findings",
         "",
-        "Problems that [kctl why and kctl doctor](why.md) detect. The ids are stable. Words in capitals are names and "
-        "numbers. `kctl explain ID` prints one page.",
+        "Problems that [kctl why and kctl doctor](why.md) detect, each with an example. The ids are stable. "
+        "`kctl explain ID` prints one page.",
         "",
         "| finding | severity | scope | samples | problem |",
         "|---|---|---|---|---|",
@@ -115,17 +116,17 @@ def findings() -> str:
         cells = [f"[{kind.id}](#{kind.id})", kind.severity.value, about, str(kind.looks), kind.title]
         lines.append(f"| {' | '.join(cells)} |")
     for kind in FINDINGS.values():
-        cure = placeholders(kind.cure)
+        example = example_of(kind)
         lines += [
             "",
             f'## <a id="{kind.id}"></a>{kind.id}',
             f"{kind.title}. {kind.leads_to}",
             "",
-            f"- prints: {placeholders(kind.sentence)}",
+            f"- prints: {example.sentence}",
             f"- needs: {'two samples' if kind.looks > 1 else 'one sample'}; {', '.join(kind.requests)}",
             f"- permissions: {'; '.join(rights_of(kind))}",
-            f"- more: `{placeholders(kind.show)}`",
-            f"- fix: `{cure}`" if is_command(kind.cure) else f"- fix: {cure}",
+            f"- more: `{example.show}`",
+            f"- fix: `{example.cure}`" if is_command(kind.cure) else f"- fix: {example.cure}",
         ]
     return "\n".join(lines) + "\n"
 

@@ -109,11 +109,6 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     return template.format_map({name: _shown(value) for name, value in values.items()})
 
 
-def placeholders(template: str) -> str:
-    """Return a template as documentation shows it: `GROUP` for `{group}`, without what may be empty."""
-    return _FIELD.sub(lambda field: "" if field[1] in OPTIONAL else field[1].upper(), template)
-
-
 def _shown(value: Value) -> str:
     if isinstance(value, bool) or not isinstance(value, int):
         return one_line(str(value))

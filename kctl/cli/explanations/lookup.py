@@ -109,7 +109,8 @@ def _by_number(kind: str, number: int) -> list[Page]:
         return [pages.fault_page(FAULTS[number])] if number in FAULTS else []
     own, brokers = _OWN_CODES.get(number), _BROKER_CODES.get(number)
     if own is not None and kind != "error":
-        return [pages.code_page(own, pages.see_also(brokers.name) if brokers is not None and number else "")]
+        is_typed = not kind and brokers is not None and number
+        return [pages.code_page(own, pages.see_also(brokers.name) if is_typed and brokers is not None else "")]
     return [] if brokers is None else [pages.broker_page(brokers)]
 
 
@@ -219,6 +220,8 @@ def _by_error_name(word: str) -> list[Page]:
     """Return the page of an error by its constant, its class here, or its class in Java: NotEnoughReplicasException."""
     if word in ErrorCode.__members__:
         return [pages.broker_page(ErrorCode[word])]
+    if word in FORMER_NAMES:
+        return [pages.broker_page(FORMER_NAMES[word])]
     if word in ERROR_CLASSES:
         return [pages.class_page(ERROR_CLASSES[word])]
     stem = re.sub(r"(Exception|Error)$", "", word)

@@ -3,19 +3,21 @@
 from collections.abc import Iterable
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.advice import BROKER_ADVICE, CLASS_ADVICE
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault
 from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.finding_examples import example_of
 from kctl.cli.explanations.limits import LIMITS, Limit
 from kctl.cli.explanations.page import Page
-from kctl.cli.failures import BROKER_HINTS, broker_exit_code, class_exit_code
+from kctl.cli.failures import broker_exit_code, class_exit_code
 from kctl.cli.settings import ALL_KINDS, ENVIRONMENT_PREFIX
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS, AnyProperty
 from kctl.client.errors import KafkaError
 from kctl.grammar.durations import show_duration
-from kctl.why.finding import FindingKind, placeholders
+from kctl.why.finding import FindingKind
 from kctl.why.table import rights_of
 
 
@@ -56,7 +58,7 @@ def class_page(kind: type[KafkaError]) -> Page:
         kind.__name__,
         f"error {kind.__name__}",
         (" ".join(summary.split()),),
-        CODE_PAGES[code].try_,
+        (CLASS_ADVICE[kind.__name__],),
         (("retried automatically", "yes" if kind.retriable else "no"), ("exit code", _of_code(code))),
     )
 
@@ -65,14 +67,14 @@ def broker_page(error: ErrorCode) -> Page:
     """Return the page of a broker's error code."""
     code = broker_exit_code(error.name)
     known = BROKER_CAUSES.get(error.name)
-    hint = BROKER_HINTS.get(error.name)
-    tries = known.try_ if known is not None else (*([f"{hint}."] if hint else []), *CODE_PAGES[code].try_)
+    advice = BROKER_ADVICE.get(error.name)
+    tries = known.try_ if known is not None else (advice,) if advice is not None else ()
     return Page(
         "broker error",
         error.name,
         f"broker error {int(error)} ({error.name})",
         (error.text, *([known.causes] if known is not None else [])),
-        tries if error else (),
+        tries,
         (("retried automatically", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
         _fault_list("Faults where it occurs (kctl explain fault N):", _faults_with(error)),
     )
@@ -105,15 +107,16 @@ def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
 
 def finding_page(kind: FindingKind) -> Page:
     """Return the page of a finding of `kctl why`."""
+    example = example_of(kind)
     facts = [
         ("severity", kind.severity.value),
-        ("kctl prints", placeholders(kind.sentence)),
+        ("example", example.sentence),
         ("about", ", ".join(scope.value for scope in kind.scopes)),
         ("looks", "two (--watch)" if kind.looks > 1 else "one"),
         ("requests", ", ".join(kind.requests)),
         ("rights", "; ".join(rights_of(kind))),
-        ("more", placeholders(kind.show)),
-        ("cure", placeholders(kind.cure)),
+        ("more", example.show),
+        ("cure", example.cure),
     ]
     return Page("finding", kind.id, f"finding {kind.id}: {kind.title}", (kind.leads_to,), facts=tuple(facts))
 

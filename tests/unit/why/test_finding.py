@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from kctl.grammar.command_lines import fill_command, quoted
-from kctl.why.finding import fill, placeholders
+from kctl.why.finding import fill
 from kctl.why.table import FINDINGS
 
 HOSTILE = (
@@ -59,7 +59,3 @@ def test_name_like_an_option_follows_the_options(name: str) -> None:
 def test_braces_in_names_are_no_fields() -> None:
     assert fill("{group}", {"group": "{waiting}"}) == "{waiting}"
     assert fill_command("{group}", {"group": "{0}"}) == "'{0}'"
-
-
-def test_placeholders_are_capitals() -> None:
-    assert placeholders("{partition} has {in_sync}{more}") == "PARTITION has IN_SYNC"

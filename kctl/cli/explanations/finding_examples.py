@@ -1,0 +1,94 @@
+"""Examples of findings, with sample names and figures, for the pages of `kctl explain` and the documentation."""
+
+from kctl.why.finding import Finding, FindingKind, Value
+
+_COMMON: dict[str, Value] = {
+    "group": "billing", "topic": "orders", "partition": "orders-2", "number": 2, "offset": 40, "next": 41,
+    "seconds": "10s", "waiting": 1200, "client": "worker-1", "host": "10.0.0.7", "which": "1 partition",
+    "instance": "pod-1", "reason": "its last record is 30s old", "where": "orders: 1,200", "arrived": 5000,
+    "read": 800, "changes": "4 rebalances", "members": 3, "partitions": "2 partitions", "idle": 1, "lost": 500,
+    "start": 540, "numbers": "2", "end": 35, "age": "6d", "retention": "7d", "longer": 1_209_600_000,
+    "limit": "1,048,576 bytes/s", "key": "consumer_byte_rate", "entity": "client-id worker-1",
+    "options": "--client-id worker-1", "before": 90, "again": 50, "brokers": "brokers 2 and 3", "producer": 4000,
+    "epoch": 7, "name": "", "in_sync": 1, "replicas": 3, "least": 2, "source": "topic config", "possible": 1,
+    "date": "2031-05-01", "ahead": "1,600d", "old": 1, "leader": 2, "how": "unclean", "policy": "compact",
+    "records": 10_000, "repeated": "60%", "size": "4.2 GB", "broker": 2, "value": "LogAppendTime",
+    "other": 3, "newest": 9, "alive": "brokers 1", "silent": 2, "nodes": 3, "names": "controllers 2 and 3",
+    "node": 3, "role": "controller", "lag": 900, "off": "42s", "direction": "behind", "free": "12 GB",
+    "total": "200 GB", "percent": 6, "path": "/data/kafka", "share": 71, "bytes": 10_000_000_000, "paused": "800ms",
+    "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
+    "fair": 20, "what": "two processes joined in turn", "fate": "which has left", "text": "", "hint": "",
+}  # fmt: skip
+_OF_KIND: dict[str, dict[str, Value]] = {
+    "poison-record": {"reason": "Its value is 9.4 MB, 3,000 times the size of the others"},
+    "no-leader": {"reason": "its replicas are on brokers 2 and 3, which do not run"},
+    "coordinator-offline": {
+        "partition": "__consumer_offsets-7", "topic": "__consumer_offsets",
+        "reason": "its replicas are on brokers 2 and 3, which do not run",
+    },
+    "transaction-hanging": {"reason": "its coordinator has no such transaction"},
+    "transaction-open": {"reason": "its coordinator reports it as Ongoing"},
+    "transaction-running": {"reason": "its coordinator reports it as Ongoing"},
+    "members-idle": {"partitions": 2},
+    "no-assignment": {"members": "3 members"},
+    "log-truncated": {"where": "the log ends at 35", "lost": 5},
+    "impossible-min-isr": {"replicas": "1 replica"},
+    "old-message-format": {
+        "name": "message.format.version", "value": "0.10.2", "reason": "its records have no headers",
+    },
+    "broker-unreachable": {"name": "2 (kafka-2:9092)", "reason": "no SYN-ACK within 10s"},
+    "broker-fenced": {"name": "2 (kafka-2:9092)"},
+    "stale-metadata": {"name": "2 (kafka-2:9092)", "leader": 1},
+    "broker-missing": {"partitions": "12 partitions"},
+    "log-dir-offline": {"reason": "KAFKA_STORAGE_ERROR"},
+    "leader-skew": {"partitions": "60 partitions"},
+    "throttle-left-behind": {
+        "where": "topic orders", "what": "2 replicas", "name": "orders",
+        "leader": "leader.replication.throttled.replicas",
+    },
+    "producer-fenced": {"what": "the epoch rose 3 times", "before": 4},
+    "duplicate-instance-id": {"what": "belongs to two processes in turn"},
+    "quorum-lag": {"age": "40s"},
+    "advertised-unusable": {
+        "where": "broker 4", "text": "it advertises kafka-4.prod.internal:9092: NXDOMAIN (the name does not exist)",
+        "hint": "set advertised.listeners of the broker to an address that clients reach",
+    },
+    "advertised-loopback": {
+        "where": "broker 1", "text": "it advertises localhost:9092, which is this machine",
+        "hint": "set advertised.listeners of the broker to an address that clients reach",
+    },
+    "misrouted": {
+        "where": "kafka-2:9092", "text": "broker 3 responds at the address of broker 2",
+        "hint": "check the port mapping or proxy of kafka-2:9092",
+    },
+    "two-clusters": {
+        "where": "kafka-2:9092", "text": "its cluster id is B, and the cluster id of the others is A",
+        "hint": "remove the servers of the other cluster from --bootstrap",
+    },
+    "certificate-ended": {
+        "where": "kafka-1:9093", "text": "its certificate expired on 2026-01-31",
+        "hint": "install a new certificate on the broker",
+    },
+    "certificate-ends": {
+        "where": "kafka-1:9093", "text": "its certificate expires in 6 days",
+        "hint": "install a new certificate on the broker",
+    },
+    "certificate-name": {
+        "where": "kafka-1:9093", "text": "its certificate is for kafka-1.internal",
+        "hint": "connect by a name in the certificate, or issue a certificate for this name",
+    },
+    "version-skew": {
+        "where": "broker 3", "text": "it supports Fetch up to version 15, and the others up to version 17",
+        "hint": "finish the upgrade of the brokers",
+    },
+}  # fmt: skip
+
+
+def example_of(kind: FindingKind) -> Finding:
+    """Return a finding of this kind with sample values."""
+    return kind.found({**_EMPTY, **_COMMON, **_OF_KIND.get(kind.id, {})}, ())
+
+
+_EMPTY: dict[str, Value] = dict.fromkeys(
+    ("load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"), ""
+)
