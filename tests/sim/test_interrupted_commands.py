@@ -13,7 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.sandbox import ClusterSettings
 from tests.sim.interrupts import Interrupted, some_boundaries
 from tests.sim.kit import SimCluster
-from tests.sim.kit.command_lines import run_line, use_runtime
+from tests.sim.kit.command_lines import run_line, use_hub
 from tests.sim.virtual import Hub
 from tests.support.in_process import Ended
 
@@ -118,7 +118,7 @@ def test_interrupted_command_ends_with_130_and_closes_every_connection(
         interrupted.handler = interrupt
         with Hub(seed=3) as hub:
             cluster = SimCluster(hub, topics={"t": 4, "u": 2}, settings=SETTINGS)
-            use_runtime(monkeypatch, cluster)
+            use_hub(monkeypatch, cluster)
             ends: list[Ended] = []
 
             def command() -> None:

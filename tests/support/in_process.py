@@ -3,12 +3,32 @@
 import io
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
 from typing import NamedTuple
+from unittest.mock import patch
 
 from kctl.cli.app import run
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.client.clock import Clock, SystemClock
+from kctl.client.runtime import Runtime
+
+RUNTIME_USERS = (
+    "kctl.client.network.system",
+    "kctl.client.admin.admin",
+    "kctl.client.consumer.consumer",
+    "kctl.client.producer.producer",
+    "kctl.cli.bench.run",
+    "kctl.cli.groups.lag_watch",
+    "kctl.cli.metadata_wait",
+    "kctl.cli.partitions.move",
+    "kctl.cli.probe.session",
+    "kctl.cli.produce.run",
+    "kctl.cli.wait_loop",
+    "kctl.cli.why.run",
+    "kctl.serdes.system_registry",
+)
+"""The modules that take the runtime of the system."""
 
 
 class Ended(NamedTuple):
@@ -24,10 +44,16 @@ def run_in_process(
     stdin: bytes = b"",
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
+    runtime: Runtime | None = None,
     stdout_is_tty: bool = False,
     columns: int = 80,
 ) -> Ended:
-    """Return how one command line ended."""
+    """Return how one command line ended.
+
+    Args: runtime: the surroundings of all clients, and the clock, instead of those of the system.
+    """
+    if runtime is not None:
+        clock = runtime.clock
     stdout, stderr = io.BytesIO(), io.BytesIO()
     errors = io.TextIOWrapper(stderr, "utf-8", "backslashreplace", write_through=True)
     environment = Environment(
@@ -42,7 +68,10 @@ def run_in_process(
         secrets=Secrets(),
     )
     printed = io.TextIOWrapper(stdout, "utf-8", write_through=True)
-    with redirect_stdout(printed), redirect_stderr(errors), _warnings_logged():
+    with redirect_stdout(printed), redirect_stderr(errors), _warnings_logged(), ExitStack() as stack:
+        if runtime is not None:
+            for module in [import_module(name) for name in RUNTIME_USERS]:  # all imported before the first changes
+                stack.enter_context(patch.object(module, "system_runtime", lambda: runtime))
         code = run(list(arguments), environment)
     return Ended(code, stdout.getvalue(), stderr.getvalue().decode())
 

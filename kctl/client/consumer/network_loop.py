@@ -104,7 +104,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
         """The manager that answers each type of question, and the method that takes it."""
-        self._group = group = self._group_of(config, client, rng, entropy)
+        self._group = group = self._group_of(config, client, leaders, rng, entropy)
         if group is not None:
             self._managers += group.managers
             self._handlers |= group.handlers
@@ -124,14 +124,16 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._waits: list[Waiting] = []
 
     def _group_of(
-        self, config: ConsumerConfig, client: ClusterClient, rng: Random, entropy: Entropy
+        self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
         """Return the client of the group coordinator, None without a group.id. A tenth of all imports, made here."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
-        return GroupCoordinatorClient(config, config.group_id, client, rng, entropy, self._report, self._reset)
+        return GroupCoordinatorClient(
+            config, config.group_id, client, leaders, self._fetch.ids_of, rng, entropy, self._report, self._reset
+        )
 
     def counts(self) -> NetworkCounts:
         """Return what was counted so far; any thread."""

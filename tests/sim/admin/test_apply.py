@@ -27,8 +27,6 @@ def with_apply(
     path.write_text(text)
 
     def app(cluster: SimCluster, admin: Admin) -> None:
-        for module in ("kctl.client.admin.admin", "kctl.cli.metadata_wait"):
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr(applying, "_check", lambda *_: None)
 
         def run(*words: str) -> Ended:
@@ -44,7 +42,7 @@ def with_apply(
                 "json",
                 *words,
             )
-            return run_in_process(*line, clock=cluster.clock)
+            return run_in_process(*line, runtime=cluster.runtime)
 
         use(cluster, run)
 

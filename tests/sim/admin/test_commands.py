@@ -67,13 +67,11 @@ def with_commands(use: Callable[[SimCluster, Run], None], monkeypatch: pytest.Mo
         with cluster.classic_member("s", group_instance_id="one") as member:  # which stays in the group
             while not member.assignment:  # it is alone in its group: nobody else changes its share
                 member.poll(1)
-        for module in ("kctl.client.admin.admin", "kctl.cli.groups.lag_watch", "kctl.cli.metadata_wait"):
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
         monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_, **__: nullcontext())  # a signal
 
         def run(command: str) -> Ended:
             line = (*command.split(), "-b", cluster.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
-            return run_in_process(*line, clock=cluster.clock)
+            return run_in_process(*line, runtime=cluster.runtime)
 
         use(cluster, run)
 

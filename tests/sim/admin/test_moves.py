@@ -42,7 +42,7 @@ class Moves:
 
     def run(self, *words: str) -> Ended:
         line = ("partitions", "move", str(self.plan), *words, "-b", self.world.bootstrap, "--output", "json")
-        return run_in_process(*line, clock=self.world.clock)
+        return run_in_process(*line, runtime=self.world.runtime)
 
     def results(self, *words: str, code: int = 0) -> list[str]:
         ended = self.run(*words)
@@ -84,8 +84,6 @@ class Moves:
 def with_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def run(use: Callable[[Moves], None], settings: ClusterSettings | None = None) -> None:
         def app(cluster: SimCluster) -> None:
-            for module in ("kctl.client.admin.admin", "kctl.cli.wait_loop", "kctl.cli.partitions.move"):
-                monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
             with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as admin:
                 moves = Moves(cluster, admin, tmp_path / "plan.json")
                 interrupt_looks(moves, monkeypatch)

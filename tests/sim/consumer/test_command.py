@@ -23,16 +23,14 @@ TRANSIENT = [
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimCluster]:
+def cluster() -> Iterator[SimCluster]:
     with Hub(seed=5) as hub:
-        cluster = SimCluster(hub, topics={"t": 3})
-        monkeypatch.setattr("kctl.client.consumer.consumer.system_runtime", lambda: cluster.runtime)
-        yield cluster
+        yield SimCluster(hub, topics={"t": 3})
 
 
 def consume(cluster: SimCluster, line: str) -> Ended:
     idle = () if "--idle-timeout" in line else ("--idle-timeout", "40s")  # rather than forever
-    return run_in_process("consume", *line.split(), *idle, "-b", cluster.bootstrap, clock=cluster.clock)
+    return run_in_process("consume", *line.split(), *idle, "-b", cluster.bootstrap, runtime=cluster.runtime)
 
 
 def committed(cluster: SimCluster, group: str = "g") -> dict[int, int]:
@@ -94,6 +92,27 @@ def recreate(cluster: SimCluster, count: int, pause_ms: int = 3000) -> None:
     cluster.sandbox.create_topic("t", 3)
     cluster.hub.sleep_ms(pause_ms)
     cluster.write(0, count, word="new")
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("away_ms", [1, 100, 250, 1500])
+def test_position_that_is_not_committed_yet_is_not_committed_to_the_recreated_topic(
+    cluster: SimCluster, protocol: str, away_ms: int
+) -> None:
+    """A commit is repeated while the topic is away: it must not reach the topic that takes the name."""
+
+    def operator() -> None:
+        cluster.hub.sleep_ms(500)
+        cluster.sandbox.cluster.delete_topic("t")
+        cluster.hub.sleep_ms(away_ms)
+        cluster.sandbox.create_topic("t", 3)
+        cluster.write(0, 30, word="new")
+
+    cluster.write(0, 20)
+    given = f"t -g g -o start -n 50 -X group.protocol={protocol} -X metadata.max.age.ms=500"
+    ended = play(cluster, given, operator)
+    assert ended.code == ExitCode.OK, ended
+    assert ended.stdout.split()[-30:] == [b"new%d" % number for number in range(30)]
 
 
 @pytest.mark.parametrize("is_longer", [False, True], ids=["shorter", "longer"])

@@ -10,7 +10,7 @@ from tests.sim.growth.command_table import ROWS, WITHOUT_A_CLUSTER, Row
 from tests.sim.growth.cost import Cost, cost_of, exponents_of, wrong_exponents
 from tests.sim.growth.scenes import SCENES, SETTINGS
 from tests.sim.kit import SimCluster
-from tests.sim.kit.command_lines import run_line, use_runtime
+from tests.sim.kit.command_lines import run_line, use_hub
 from tests.sim.virtual import Hub
 
 SIZE, LARGE_SIZE = 16, 100
@@ -22,7 +22,7 @@ def cost_at(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, n: int) -> 
     file.write_bytes(row.stdin(n))
     with Hub(seed=3) as hub:
         cluster = SimCluster(hub, topics=scene.topics(n), nodes=scene.nodes(n), settings=SETTINGS)
-        use_runtime(monkeypatch, cluster)
+        use_hub(monkeypatch, cluster)
         costs: list[Cost] = []
 
         def call() -> None:

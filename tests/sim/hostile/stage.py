@@ -20,7 +20,7 @@ from kctl.client.protocol.framing import encode_response
 from kctl.client.protocol.schema import Response
 from kctl.sandbox import ClusterSettings
 from tests.sim.kit import SimCluster
-from tests.sim.kit.command_lines import use_runtime
+from tests.sim.kit.command_lines import use_hub
 from tests.sim.virtual import Hub
 from tests.support.bounds import bound
 from tests.support.in_process import Ended, run_in_process
@@ -88,7 +88,7 @@ class Stage:
         is_endless = False
         with _limited(MOST_CPU_S * 10):
             try:
-                ended = run_in_process(*words, stdin=stdin, environ={"NO_COLOR": "1"}, clock=self.cluster.clock)
+                ended = run_in_process(*words, stdin=stdin, environ={"NO_COLOR": "1"}, runtime=self.cluster.runtime)
             except Exceeded:
                 is_endless = True
         self._edit = _leave
@@ -116,7 +116,7 @@ def play(monkeypatch: pytest.MonkeyPatch, scene: Callable[[Stage], None]) -> Non
     with Hub(seed=7) as hub:
         cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
         stage = Stage(cluster)
-        use_runtime(monkeypatch, cluster)
+        use_hub(monkeypatch, cluster)
 
         def app() -> None:
             cluster.write(0, 3)

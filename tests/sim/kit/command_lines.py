@@ -8,25 +8,10 @@ from tests.sim.kit.cluster import SimCluster
 from tests.support.in_process import Ended, run_in_process
 
 CLIENTS = ("kctl.client.admin.admin", "kctl.client.consumer.consumer", "kctl.client.producer.producer")
-MODULES = (
-    *CLIENTS,
-    "kctl.client.network.system",
-    "kctl.cli.bench.run",
-    "kctl.cli.groups.lag_watch",
-    "kctl.cli.metadata_wait",
-    "kctl.cli.partitions.move",
-    "kctl.cli.probe.session",
-    "kctl.cli.produce.run",
-    "kctl.cli.wait_loop",
-    "kctl.cli.why.run",
-)
-"""The modules that use the runtime of the system."""
 
 
-def use_runtime(monkeypatch: pytest.MonkeyPatch, cluster: SimCluster) -> None:
-    """Let commands use the time and the network of a simulated cluster."""
-    for module in MODULES:
-        monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
+def use_hub(monkeypatch: pytest.MonkeyPatch, cluster: SimCluster) -> None:
+    """Let commands do without threads, signals and the clock of the system."""
     for module in CLIENTS:  # their loops end when a client is dropped, as threads do
         monkeypatch.setattr(f"{module}.has_threads", lambda _: True)
     monkeypatch.setattr("kctl.cli.bench.run.SystemClock", lambda: cluster.clock)
@@ -34,6 +19,6 @@ def use_runtime(monkeypatch: pytest.MonkeyPatch, cluster: SimCluster) -> None:
 
 
 def run_line(cluster: SimCluster, line: str, stdin: bytes = b"", *, api_timeout: str = "5s") -> Ended:
-    """Return how a command line ended that the commands of `use_runtime` ran."""
+    """Return how a command line ended in the time and on the network of a simulated cluster."""
     words = (*line.split(), "-b", cluster.bootstrap, "--api-timeout", api_timeout)
-    return run_in_process(*words, stdin=stdin, environ={"SECRET": "secret"}, clock=cluster.clock)
+    return run_in_process(*words, stdin=stdin, environ={"SECRET": "secret"}, runtime=cluster.runtime)

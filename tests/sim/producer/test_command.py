@@ -17,15 +17,13 @@ BUFFER = ("-X", "buffer.memory=1048576", "-X", "batch.size=16384")
 @pytest.mark.parametrize("options", [(), ("-X", "delivery.timeout.ms=8000", "-X", "request.timeout.ms=3000")])
 @pytest.mark.parametrize("is_file", [True, False])
 def test_input_that_fills_the_memory_of_a_dead_cluster_ends_within_api_timeout(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: tuple[str, ...], is_file: bool
+    tmp_path: Path, options: tuple[str, ...], is_file: bool
 ) -> None:
     file = tmp_path / "lines"
     file.write_bytes(LINES)
     ends: list[tuple[Ended, int]] = []
     with Hub(seed=3) as hub:
         cluster = SimCluster(hub, topics={"t": 2})
-        for module in ("kctl.cli.produce.run", "kctl.client.producer.producer"):
-            monkeypatch.setattr(f"{module}.system_runtime", lambda: cluster.runtime)
 
         def app() -> None:
             started_ms = hub.now_ms
@@ -37,7 +35,7 @@ def test_input_that_fills_the_memory_of_a_dead_cluster_ends_within_api_timeout(
             hub.call_later_ms(50, "fault", freeze)
             words = ["produce", "t", *([str(file)] if is_file else []), "-b", cluster.bootstrap]
             words += ["--api-timeout", "12s", "--rate", "2000/s", *BUFFER, *options]
-            ended = run_in_process(*words, stdin=b"" if is_file else LINES, clock=cluster.clock)
+            ended = run_in_process(*words, stdin=b"" if is_file else LINES, runtime=cluster.runtime)
             ends.append((ended, hub.now_ms - started_ms))
 
         cluster.run(app)

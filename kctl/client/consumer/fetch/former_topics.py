@@ -4,6 +4,8 @@ A position of the former topic means nothing in the present one: an offset of th
 Source: KIP-516 (topic ids).
 """
 
+from collections.abc import Iterable
+
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.fetch.partition import FetchState
 from kctl.client.consumer.fetch.reports import PartitionReports
@@ -36,3 +38,16 @@ class FormerTopics:
         self._ids.add(state.read_id)
         self._reports.truncated(tp, state, -1, NO_EPOCH, is_recreated=True)
         return True
+
+    def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
+        """Return the ids of the topics that positions belong to; that of the former one where positions differ.
+
+        Args: states: None where a partition is not read: the id is the present one.
+        """
+        ids: dict[str, bytes] = {}
+        for tp, state in states:
+            present = self._leaders.topic_id(tp.topic)
+            topic_id = present if state is None or state.read_id == NO_TOPIC_ID else state.read_id
+            if topic_id != NO_TOPIC_ID and ids.get(tp.topic, present) == present:
+                ids[tp.topic] = topic_id
+        return ids

@@ -156,6 +156,11 @@ class FetchManager:
         """Return whether nothing is left to do after `stop`."""
         return self._close is not None and self._close.is_over(now_ms)
 
+    def ids_of(self, topic_partitions: Iterable[TopicPartition]) -> dict[str, bytes]:
+        """Return the ids of the topics that positions belong to, as far as they are known."""
+        states = ((tp, self._partitions.get(tp) or self._suspended.get(tp)) for tp in topic_partitions)
+        return self._former_topics.ids_of(states)
+
     @property
     def topics(self) -> Iterable[str]:
         """The topics whose metadata is needed."""

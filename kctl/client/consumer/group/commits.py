@@ -5,11 +5,11 @@ done knows that every commit before it has ended. Each is tried again until its 
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
-from kctl.client.broker_errors import ErrorCode
-from kctl.client.cluster import TopicPartition
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, Report
 from kctl.client.consumer.group.events import NO_IDS, CommitAsync, CommitDone, CommitSync, IdsByName
@@ -20,6 +20,7 @@ from kctl.client.protocol.api.committed_offsets import OffsetCommitRequest, Offs
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
 from kctl.client.requests.items import each_once
+from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
@@ -27,6 +28,9 @@ FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, E
 """Codes that mean that the request names a member or a generation which the group does not have (any more)."""
 OUTDATED = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS})
 """Codes that say nothing about the member while a join is under way: it gets the next generation by that."""
+UNKNOWN_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+IdsOf = Callable[[Iterable[TopicPartition]], IdsByName]
+"""Returns the ids of the topics that positions belong to."""
 
 
 class PendingCommit:
@@ -59,8 +63,8 @@ class PendingCommit:
         """Something that comes next waits for it, so that no later commit repeats it."""
         self.was_fenced = False
         """The generation was over that it was sent in the name of."""
-        self.gone: CommitFailedError | None = None
-        """Why partitions were left out that the member has lost with that generation."""
+        self.gone: KafkaError | None = None
+        """Why partitions were left out: the member has lost them with that generation, or their topic was deleted."""
         self.pause = pause
         self.error: KafkaError | None = None
 
@@ -81,6 +85,8 @@ class CommitManager:
         config: ConsumerConfig,
         coordinator: Coordinator,
         membership: Membership,
+        leaders: Leaders,
+        ids_of: IdsOf,
         rng: Random,
         report: Callable[[Report], None],
     ) -> None:
@@ -88,6 +94,8 @@ class CommitManager:
         self._group_instance_id = config.group_instance_id
         self._coordinator = coordinator
         self._membership = membership
+        self._leaders = leaders
+        self._ids_of = ids_of
         self._report = report
         self._backoff = retry_backoff(config, rng)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
@@ -97,6 +105,9 @@ class CommitManager:
     # --- from the application ---------------------------------------------------------------------------------------
 
     def commit(self, event: CommitSync | CommitAsync) -> None:
+        """Queue a commit; a topic whose id the group has not given has the id of the topic that was read."""
+        if not event.topic_ids:
+            event = event._replace(topic_ids=self._ids_of(event.offsets))
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
@@ -166,14 +177,15 @@ class CommitManager:
             if self._membership.is_joining:
                 return Poll([], deadline_at_ms)
             self._leave_out_lost(head)
-        if not head.left:
-            self._finish(head, head.gone)
-            return Poll([], now_ms)
-        if identity is None:
+        if head.left and identity is None:
             self._finish(head, not_a_member(head.error if head.was_fenced else None))
             return Poll([], now_ms)
-        if not self._coordinator.ready(PROMPT):
+        if head.left and not self._coordinator.ready(PROMPT):
             return Poll([], deadline_at_ms)
+        self._leave_out_former(head)
+        if identity is None or not head.left:
+            self._finish(head, head.gone)
+            return Poll([], now_ms)
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
 
     def _leave_out_lost(self, commit: PendingCommit) -> None:
@@ -184,6 +196,15 @@ class CommitManager:
             del commit.left[tp]
         if lost:
             commit.gone = not_a_member(commit.error)
+
+    def _leave_out_former(self, commit: PendingCommit) -> None:
+        """Commit nothing by the name of a topic that was deleted if another topic has the name now."""
+        if self._ids_for(commit):
+            return  # the coordinator refuses the id
+        for tp in list(commit.left):
+            if not self._leaders.is_the_one(tp.topic, commit.event.topic_ids.get(tp.topic, NO_TOPIC_ID)):
+                del commit.left[tp]
+                commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"OffsetCommit of {tp}")
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
         """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
@@ -291,6 +312,8 @@ class CommitManager:
         self._finish(commit, not_a_member(error))
 
     def _retry(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
+        if getattr(error, "code", None) in UNKNOWN_TOPIC:
+            self._leaders.refresh()
         commit.error = error
         commit.pause.failed(now_ms)
 

@@ -13,7 +13,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import Report, ResolvePosition
 from kctl.client.consumer.group.classic_membership import ClassicMembership
-from kctl.client.consumer.group.commits import CommitManager
+from kctl.client.consumer.group.commits import CommitManager, IdsOf
 from kctl.client.consumer.group.committed_offsets import CommittedManager
 from kctl.client.consumer.group.consumer_membership import ConsumerMembership
 from kctl.client.consumer.group.events import (
@@ -32,6 +32,7 @@ from kctl.client.consumer.group.membership import Membership
 from kctl.client.events import AutoCommitFailed, GroupChanged, GroupStep, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import RequestManager
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.runtime import Entropy
@@ -52,6 +53,8 @@ class GroupCoordinatorClient:
         config: ConsumerConfig,
         group_id: str,
         client: ClusterClient,
+        leaders: Leaders,
+        ids_of: IdsOf,
         rng: Random,
         entropy: Entropy,
         report: Callable[[Report], None],
@@ -81,7 +84,7 @@ class GroupCoordinatorClient:
             self.membership = ConsumerMembership(config, coordinator, client, rng, entropy, self._report)
         else:
             self.membership = ClassicMembership(config, coordinator, client.metadata, rng, self._report)
-        self.commits = CommitManager(config, coordinator, self.membership, rng, self._report_commit)
+        self.commits = CommitManager(config, coordinator, self.membership, leaders, ids_of, rng, self._report_commit)
         self.committed = CommittedManager(config, coordinator, rng, report, reset)
         self.managers: tuple[RequestManager, ...] = (self.commits, self.committed, self.membership, coordinator)
         membership, after_commits = self.membership, self.commits.after_pending

@@ -77,7 +77,8 @@ class CommitSync(NamedTuple):
 
     Attributes:
         as_member: the partitions come from the group, so only its present members may commit.
-        topic_ids: of the topics as the group has given them: nothing is committed to others that took their names.
+        topic_ids: of the topics as the group has given them, or as they were read: nothing is committed to others that
+            took their names.
     """
 
     call_id: int

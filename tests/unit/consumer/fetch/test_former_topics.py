@@ -70,3 +70,17 @@ def test_position_at_the_start_and_brokers_without_ids_lose_nothing() -> None:
     scenario.named.id = NEW
     assert not scenario.former.has(T0, at_start)
     assert not scenario.former.has(T0, without_ids)
+
+
+def test_positions_have_the_id_of_the_topic_that_was_read() -> None:
+    scenario = Scenario()
+    read, unread, other = FetchState(1, 20), FetchState(1, 0), TopicPartition("t", 1)
+    assert scenario.former.ids_of([(T0, None), (other, unread)]) == {"t": OLD}
+    scenario.former.has(T0, read)
+    scenario.named.id = NEW
+    assert scenario.former.ids_of([(other, unread)]) == {"t": NEW}
+    for states in ([(T0, read), (other, unread)], [(other, unread), (T0, read)]):
+        assert scenario.former.ids_of(states) == {"t": OLD}, "nothing of the topic is committed to the present one"
+    scenario.named.id = NO_TOPIC_ID
+    assert scenario.former.ids_of([(T0, read)]) == {"t": OLD}
+    assert scenario.former.ids_of([(T0, None)]) == {}

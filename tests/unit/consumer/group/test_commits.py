@@ -1,10 +1,12 @@
 """CommitManager: one after the other, again while it helps, never in the name of somebody who is gone."""
 
+from collections.abc import Iterable
 from typing import cast
 
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import CallDone
 from kctl.client.consumer.group.commits import CommitManager
 from kctl.client.consumer.group.events import CommitAsync, CommitDone, CommitSync
@@ -26,6 +28,7 @@ from kctl.client.protocol.api.committed_offsets import (
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import OffsetAndMetadata
+from kctl.client.requests.leaders import Leaders
 from tests.unit.consumer.coordination import ReadyCoordinator
 from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, config, fail, rng
 
@@ -45,13 +48,34 @@ class Member:
         self.fenced_with.append(error)
 
 
+class Named:
+    """Stands for the leaders and the fetches: the ids of the present topics, and of those that were read."""
+
+    def __init__(self) -> None:
+        self.present: dict[str, bytes] = {}
+        self.read: dict[str, bytes] = {}
+        self.refreshes = 0
+
+    def is_the_one(self, topic: str, topic_id: bytes) -> bool:
+        return topic_id in (NO_TOPIC_ID, self.present.get(topic, topic_id))
+
+    def refresh(self) -> None:
+        self.refreshes += 1
+
+    def ids_of(self, topic_partitions: Iterable[TopicPartition]) -> dict[str, bytes]:
+        return {tp.topic: self.read[tp.topic] for tp in topic_partitions if tp.topic in self.read}
+
+
 class Scenario:
     def __init__(self) -> None:
+        self.named = Named()
         self.coordinator, self.member, self.reports = ReadyCoordinator(), Member(), Reports()
         self.commits = CommitManager(
             config(group_id="g"),
             cast(Coordinator, self.coordinator),
             cast(Membership, self.member),
+            cast(Leaders, self.named),
+            self.named.ids_of,
             rng(),
             self.reports.append,
         )
@@ -250,6 +274,34 @@ def test_without_all_ids_topics_are_committed_by_name(why: str) -> None:
     sent = scenario.sent()
     assert isinstance(sent.request, OffsetCommitRequest)
     assert (sent.max_version, [topic.name for topic in sent.request.topics]) == (9, ["t"])
+
+
+@pytest.mark.parametrize("as_member", [True, False])
+def test_topics_that_the_group_gives_by_name_are_committed_by_the_id_that_was_read(as_member: bool) -> None:
+    scenario = Scenario()
+    scenario.named.read, scenario.named.present = {"t": TOPIC_ID}, {"t": TOPIC_ID[::-1]}
+    scenario.sync(as_member=as_member)
+    sent = scenario.sent()
+    assert isinstance(sent.request, OffsetCommitRequest)
+    assert [topic.topic_id for topic in sent.request.topics] == [TOPIC_ID], "the coordinator refuses it"
+    there_is_none = [OffsetCommitResponsePartition(partition_index=i, error_code=100) for i in range(2)]
+    answer(sent, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic_id=TOPIC_ID, partitions=there_is_none)]))
+    assert scenario.named.refreshes == 1
+
+
+def test_nothing_is_committed_by_the_name_of_a_topic_that_was_recreated() -> None:
+    """Also where the topic is recreated between two attempts."""
+    scenario = Scenario()
+    scenario.coordinator.newest = 9
+    scenario.named.read = {"t": TOPIC_ID}
+    scenario.sync()
+    answer(scenario.sent(), response(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert scenario.named.refreshes == 1
+    scenario.named.present = {"t": TOPIC_ID[::-1]}
+    assert scenario.commits.poll(5000).requests == []
+    [done] = scenario.reports
+    assert isinstance(done, CallDone)
+    assert "UNKNOWN_TOPIC_ID" in str(done.error)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS])
