@@ -41,6 +41,10 @@ class DamagingProxy:
         """Let the next answer to a request of that API arrive changed."""
         self._changes.setdefault(api, deque()).append(change)
 
+    def is_pending(self, api: int) -> bool:
+        """Return whether an answer to a request of that API is still to be changed."""
+        return bool(self._changes.get(api))
+
     def runtime(self) -> Runtime:
         """Return a runtime that reaches the broker through the proxy only."""
         broker_port, port = self.broker_port, self.port
