@@ -313,8 +313,9 @@ class Trouble:
     def _stall(self, fault: Fault) -> None:
         self._world.hub.stall(fault.client, fault.duration_ms)
 
-    def _wall_clock(self, fault: Fault) -> None:
+    def _wall_clock(self, fault: Fault) -> End | None:
         self._world.hub.jump_wall(fault.number)
+        return None
 
     def _resolver(self, fault: Fault) -> End:
         name, ip = f"node-{fault.node}", ip_of(fault.node)

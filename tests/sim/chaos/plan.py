@@ -22,6 +22,7 @@ SESSION_MS = 10_000
 MAX_POLL_MS = 20_000
 OLD_METADATA_MS = 300_000
 """Kafka's own metadata.max.age.ms: longer than a run."""
+WALL_JUMPS_MS = [-3_600_000, -1000, 1000, 3_600_000]
 
 
 class Kind(Enum):
@@ -385,7 +386,7 @@ def size_of(rng: Random, kind: Kind) -> tuple[int, str]:
         Kind.SEGMENTS: [1, 7, 40],
         Kind.WINDOW: [1, 20, 500],
         Kind.THROTTLE: [1, 50, 1000],
-        Kind.WALL_CLOCK: [-3_600_000, -1000, 1000, 3_600_000],
+        Kind.WALL_CLOCK: WALL_JUMPS_MS,
         Kind.ORPHAN: [1, 100, 1000, 4000],
         Kind.PARTITIONS: [1, 2],
     }

@@ -1,4 +1,4 @@
-"""C1 to C14: what a consumer delivers, where it stands, and what it commits.
+"""C1 to C15: what a consumer delivers, where it stands, and what it commits.
 
 | id | rule |
 |---|---|
@@ -16,6 +16,7 @@
 | C11 wrong-record | a record is what was written at its offset, and never what a cut has taken, after what came then |
 | C12 fresh-read | at the end somebody new reads exactly what is in the log |
 | C14 committed-to-another | who knows its topics by id commits nothing to a topic that has taken the name of its own |
+| C15 not-continued | a command that was down, or whose offsets are gone, prints each record that came meanwhile, once |
 | C13 wrong-answer | end_offsets, beginning_offsets and committed tell what was so at some instant of the call |
 """
 
@@ -83,6 +84,8 @@ class ConsumerRules:
         elif entry.what == "cut":
             tp, end = entry.value
             self._cut(tp, end, facts)
+        elif entry.what == "continued":
+            yield from self._continued(entry)
         elif entry.what == "append" and facts.phase == "stable":
             tp, first, count = entry.value
             self._probes.setdefault(tp, {}).update(dict.fromkeys(range(first, first + count), entry.at_ms))
@@ -319,6 +322,15 @@ class ConsumerRules:
                 yield broken("C13 wrong-answer", entry, f"{tp}: committed {offset}, and it was {possible}")
 
     # --- the end ----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _continued(entry: Entry) -> Iterator[Violation]:
+        wanted, printed = entry.value["wanted"], entry.value["printed"]
+        if sorted(wanted) != sorted(printed) or any(entry.value["codes"]):
+            missing = [each for each in wanted if each not in printed]
+            again = sorted({each for each in printed if printed.count(each) > 1})
+            text = f"{entry.value['story']}, exits {entry.value['codes']}: without {missing[:10]}, twice {again[:10]}"
+            yield broken("C15 not-continued", entry, text)
 
     def _fresh(self, entry: Entry) -> Iterator[Violation]:
         for tp, start, end, found in entry.value["partitions"]:

@@ -7,6 +7,7 @@ from tests.sim.chaos import frame
 from tests.sim.chaos.actors import value_of
 from tests.sim.chaos.checker import check
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
+from tests.sim.chaos.continuing import continue_reading
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.lives import Actor, write_steadily
@@ -118,7 +119,12 @@ def _play(world: ConsumerCluster) -> None:
         "writer": lambda: write_steadily(world),
         "referee": Referee(world, trouble, actors),
     }
-    frame.play_out(world, trouble, world.plan.clients, during, ("reader", lambda: _read_everything(world)))
+    frame.play_out(world, trouble, world.plan.clients, during, ("reader", lambda: _look_at_all(world)))
+
+
+def _look_at_all(world: ConsumerCluster) -> None:
+    _read_everything(world)
+    continue_reading(world)
 
 
 def _read_everything(world: ConsumerCluster) -> None:

@@ -4,7 +4,8 @@ What they do is drawn from streams named after them, so that deleting a fault ch
 everything into the history and check nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
 
@@ -45,6 +46,10 @@ ROWS = (0, 1, 2, 7, 40)
 """How many records one call of send_columns may have."""
 MOST_RECORDS = 1500
 """Of one producer in the chaos: a link of one byte a millisecond would make plans of minutes otherwise."""
+
+
+class WrongClock(KafkaError):
+    """The call was refused: the clock of the machine shows a time before 1970."""
 
 
 class Life:
@@ -139,6 +144,15 @@ class Life:
         assert result is not None or error is None
         return result  # type: ignore[return-value]  # None where T is None
 
+    @contextmanager
+    def _clock_may_be_wrong(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            if self.world.hub.wall_ms(self.plan.name) >= 0:
+                raise
+            raise WrongClock(str(error)) from error
+
     # --- records ----------------------------------------------------------------------------------------------------
 
     def send(
@@ -168,10 +182,11 @@ class Life:
             self._note("unwatched", name)
 
         def call() -> SendFuture:
-            return self.producer.send("t", value, key, partition, headers, at_ms, callback)
+            with self._clock_may_be_wrong():
+                return self.producer.send("t", value, key, partition, headers, at_ms, callback)
 
         def outcome(future: SendFuture) -> str:
-            world.sent[name] = Sent(key, headers, partition, future.timestamp_ms)
+            self._accept(name, Sent(key, headers, partition, future.timestamp_ms))
             self.futures[name] = future
             self._recent = [*self._recent[-7:], ([name] if callback is None else [], future)]
             return name
@@ -179,6 +194,11 @@ class Life:
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
         ended = self.call(who, "send", call, timeout_ms, [name, partition, size], outcome)
         return ended if isinstance(ended, KafkaError) else None
+
+    def _accept(self, name: str, sent: Sent) -> None:
+        self.world.sent[name] = sent
+        if sent.timestamp_ms < 0:
+            self._note("before-1970", [name, sent.timestamp_ms])
 
     @property
     def _is_short_of_memory(self) -> bool:
@@ -251,11 +271,12 @@ class Life:
             return future.count
 
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
-        ended = self.call(
-            who, "columns",
-            lambda: self.producer.send_columns("t", column, keys, partition, headers, at_ms),
-            timeout_ms, names, outcome,
-        )  # fmt: skip
+
+        def call() -> ColumnsFuture:
+            with self._clock_may_be_wrong():
+                return self.producer.send_columns("t", column, keys, partition, headers, at_ms)
+
+        ended = self.call(who, "columns", call, timeout_ms, names, outcome)
         return ended if isinstance(ended, KafkaError) else None
 
     def _on_run(self, run: RecordRun) -> None:
@@ -266,7 +287,7 @@ class Life:
             at_ms = columns.timestamp_ms if columns.timestamps_ms is None else columns.timestamps_ms[row]
             key = None if columns.keys is None else columns.keys[row]
             headers = [] if columns.headers is None else list(columns.headers[row])
-            self.world.sent[name] = Sent(key, headers, partition, at_ms)
+            self._accept(name, Sent(key, headers, partition, at_ms))
         self._note("accepted", names_of(run))
 
     def _on_rows(self, run: RecordRun, outcome: Outcome) -> None:

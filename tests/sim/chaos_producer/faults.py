@@ -22,6 +22,8 @@ class ProducerTrouble(Trouble):
         super().__init__(world)
         self._producers = world
         self._held: dict[str, int] = {}
+        self._away: list[Fault] = []
+        """The jumps of clocks of clients that last."""
         self._do |= {
             Extra.EXPIRE_PRODUCERS.value: self._expire_producers,
             Extra.HOLD_MARKERS.value: self._hold_markers,
@@ -43,6 +45,8 @@ class ProducerTrouble(Trouble):
             world.sandbox.release_markers(transactional_id)
         world.sandbox.limit(Quota.PRODUCE, None)
         self._allow(None)
+        while self._away:
+            self._set_right(self._away[0])
 
     # --- the kinds of others, with what they mean to producers --------------------------------------------------------
 
@@ -94,6 +98,18 @@ class ProducerTrouble(Trouble):
             self._world.sandbox.fail_requests(api, ErrorCode[code], times=fault.number)
         else:
             super()._errors(fault)
+
+    def _wall_clock(self, fault: Fault) -> End | None:
+        """Move all clocks for good, or that of one client for a while."""
+        if not fault.client:
+            return super()._wall_clock(fault)
+        self._world.hub.jump_wall(fault.number, fault.client)
+        self._away.append(fault)
+        return lambda: self._set_right(fault)
+
+    def _set_right(self, fault: Fault) -> None:
+        self._away.remove(fault)
+        self._world.hub.jump_wall(-fault.number, fault.client)
 
     # --- kinds of their own -------------------------------------------------------------------------------------------
 

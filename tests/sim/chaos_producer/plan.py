@@ -12,7 +12,7 @@ from hashlib import blake2b
 from random import Random
 from typing import NamedTuple
 
-from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, is_strange, size_of, spread
+from tests.sim.chaos.plan import LINK, NODES, WALL_JUMPS_MS, Fault, Kind, is_strange, size_of, spread
 
 PARTITIONS = {"t": 3}
 """The topic of every run; it gets more partitions, and is never deleted."""
@@ -40,7 +40,9 @@ SHARED = (
 """Kinds that producers meet as consumers do. Logs lose no committed end here, and no topic goes."""
 KINDS = (*(kind.value for kind in SHARED), *(kind.value for kind in Extra))
 _OF_CLIENTS = (*(kind.value for kind in LINK), Kind.STALL.value)
-_LASTING = {"hold": 20_000, "shrink": 10_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
+BEFORE_1970_MS = -60 * 365 * 86_400_000
+"""How far the clock of one client jumps, to a time that no record can have."""
+_LASTING = {"wall-clock": 3000, "hold": 20_000, "shrink": 10_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
 """The longest that some kinds may last: a cluster without replicas for minutes tells nothing new."""
 
 ERRORS: dict[str, tuple[str, ...]] = {
@@ -271,7 +273,10 @@ def _fault(rng: Random, kind: str, at_ms: int, client: ProducerClient) -> Fault:
     if whom and kind != Kind.STALL.value and rng.random() < 0.3:
         node = 0
     number, word = _size(rng, kind)
-    return Fault(at_ms, kind, node, whom, _duration_ms(rng, kind, client), number, word)
+    duration_ms = _duration_ms(rng, kind, client)
+    if number == BEFORE_1970_MS:
+        whom, duration_ms = client.name, max(300, duration_ms)
+    return Fault(at_ms, kind, node, whom, duration_ms, number, word)
 
 
 def _size(rng: Random, kind: str) -> tuple[int, str]:
@@ -279,6 +284,8 @@ def _size(rng: Random, kind: str) -> tuple[int, str]:
     if kind == Kind.ERRORS.value:
         api = rng.choice(list(ERRORS))
         return rng.choice([1, 1, 2, 5]), f"{api} {rng.choice(ERRORS[api])}"
+    if kind == Kind.WALL_CLOCK.value:
+        return rng.choice([*WALL_JUMPS_MS, *[BEFORE_1970_MS] * 4]), ""
     if kind == Extra.QUOTA.value:
         return rng.choice([300, 3000, 30_000]), ""
     if kind == Extra.TOO_LARGE.value:

@@ -13,6 +13,9 @@
 | F2 flush-count | the count in its error is that of the records that are not delivered |
 | F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
 | F5 lost-in-silence | when the program ends without close(), it says what is lost, and has used the time there was |
+| F6 unaccounted | `kctl produce` accounts for each line: written, kept, counted as not delivered, or behind the line \
+  from which on it names the input as not sent; once records fail it ends within --api-timeout |
+| F7 before-1970 | no record is accepted with the time of a clock that shows a time before 1970 |
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, all of which have ended; \
   close counts those of aborted transactions as aborted |
 | H1 heal | after the faults are over everything goes well again within a bound |
@@ -36,7 +39,7 @@ CLOSE_LIMIT_MS = 1000
 _SOON = ("flush", "commit", "offsets", "send", "columns", "begin")
 _OF_TRANSACTIONS = ("IllegalStateError", "AbortableTransactionError", "FatalTransactionError")
 _ENDS = ("MaxBlockTimeout", *_OF_TRANSACTIONS)
-_NOT_ACCEPTED = ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError")
+_NOT_ACCEPTED = ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError", "WrongClock")
 EXPECTED: dict[str, tuple[str, ...]] = {
     "send": _NOT_ACCEPTED,
     "columns": _NOT_ACCEPTED,
@@ -62,8 +65,10 @@ class CallRules:
         """By producer: the closes that have returned, and whether in a callback."""
         self._reported_ms: dict[str, int] = {}
         """By record: when a flush has told that it is not delivered."""
-        self._left_to: dict[str, tuple[Entry, set[str]]] = {}
-        """By failed record: the flush that returned without it, and the threads whose flush may have told by then."""
+        self._left_to: dict[str, tuple[Entry, set[str], int]] = {}
+        """By failed record: the flush that returned without it, the threads whose flush may have told of it at the same
+        instant, and by when it has to be told.
+        """
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.proc == CLUSTER:
@@ -75,6 +80,8 @@ class CallRules:
                 entry.value["records"] != entry.value["wanted"] or entry.value["batches"] > entry.value["most"]
             ):
                 yield broken("H3 narrow", entry, str(entry.value))
+            if entry.what == "accounted":
+                yield from self._accounted(entry)
             return
         if entry.kind == "invoke":
             self._open[entry.proc] = entry
@@ -83,6 +90,8 @@ class CallRules:
                 self._before_flush[entry.proc] = [record for record in records if record.word != "ok"]
         elif entry.kind in ("ok", "info"):
             yield from self._ended(self._open.pop(entry.proc), entry, facts)
+        elif entry.what == "before-1970":
+            yield broken("F7 before-1970", entry, str(entry.value))
         elif entry.what == "gone":
             yield from self._gone(entry, facts.producers[life_of(entry.proc)])
             yield from self._columns(entry, facts)
@@ -150,7 +159,7 @@ class CallRules:
                 is_instant = began.at_ms == entry.at_ms
                 others = {proc for proc in self._before_flush if is_instant and life_of(proc) == life_of(entry.proc)}
                 for record in new:
-                    self._left_to.setdefault(record.name, (entry, others))
+                    self._left_to.setdefault(record.name, (entry, others, entry.at_ms if is_instant else begun_ms))
         if entry.error in ("FlushTimeout", "UndeliveredError"):
             for record in failed:
                 self._reported_ms.setdefault(record.name, entry.at_ms)
@@ -179,9 +188,9 @@ class CallRules:
 
     def _unreported(self, entry: Entry) -> Iterator[Violation]:
         """A failed record that a flush left out is told of by one of another thread, whose end it did not see yet."""
-        for name, (flushed, others) in list(self._left_to.items()):
+        for name, (flushed, others, told_by_ms) in list(self._left_to.items()):
             others.discard(entry.proc)
-            until_ms = max(flushed.at_ms, entry.stalled_ms)
+            until_ms = max(told_by_ms, entry.stalled_ms)
             is_told = self._reported_ms.get(name, FOREVER_MS) <= until_ms
             if is_told or not others or entry.at_ms > until_ms:
                 del self._left_to[name]
@@ -203,6 +212,28 @@ class CallRules:
             )
             if elapsed_ms > CLOSE_LIMIT_MS or not is_clean or entry.value["transaction"] not in (None, "committed"):
                 yield broken("D5 close", entry, f"{elapsed_ms} ms: {entry.value}")
+
+    @staticmethod
+    def _accounted(entry: Entry) -> Iterator[Violation]:
+        value = entry.value
+        last = value["lines"] if value["read_to"] is None else value["read_to"]
+        taken = last if value["not_sent"] is None else value["not_sent"] - 1
+        written = set(value["written"])
+        wrong = ""
+        if len(written) != len(value["written"]):
+            wrong = "lines are in the log twice"
+        elif value["kept"] is not None and written.union(value["kept"]) != set(range(1, last + 1)):
+            lost = sorted(set(range(1, last + 1)).symmetric_difference(written.union(value["kept"])))
+            wrong = f"lines {lost[:10]} of those read are lost, or are there and are not read"
+        elif value["delivered"] + value["failed"] != taken or not written <= set(range(1, taken + 1)):
+            wrong = f"{taken} lines were taken"
+        elif value["delivered"] > len(written) or (value["code"] == 0) != (value["delivered"] == value["lines"]):
+            wrong = f"{len(written)} lines are in the log"
+        elif value["limit_ms"] is not None and value["took_ms"] > value["limit_ms"]:
+            wrong = "it ended too late"
+        if wrong:
+            shown = {name: each for name, each in value.items() if name not in ("written", "kept")}
+            yield broken("F6 unaccounted", entry, f"{wrong}: {shown}")
 
     @staticmethod
     def _columns(entry: Entry, facts: Facts) -> Iterator[Violation]:

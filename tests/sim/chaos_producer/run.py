@@ -6,6 +6,7 @@ from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
+from tests.sim.chaos_producer.input_account import account
 from tests.sim.chaos_producer.narrow_batches import narrow
 from tests.sim.chaos_producer.plan import ProducerPlan
 from tests.sim.chaos_producer.producer_cluster import ProducerCluster
@@ -72,3 +73,4 @@ def _look_at_all(world: ProducerCluster) -> None:
     read_at_the_end(world)
     saturate(world)
     narrow(world)
+    account(world)

@@ -287,6 +287,24 @@ def test_a_failure_that_no_flush_has_told_of() -> None:
     assert story.rules() == ["F1"]
 
 
+@pytest.mark.parametrize(("at_ms", "rules"), [(18, ["F1"]), (19, [])], ids=["before", "at the same instant"])
+def test_flush_that_was_under_way_when_another_told_of_a_failure_tells_of_it_too(at_ms: int, rules: list[str]) -> None:
+    story = rows()
+    story.told("a", 0)
+    story.told("b", -1, "failed", "NotEnoughReplicasError")
+    story.add(15, "p1.1/t0", "invoke", "flush", None, 100)
+    story.add(at_ms, "p1.1/main", "invoke", "flush", None, 100)
+    story.add(19, "p1.1/t0", "info", "flush", {"undelivered": 1, "text": ""}, 100, "UndeliveredError")
+    story.add(20, "p1.1/main", "ok", "flush", None, 100)
+    assert story.rules() == rules
+
+
+def test_record_with_the_time_of_a_clock_before_1970() -> None:
+    story = plain()
+    story.event("p1.1", "before-1970", ["a", -5])
+    assert story.rules() == ["F7"]
+
+
 @pytest.mark.parametrize(
     ("at_ms", "end_ms", "error", "rules"),
     [

@@ -7,7 +7,7 @@ from kctl.sandbox.quotas import Quota
 from tests.sim.chaos.plan import Fault
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.faults import ProducerTrouble
-from tests.sim.chaos_producer.plan import ClusterPlan, ProducerClient, ProducerPlan
+from tests.sim.chaos_producer.plan import BEFORE_1970_MS, ClusterPlan, ProducerClient, ProducerPlan
 from tests.sim.chaos_producer.producer_cluster import ProducerCluster
 from tests.sim.virtual import Hub
 
@@ -69,6 +69,26 @@ def undisturbed() -> list[str]:
 def test_every_kind_changes_something(kind: str, number: int, word: str, undisturbed: list[str]) -> None:
     faults = [Fault(500, kind, node, "", 2000, number, word) for node in (1, 2, 3)]
     assert play(*faults)[1] != undisturbed
+
+
+def test_clock_of_one_client_shows_a_time_before_1970_for_a_while() -> None:
+    def refused(fault: Fault, *, heals: bool) -> list[int]:
+        """Return when sends were refused for the clock."""
+        with Hub(1) as hub:
+            world = ProducerCluster(hub, ProducerPlan(1, "swarm", END_MS, ClusterPlan(), CLIENTS[:1], (fault,)))
+            trouble = ProducerTrouble(world)
+            trouble.schedule()
+            hub.spawn("p1", Actor(world, CLIENTS[0]))
+            if heals:
+                hub.call_later_ms(1500, "test", trouble.heal)
+            hub.run(until_ms=END_MS)
+            return [entry.at_ms for entry in world.history.entries if entry.error == "WrongClock"]
+
+    fault = Fault(1000, "wall-clock", 1, "p1", 2000, BEFORE_1970_MS)
+    lasting, healed = refused(fault, heals=False), refused(fault, heals=True)
+    assert len(lasting) > len(healed) > 0
+    assert 1000 <= lasting[0] <= lasting[-1] < 3000
+    assert healed[-1] < 1500
 
 
 def test_a_leader_is_chosen_among_those_in_sync_and_a_cut_is_told() -> None:

@@ -248,4 +248,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "            self._handle(self.reports[0])\n            self.reports.popleft()",
         "            self._handle(self.reports.popleft())",
     ),
+    Mutant(
+        "a group does not commit where a partition begins",
+        "kctl/cli/consume/group_reading.py",
+        "        self._uncommitted[tp] = offset\n",
+        "",
+    ),
+    Mutant(
+        "a reading ends where its offsets are gone",
+        "kctl/cli/consume/reading.py",
+        "            self._continue_after(error)\n            return None",
+        "            raise",
+    ),
 )

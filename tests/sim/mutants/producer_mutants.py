@@ -202,4 +202,28 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):",
         "if False:",
     ),
+    Mutant(
+        "a clock before 1970 is noticed by nobody",
+        f"{_PRODUCER}/record.py",
+        '    if not 0 <= timestamp_ms < TIMESTAMP_END_MS:\n        raise ValueError(f"the clock',
+        '    if False:\n        raise ValueError(f"the clock',
+    ),
+    Mutant(
+        "produce does not say which line was not sent",
+        "kctl/cli/produce/run.py",
+        "        self._report_in_hand(result.delivered + not_delivered(result))\n",
+        "",
+    ),
+    Mutant(
+        "produce does not say how far it has read",
+        "kctl/cli/produce/run.py",
+        "        if self._read_to:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "produce reads on when records fail",
+        "kctl/cli/produce/run.py",
+        "return self._undelivered is None and self._outcomes.is_hopeless",
+        "return False",
+    ),
 )

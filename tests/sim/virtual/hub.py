@@ -129,6 +129,7 @@ class Hub(Schedule):
         super().__init__(seed, keep_trace=keep_trace, max_steps=max_steps, max_steps_at_once=max_steps_at_once)
         self.current: Actor | None = None
         self.wall_offset_ms = EPOCH_WALL_MS
+        self._wall_jumps_ms: dict[str, int] = {}
         self._actors: list[Actor] = []
         self._names: dict[str, int] = {}
         self._stalled_until_us: dict[str, int] = {}
@@ -142,9 +143,16 @@ class Hub(Schedule):
         """The present in milliseconds, rounded down."""
         return self.now_us // MS
 
-    def jump_wall(self, ms: int) -> None:
-        """Move the wall clock alone, as an operator or NTP does."""
-        self.wall_offset_ms += ms
+    def jump_wall(self, ms: int, process: str = "") -> None:
+        """Move the wall clock alone, as an operator or NTP does: of all machines, or of the one of that process."""
+        if process:
+            self._wall_jumps_ms[process] = self._wall_jumps_ms.get(process, 0) + ms
+        else:
+            self.wall_offset_ms += ms
+
+    def wall_ms(self, process: str = "") -> int:
+        """Return what the wall clock of that process shows."""
+        return self.now_ms + self.wall_offset_ms + self._wall_jumps_ms.get(process, 0)
 
     # --- processes that stand still ---------------------------------------------------------------------------------
 

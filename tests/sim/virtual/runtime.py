@@ -12,12 +12,15 @@ from tests.sim.virtual.selector import SimSelector
 
 
 class HubClock:
-    """The hub's time as a `Clock`. Looking and starting are equal whenever events fall on whole milliseconds."""
+    """The hub's time as a `Clock` of `process`. Looking and starting are equal whenever events fall on whole
+    milliseconds.
+    """
 
-    __slots__ = ("_hub",)
+    __slots__ = ("_hub", "_process")
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, process: str = "") -> None:
         self._hub = hub
+        self._process = process
 
     def now_ms(self) -> int:
         return self._hub.now_us // MS
@@ -29,7 +32,7 @@ class HubClock:
         return -(-self._hub.now_us // MS)
 
     def wall_ms(self) -> int:
-        return self._hub.now_us // MS + self._hub.wall_offset_ms
+        return self._hub.wall_ms(self._process)
 
 
 class HubScheduler(HubClock):
@@ -72,7 +75,7 @@ def sim_runtime(hub: Hub, name: str, network: SimNetwork, resolver: SimResolver 
         return SimSelector(hub, network, name)
 
     return Runtime(
-        clock=HubClock(hub),
+        clock=HubClock(hub, name),
         driver=SimDriver(hub, name),
         make_selector=make_selector,
         resolver=resolver or SimResolver(hub, f"{name}.resolver"),
