@@ -257,6 +257,7 @@ BROKER_HINTS: dict[str, str] = {
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",
     "MESSAGE_TOO_LARGE": "kctl configs set topic NAME max.message.bytes=BYTES raises the limit of a topic",
+    "INVALID_TIMESTAMP": "check the clock of this machine, and message.timestamp.*.max.ms of the topic",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and which of them are offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
     "COORDINATOR_NOT_AVAILABLE": (

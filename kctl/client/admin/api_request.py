@@ -16,6 +16,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol.api import API_NAMES, api_key_of, declared_keys, request_class
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 from kctl.client.protocol.schema import Request, Response, Struct
@@ -23,12 +24,15 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.retry import ELSEWHERE
 from kctl.client.requests.topics import described_topics, metadata_by_id_request
+from kctl.version import VERSION
 
 CONTROLLER = {
     "AlterPartitionReassignments", "AlterUserScramCredentials", "CreatePartitions", "CreateTopics", "DeleteTopics",
     "ElectLeaders", "ListPartitionReassignments", "UnregisterBroker", "UpdateFeatures",
 }  # fmt: skip
 """What brokers without KRaft leave to the controller."""
+WITHOUT_SOFTWARE = (0, 1, 2)
+"""Versions of ApiVersions without the name of the client's software, which may not be empty in later ones."""
 COORDINATORS = {
     KeyType.GROUP: {
         "AlterShareGroupOffsets", "ConsumerGroupDescribe", "ConsumerGroupHeartbeat", "DeleteGroups",
@@ -101,6 +105,8 @@ def request_api(
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
         raise ValueError(f"there is no version {version}, only {first} to {last}")
+    if kind is ApiVersionsRequest and version not in WITHOUT_SOFTWARE:
+        fields = {"ClientSoftwareName": "kctl", "ClientSoftwareVersion": VERSION, **fields}
     request, newest = _newest_form(kind, fields, version)
     if kind.NAME == "Produce" and getattr(request, "acks", None) == 0:
         raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")

@@ -10,6 +10,7 @@ from kctl.client.errors import ApiTimeout, TransportError
 from kctl.client.protocol.json_form import JsonFormError
 from kctl.client.protocol.primitives import uuid_text
 from kctl.sandbox import Fault
+from tests.sim.chaos.replies import Replies
 from tests.sim.kit import SimCluster, run_with_admin
 
 TOPICS = {"orders": 3}
@@ -39,6 +40,26 @@ def test_an_api_is_found_by_its_name_in_any_case_and_by_its_key(name: str) -> No
         assert admin.request_api(name, {}).name == "ListGroups"
 
     run_with_admin(use, topics={})
+
+
+@pytest.mark.parametrize(
+    ("fields", "version", "name"),
+    [({}, None, "kctl"), ({"ClientSoftwareName": "mine"}, None, "mine"), ({}, 3, "kctl"), ({}, 2, "")],
+)
+def test_versions_are_asked_for_in_the_name_of_kctl(fields: dict[str, object], version: int | None, name: str) -> None:
+    """Brokers reject an empty name of the client's software."""
+    names: list[str] = []
+    replies = Replies()
+    replies.on_request(lambda _call, request, _response: names.append(getattr(request, "client_software_name", "none")))
+
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        admin.list_topics()
+        names.clear()
+        assert admin.request_api("ApiVersions", fields, version=version).errors == ()
+        assert names[-1] == name
+
+    with replies.installed():
+        run_with_admin(use, topics={})
 
 
 def test_requests_about_a_partition_go_to_its_leader() -> None:
