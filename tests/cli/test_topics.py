@@ -183,7 +183,7 @@ def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> Non
             "topics", "list", "--size", "-b", served.bootstrap, "--api-timeout", "2s", "--connect-timeout", "500ms"
         )
     assert ended.code == ExitCode.DEGRADED
-    assert b"SIZE BYTES" in ended.stdout
+    assert b"OFFLINE   SIZE\n" in ended.stdout
     assert "note: sizes lack the replicas on 1 broker" in ended.stderr
 
 

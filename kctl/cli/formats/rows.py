@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from kctl.cli.formats.columns import columns_of, pieces_of
-from kctl.client.wording import harmless_text
+from kctl.cli.formats.times import ISO
+from kctl.client.clock import duration_text
+from kctl.client.wording import harmless_text, size_text
 
 Shares = Mapping[str, Sequence[int]]
 """Partition numbers by topic."""
@@ -17,6 +19,30 @@ Paint = Callable[[str, Value, str], str]
 GAP = "  "
 """Between two columns."""
 NARROWEST_VALUE = 10
+COUNTS = frozenset(
+    {
+        *("records", "offsets", "lag", "gaps", "unordered", "null_keys", "distinct_keys", "null_values"),
+        *(
+            "replica_count",
+            "source_records",
+            "target_records",
+            "delivered",
+            "failed",
+            "unknown",
+            "read",
+            "filtered",
+            "exhausted",
+        ),
+    }
+)
+"""Columns whose numbers have separators. Offsets and ids have none, so that they can be copied into a command."""
+INSTANTS = frozenset(
+    {
+        *("timestamp_ms", "first_timestamp_ms", "last_timestamp_ms", "newest_ms", "started_at_ms"),
+        *("last_fetch_ms", "last_caught_up_ms", "not_after_ms"),
+    }
+)
+"""Columns of milliseconds since 1970. Other columns with the suffix `_ms` are durations."""
 
 
 def table_lines(
@@ -31,26 +57,29 @@ def table_lines(
     """
     if not rows:
         return
-    texts = [[heading(column), *_cells(row[column] for row in rows)] for column in columns]
+    texts = [[heading(column), *_cells(column, [row[column] for row in rows])] for column in columns]
     measure = len if width is None else columns_of
     widths = [max(map(measure, set(column))) for column in texts]
     if width is not None and sum(widths) + len(GAP) * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
             facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
-            yield from block_lines(facts, width, paint, max(map(len, columns)))
+            yield from block_lines(facts, width, paint, max(len(_name_of(column)) for column in columns))
         return
     for name, column, most in zip(columns, texts, widths, strict=True):
         pads = {text: " " * (most - measure(text)) for text in set(column)}
+        is_right = is_numeric(row[name] for row in rows)
         shown: Iterable[str] = column
         if paint is not None:
             cells = map(paint, repeat(name), (row[name] for row in rows), column[1:])
             shown = [paint("", None, column[0]), *cells]
-        column[:] = [text + pads[plain] for text, plain in zip(shown, column, strict=True)]
+        column[:] = [
+            pads[plain] + text if is_right else text + pads[plain] for text, plain in zip(shown, column, strict=True)
+        ]
     yield from map(str.rstrip, map(GAP.join, zip(*texts, strict=True)))
 
 
-def _cells(values: Iterable[Value]) -> Iterator[str]:
+def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
     """Yield the text of each value; long columns have few values, so that each text is made once."""
     known: dict[str, str] = {}
     for value in values:
@@ -58,7 +87,13 @@ def _cells(values: Iterable[Value]) -> Iterator[str]:
             text = known.get(value)
             yield known.setdefault(value, cell(value)) if text is None else text
         else:
-            yield cell(value)
+            yield cell(value, column)
+
+
+def is_numeric(values: Iterable[Value]) -> bool:
+    """Return whether a column has numbers, and nothing else."""
+    kinds = {type(value) for value in values}
+    return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
 
 def block_lines(
@@ -68,16 +103,26 @@ def block_lines(
 
     Args: longest: characters of the longest name, where other blocks are to stand in line with this one.
     """
-    label = max((longest, *(len(name) for name, _ in facts))) + 2
+    label = max((longest, *(len(_name_of(name)) for name, _ in facts))) + 2
     for name, value in facts:
-        text = cell(value)
+        text = cell(value, name)
         pieces = [text] if width is None else pieces_of(text, max(NARROWEST_VALUE, width - label))
-        shown = name.replace("_", " ")
+        shown = _name_of(name)
         pad = " " * (label - len(shown))
         if paint is not None:
             shown, pieces = paint("", None, shown), [paint(name, value, piece) for piece in pieces]
         yield f"{shown}{pad}{pieces[0]}".rstrip()
         yield from (" " * label + piece for piece in pieces[1:])
+
+
+def _number_text(value: int, column: str) -> str:
+    if column in COUNTS:
+        return f"{value:,}"
+    if column.split("_")[-1] == "bytes":
+        return size_text(value)
+    if column in INSTANTS:
+        return ISO(value).decode()
+    return duration_text(value) if column.endswith("_ms") and value >= 0 else str(value)
 
 
 def cell_text(value: str | float | Sequence[int] | Shares) -> str:
@@ -99,15 +144,25 @@ def _spans(numbers: Sequence[int]) -> str:
 
 def heading(column: str) -> str:
     """Return the heading of a column."""
-    return column.replace("_", " ").upper()
+    return _name_of(column).upper()
 
 
-def cell(value: Value) -> str:
-    """Return a value as the text of a cell; `-` where there is none."""
+def _name_of(column: str) -> str:
+    """Return the name of a column; its values have their units themselves."""
+    return column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
+
+
+def cell(value: Value, column: str = "") -> str:
+    """Return a value as the text of a cell; `-` for no value.
+
+    Args: column: gives a number its form: separators of a count, units of a size or a duration, ISO 8601 of an instant.
+    """
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int):
+        return _number_text(value, column)
     if isinstance(value, str):
         return harmless_text(value).replace("\n", "\\n").replace("\t", "\\t")
     return harmless_text(cell_text(value)) or "-"

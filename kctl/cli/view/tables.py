@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kctl.cli.formats.columns import columns_of
-from kctl.cli.formats.rows import GAP, Row, Value, cell, heading
+from kctl.cli.formats.rows import GAP, Row, Value, cell, heading, is_numeric
 from kctl.cli.view.painter import coloured, text_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def fitting_table(
         kept: columns that it has always; where it is too wide it loses others, from its end.
         shortened: columns whose values are cut where it is still too wide.
     """
-    texts = {column: [heading(column), *(cell(row[column]) for row in rows)] for column in columns}
+    texts = {column: [heading(column), *(cell(row[column], column) for row in rows)] for column in columns}
+    numeric = {column for column in columns if is_numeric(row[column] for row in rows)}
     widths = {column: max(map(columns_of, texts[column])) for column in columns}
 
     def excess() -> int:
@@ -83,7 +84,8 @@ def fitting_table(
         parts: list[Text | str] = []
         for column, most in widths.items():
             part = text_of((texts[column][at], style_of(column, rows[at - 1][column]) if at else "bold"))
-            part.truncate(most, pad=True)
+            part.truncate(most)
+            part.align("right" if column in numeric else "left", most)
             parts += [part, GAP]
         line = text_of(*parts)
         line.rstrip()

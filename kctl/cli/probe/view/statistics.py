@@ -107,7 +107,7 @@ def _row(place: AddressKey, latencies: AddressLatencies) -> Row:
         "ok": latencies.ok,
         "loss": f"{latencies.loss:.0%}",
         "last": "failed" if latencies.last_ms is None else latencies.last_ms,
-        "avg": None if average is None else f"{average:.1f}",
+        "avg": None if average is None else round(average, 1),
         "best": latencies.best_ms,
         "worst": latencies.worst_ms,
         "p99": latencies.percentile_ms(0.99),

@@ -104,7 +104,7 @@ def test_sections_have_their_facts_before_the_rows() -> None:
     ]
     listing = Listing("groups", ("lag",), [], sections=sections)
     assert written(Output.TABLE, listing).splitlines() == [
-        "group    a", "members  0", "", "LAG", "1", "", "group        b", "coordinator  -",
+        "group    a", "members  0", "", "LAG", "  1", "", "group        b", "coordinator  -",
     ]  # fmt: skip
 
 

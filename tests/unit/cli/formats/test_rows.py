@@ -14,8 +14,21 @@ ROWS: list[Row] = [
 def test_table() -> None:
     assert list(table_lines(COLUMNS, ROWS)) == [
         "NAME        LEADER ID  REPLICAS  INTERNAL",
-        "a-topic     1          1,2,3     no",
-        "b\\x1b[2J\\n  -          -         yes",
+        "a-topic             1  1,2,3     no",
+        "b\\x1b[2J\\n          -  -         yes",
+    ]
+
+
+def test_numbers_have_the_form_of_their_column() -> None:
+    columns = ("offset", "records", "total_bytes", "size_bytes", "idle_ms", "timestamp_ms", "broker", "text")
+    rows: list[Row] = [
+        dict(zip(columns, (1234567, 1234567, 1 << 40, 0, 90_000, 1_700_000_000_000, 1001, "5"), strict=True)),
+        dict(zip(columns, (9, -1, 999, 1, 7, 10**18, None, "12"), strict=True)),
+    ]
+    assert list(table_lines(columns, rows)) == [
+        " OFFSET    RECORDS  TOTAL SIZE  SIZE   IDLE                 TIMESTAMP  BROKER  TEXT",
+        "1234567  1,234,567      1.1 TB   0 B  1m30s  2023-11-14T22:13:20.000Z    1001  5",
+        "      9         -1       999 B   1 B    7ms       1000000000000000000       -  12",
     ]
 
 

@@ -66,9 +66,9 @@ def test_row_of_an_address() -> None:
         AddressKey("10.0.0.2", 9092, "10.0.0.2:9092"): taken(None, 120),
     }
     assert list(table_lines(COLUMNS, statistics_rows(statistics.items()), 80)) == [
-        "ADDRESS                    SENT  OK  LOSS  LAST  AVG    BEST  WORST  P99",
-        "a.example:9092 [10.0.0.1]  3     3   0%    9     5.0    2     9      9",
-        "10.0.0.2:9092              2     1   50%   120   120.0  120   120    120",
+        "ADDRESS                    SENT  OK  LOSS  LAST    AVG  BEST  WORST  P99",
+        "a.example:9092 [10.0.0.1]     3   3  0%       9    5.0     2      9    9",
+        "10.0.0.2:9092                 2   1  50%    120  120.0   120    120  120",
     ]
 
 
