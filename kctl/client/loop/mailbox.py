@@ -206,6 +206,11 @@ class Mailbox(Generic[E]):
             return None
 
     @property
+    def size(self) -> int:
+        """The number of events that were not taken; closes do not count."""
+        return len(self._events)
+
+    @property
     def is_empty(self) -> bool:
         """Whether every event was taken; closes do not count."""
         return not self._events

@@ -9,6 +9,7 @@ as it can be, and each record keeps a deadline of its own. Only what fills a bat
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
@@ -56,6 +57,8 @@ class Accumulator:
         self._active: dict[PartitionQueue, None] = {}
         self.is_linger_over = False
         """Batches are sent without linger.ms: a flush, a close, a commit or a send that waits for memory needs them."""
+        self.is_filling = False
+        """Only full batches are sent: records that were posted before are about to come."""
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
@@ -105,7 +108,9 @@ class Accumulator:
 
     def due_at_ms(self, queue: PartitionQueue) -> int:
         """Return from when on the queue's next batch may be sent."""
-        return queue.due_at_ms(self._linger_ms, self.is_linger_over)
+        if self.is_filling:
+            return queue.due_at_ms(FOREVER_MS, is_linger_over=False)
+        return queue.due_at_ms(self._linger_ms, is_linger_over=self.is_linger_over)
 
     def expires_at_ms(self, queue: PartitionQueue) -> int:
         """Return the next deadline of a record in the queue or its batches."""

@@ -194,7 +194,7 @@ class PartitionQueue:
                 return batch
         return None
 
-    def due_at_ms(self, linger_ms: int, is_linger_over: bool) -> int:
+    def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
         """Return from when on the next batch may be sent; FOREVER_MS while others must be answered first."""
         if self.needs_restart and self.has_in_flight:
             return FOREVER_MS
@@ -213,7 +213,7 @@ class PartitionQueue:
             return 0
         if self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
             return 0
-        return self.runs[0].created_at_ms + linger_ms
+        return min(FOREVER_MS, self.runs[0].created_at_ms + linger_ms)
 
     def _present_window(self) -> int:
         if not self.limit.is_proven:

@@ -30,6 +30,7 @@ from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefus
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import (
     MEMORY_OVERHEAD_BYTES,
+    MOST_PARTITION,
     Content,
     GivenHeaders,
     ProducerRecord,
@@ -149,8 +150,14 @@ class Producer(TransactionMethods, NotCopied):
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
         self._check_send(callback)
-        if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
-            size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
+        if (
+            type(value) is bytes
+            and timestamp_ms is None
+            and not headers
+            and (key is None or type(key) is bytes)
+            and (partition is None or (type(partition) is int and 0 <= partition <= MOST_PARTITION))
+        ):  # nothing else to check: the most usual call
+            size_bytes = MEMORY_OVERHEAD_BYTES + len(value) + (0 if key is None else len(key))
             headers = ()  # None, or an empty list that the caller may fill later
         else:
             value, key, headers, timestamp_ms, size_bytes = checked_record(

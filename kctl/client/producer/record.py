@@ -25,6 +25,9 @@ UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
 """What a record's memory is more than its place in a batch."""
 
 
+MOST_PARTITION = INT32[1]
+
+
 class ProducerRecord(NamedTuple):
     """What to send; `partition` None lets the producer choose, `timestamp_ms` None is the moment of send()."""
 
@@ -110,7 +113,7 @@ def check_partition(partition: int) -> None:
     """Raise TypeError or ValueError unless it is the number of a partition."""
     if not isinstance(partition, int) or isinstance(partition, bool):
         raise wrong_type("partition", partition, "an integer")
-    if not 0 <= partition <= INT32[1]:
+    if not 0 <= partition <= MOST_PARTITION:
         raise ValueError(f"partition must be a number of at least 0 with 31 bits, not {partition!r}")
 
 

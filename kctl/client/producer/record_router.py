@@ -63,12 +63,15 @@ class RecordRouter:
         self._asked: list[_Asked] = []
         self._seen_version = 0
         self._refusal = refusal
+        self._used_in_turn: set[str] = set()
+        """Topics whose use was noted for the events of the present turn."""
 
     # --- records ------------------------------------------------------------------------------------------------------
 
     def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
         """Accept the runs in their order; every other event goes to `other`, in its place."""
         self._partitioner.refresh()
+        self._used_in_turn.clear()
         for event in events:
             if type(event) is RecordRun:
                 self._accept(event)
@@ -146,6 +149,9 @@ class RecordRouter:
     # --- topics that are no longer used -------------------------------------------------------------------------------
 
     def _used(self, topic: str) -> None:
+        if topic in self._used_in_turn:
+            return
+        self._used_in_turn.add(topic)
         now_ms = self._client.clock.now_ms()
         self._used_at_ms[topic] = now_ms
         self._look_for_idle_at_ms = min(self._look_for_idle_at_ms, now_ms + self._max_idle_ms)

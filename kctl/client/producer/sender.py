@@ -54,6 +54,8 @@ class Sender(ClientLoop[Posted]):
 
     EVENTS_PER_TURN = 1000
     """A full mailbox must not hold up responses."""
+    MOST_FILLING_EVENTS = 16 * EVENTS_PER_TURN
+    """Events that may be taken, of those that are there, before batches that are not full are sent."""
 
     def __init__(
         self,
@@ -94,6 +96,8 @@ class Sender(ClientLoop[Posted]):
         self._expiry = BatchExpiry(config, client, self._accumulator, identity)
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
+        self._left_to_take = 0
+        """Of the events that were there when one was taken first."""
         self.on_end: Callable[[], None] | None = None
         """Called when the loop takes nothing more."""
         self._end_cause: KafkaError | None = None
@@ -110,6 +114,10 @@ class Sender(ClientLoop[Posted]):
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Sequence[Posted]) -> None:
+        """Handle events. Batches that are not full wait for those that are left, which have been posted already."""
+        if not self._left_to_take:
+            self._left_to_take = min(len(events) + self._records_mailbox.size, self.MOST_FILLING_EVENTS)
+        self._left_to_take = max(0, self._left_to_take - len(events))
         self._router.route(cast("Sequence[Event]", events), self._apply_other)  # the mailbox has made runs of futures
 
     def _advance(self, now_ms: int) -> None:
@@ -131,6 +139,7 @@ class Sender(ClientLoop[Posted]):
             or self._memory.is_awaited
             or (self.transactions is not None and self.transactions.status.is_ending)
         )
+        self._accumulator.is_filling = self._left_to_take > 0 and not self._records_mailbox.is_empty
         self._client.send_due_requests(now_ms)
         until_ms = min(
             self._batches.run(now_ms),

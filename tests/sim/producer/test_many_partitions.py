@@ -1,0 +1,45 @@
+"""Batches of a producer over many partitions: they are full of what was sent, however much the loop takes at once."""
+
+import pytest
+
+from kctl.client.producer.sender import Sender
+from tests.sim.kit import SimCluster, run
+
+RECORDS = 20
+EVENTS = 10
+
+
+def batches_sent(cluster: SimCluster, partitions: int, *, linger_ms: int) -> int:
+    """Send records to all partitions in turns over ready connections, and return the number of batches."""
+    with cluster.producer({"linger.ms": linger_ms, "batch.size": 16_384}) as producer:
+        for number in range(partitions):
+            producer.send("t", b"first", partition=number)
+        producer.flush()
+        before = producer.metrics().batches_sent
+        for number in range(RECORDS * partitions):
+            producer.send("t", b"%d" % number, partition=number % partitions)
+        producer.flush()
+        assert [len(cluster.records(number)) for number in range(partitions)] == [RECORDS + 1] * partitions
+        return producer.metrics().batches_sent - before
+
+
+@pytest.mark.parametrize("linger_ms", [0, 5])
+@pytest.mark.parametrize("partitions", [3, 40])
+def test_records_of_a_partition_are_one_batch(partitions: int, linger_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sender, "EVENTS_PER_TURN", EVENTS)
+    monkeypatch.setattr(Sender, "MOST_FILLING_EVENTS", RECORDS * partitions)
+    run(lambda cluster: _assert_batches(cluster, partitions, linger_ms), topics={"t": partitions})
+
+
+def _assert_batches(cluster: SimCluster, partitions: int, linger_ms: int) -> None:
+    assert batches_sent(cluster, partitions, linger_ms=linger_ms) == partitions
+
+
+def test_records_are_sent_before_more_are_taken_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sender, "EVENTS_PER_TURN", EVENTS)
+    monkeypatch.setattr(Sender, "MOST_FILLING_EVENTS", 5 * 40)
+
+    def use(cluster: SimCluster) -> None:
+        assert batches_sent(cluster, 40, linger_ms=0) > 40
+
+    run(use, topics={"t": 40})
