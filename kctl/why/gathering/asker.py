@@ -27,7 +27,8 @@ W = TypeVar("W")
 
 SHARE = 3
 """A request gets this part of the time that is left, so that one silent broker leaves time for the rest."""
-MOST_STEP_MS = 10_000
+MOST_STEP_MS, STEPS = 10_000, 6
+"""A request gets at most that long, or with a longer timeout that part of it."""
 LEAST_STEP_MS = 50
 """With less left nothing is sent any more."""
 MOST_READ = 10
@@ -70,7 +71,8 @@ class Asker:
     def share_s(self) -> float:
         """Return how long the next request may take."""
         self.timer.update()
-        return min(self.timer.remaining_ms // SHARE, MOST_STEP_MS) / 1000
+        most_ms = max(MOST_STEP_MS, self.timer.timeout_ms // STEPS)
+        return min(self.timer.remaining_ms // SHARE, most_ms) / 1000
 
     def partial_s(self) -> float | None:
         """Return how long brokers are waited for once one has answered; None while all are known to answer."""

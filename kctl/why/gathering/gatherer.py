@@ -1,6 +1,8 @@
 """Gatherer: reads a `Look` by read-only requests of an admin client, and owns their order.
 
-The brokers' own metadata comes first: it shows which brokers are silent, so that no later request waits for them.
+The brokers' own metadata comes first: it shows which brokers are silent, so that no later request waits for them. What
+is about the whole cluster, its groups and topics comes before what each broker reports alone, as disks: a cluster with
+many brokers may leave no time for that.
 """
 
 from kctl.client.admin import Admin
@@ -20,7 +22,7 @@ from kctl.why.gathering.transactions import with_open_transactions
 from kctl.why.look import Look, Looks
 from kctl.why.throttles import Throttles
 
-RESERVE, RESERVE_EACH = 12, 8
+RESERVE, RESERVE_EACH = 15, 14
 """Requests that are kept for what is read after the groups: in all, and for each broker."""
 _READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
@@ -66,9 +68,6 @@ class Gatherer:
         asker.nodes = cluster.nodes
         look = look._replace(nodes=cluster.nodes, fenced=cluster.fenced_nodes)
         look = with_views(asker, look, selection, before)
-        if selection.has_brokers:
-            probed = probe_brokers(asker, self._runtime) if before is None else before.probed
-            look = with_brokers(asker, look._replace(probed=probed))
         look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
         look = with_topics(asker, look, selection)
         look = with_eligible_leaders(asker, look)
@@ -79,6 +78,9 @@ class Gatherer:
         look = with_epoch_ends(asker, look, before)
         look = with_expiring(asker, look, selection)
         look = with_records(asker, look, before)
+        if selection.has_brokers:
+            probed = probe_brokers(asker, self._runtime) if before is None else before.probed
+            look = with_brokers(asker, look._replace(probed=probed))
         look = with_old_keys(asker, look) if before is None else look._replace(old_keys=before.old_keys)
         look = with_open_transactions(asker, look)
         return look._replace(

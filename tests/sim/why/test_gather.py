@@ -17,6 +17,7 @@ from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import api_versions
 from kctl.why import Scope, Selection, diagnose
+from kctl.why.finding import PROBE
 from tests.sim.why.story import Story, run_story
 
 ALL = Selection(groups=None, topics=None, has_brokers=True)
@@ -194,5 +195,22 @@ def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(m
         [gap] = looks.now.gaps
         assert (gap.request, gap.reason) == ("OffsetFetch", "the request budget is used up (--budget)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
+
+    run_story(body)
+
+
+def test_requests_go_to_groups_and_topics_before_disks() -> None:
+    def body(story: Story) -> None:
+        story.sim.commit("g", {("t", 0): 2})
+        whole = story.looks(ALL).now
+        look = story.looks(ALL, budget=whole.requests - 20).now
+        assert (look.groups, look.ends, look.topic_configs) == (whole.groups, whole.ends, whole.topic_configs)
+        assert {gap.request for gap in look.gaps} <= {
+            PROBE,
+            "DescribeLogDirs",
+            "DescribeQuorum",
+            "ApiVersions",
+            "ListTransactions",
+        }
 
     run_story(body)
