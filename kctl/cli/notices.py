@@ -215,7 +215,8 @@ class Waits:
             if until_ms > now_ms:
                 found.setdefault(place, "the broker throttles this client (a quota)")
         for place, error in self._errors.items():
-            found.setdefault(place, _brief(place, error))
+            if error.retriable:  # otherwise the command ends with it
+                found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
                 found.setdefault(attempt.target.place, f"no progress {attempt.where} of connecting")

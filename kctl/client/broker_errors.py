@@ -370,6 +370,10 @@ def code_error(code: int, what: str, text: str | None = None) -> BrokerError | N
     return broker_error(code, what, text) if code else None
 
 
+_OBJECT = "Request Request("
+"""Beginning of a Java object that authorizers of brokers send as their text."""
+
+
 def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
     """Return the error to raise for a code.
 
@@ -379,7 +383,7 @@ def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
         text: the broker's own words, where it sent any; they replace ours.
     """
     code = int(code)
-    text = one_line(text) if text else None
+    text = one_line(text) if text and not text.startswith(_OBJECT) else None
     words = text or (BY_NUMBER[code].text if code in BY_NUMBER else "a code newer than this client; not retried")
     message = f"{what}: {error_name(code)} ({code}): {words}"
     kind = BY_CODE.get(code)

@@ -423,7 +423,7 @@ class KafkaTimeoutError(KafkaError):
         self.cause = cause
         self.account = account or Account()
         passed = f"timed out after {self._passed()} while {waiting_for}"
-        why = "" if cause is None else f"; last error: {cause}"
+        why = "" if cause is None or str(cause) in waiting_for else f"; last error: {cause}"
         self.summary = passed + why
         spent = str(self.account)
         super().__init__(f"{passed} [{spent}]{why}" if spent else self.summary)

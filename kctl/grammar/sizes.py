@@ -35,7 +35,7 @@ def parse_size_bytes(text: str) -> int:
         raise ValueError(f"{text!r} is not a size: {_EXAMPLES}")
     number, unit = match.groups()
     if not unit:
-        raise ValueError(f"{text!r} has no unit: write {text}MiB for mebibytes or {text}B for bytes")
+        raise ValueError(f"{text!r} has no unit: write {text}B for bytes or {text}MiB for mebibytes")
     unit_bytes = _BY_LOWER.get(unit.lower())
     if unit_bytes is None and unit.upper() in ("K", "M", "G"):
         decimal = "kB" if unit.upper() == "K" else f"{unit.upper()}B"

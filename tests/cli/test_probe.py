@@ -98,9 +98,11 @@ def test_the_code_is_that_of_the_cause_that_got_furthest(refused: str, silent: s
 
 def test_the_whole_probe_has_a_limit_too(silent: str) -> None:
     ended = kctl("probe", "-b", silent, "--api-timeout", "300ms", "--output", "jsonl")
-    assert ended.code == ExitCode.API_TIMEOUT
+    listed = kctl("topics", "list", "-b", silent, "--api-timeout", "300ms", "--json", "-q")
+    assert ended.code == listed.code == ExitCode.CONNECT_TIMEOUT
     assert _objects(ended.stdout)[-1]["addresses"][0]["outcome"] == "unfinished"
-    assert "(--api-timeout)" in ended.stderr
+    hint = json.loads(listed.stderr)["hint"]
+    assert hint == json.loads(ended.stderr.splitlines()[-1])["hint"] == "a hung broker, or a port that is not Kafka"
 
 
 @pytest.mark.parametrize(

@@ -51,3 +51,9 @@ def test_a_class_can_be_caught() -> None:
 def test_the_words_of_a_broker_stay_on_their_line() -> None:
     error = broker_error(29, "Produce to t-0", "denied\nkctl: all is well\x1b[2J")
     assert str(error) == "Produce to t-0: TOPIC_AUTHORIZATION_FAILED (29): denied\\x0akctl: all is well\\x1b[2J"
+
+
+def test_object_of_java_is_not_the_text_of_an_error() -> None:
+    text = "Request Request(processor=8, connectionId=a, session=Session(User:a,/10.0.0.1))"
+    error = broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "DescribeAcls", text)
+    assert (error.text, "processor" in str(error)) == (None, False)

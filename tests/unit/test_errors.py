@@ -4,7 +4,7 @@ import ast
 import re
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import ApiTimeout, KafkaError, KafkaTimeoutError, RequestTimeout
+from kctl.client.errors import ApiTimeout, ConnectionRefused, KafkaError, KafkaTimeoutError, RequestTimeout
 from tests.unit.error_samples import error_classes, every_error
 from tests.unit.source_trees import ROOT, nodes
 
@@ -56,3 +56,11 @@ def test_texts_of_the_library_name_no_option_of_the_command_line() -> None:
             if "kctl " not in node.value:  # a command to run is the same for users of the library
                 found += [f"{path.name}:{node.lineno}: {option}" for option in OPTION.findall(node.value)]
     assert found == []
+
+
+def test_timeout_has_each_cause_once() -> None:
+    cause = ConnectionRefused("a:1: connection refused")
+    late = ApiTimeout(f"waiting for a: {cause}", timeout_ms=1, elapsed_ms=1, cause=cause)
+    assert str(late).count("connection refused") == 1
+    other = ApiTimeout("waiting for a", timeout_ms=1, elapsed_ms=1, cause=cause)
+    assert str(other).endswith("; last error: a:1: connection refused")

@@ -1,6 +1,7 @@
 """Examples of findings, with sample names and figures, for the pages of `kctl explain` and the documentation."""
 
-from kctl.why.finding import Finding, FindingKind, Value
+from kctl.grammar.command_lines import Words
+from kctl.why.finding import OPTIONAL, Finding, FindingKind, Value
 
 _COMMON: dict[str, Value] = {
     "group": "billing", "topic": "orders", "partition": "orders-2", "number": 2, "offset": 40, "next": 41,
@@ -9,15 +10,15 @@ _COMMON: dict[str, Value] = {
     "read": 800, "changes": "4 rebalances", "members": 3, "partitions": "2 partitions", "idle": 1, "lost": 500,
     "start": 540, "numbers": "2", "end": 35, "age": "6d", "retention": "7d", "longer": 1_209_600_000,
     "limit": "1,048,576 bytes/s", "key": "consumer_byte_rate", "entity": "client-id worker-1",
-    "options": "--client-id worker-1", "before": 90, "again": 50, "brokers": "brokers 2 and 3", "producer": 4000,
+    "options": "--client-id worker-1", "before": 90, "again": 50, "brokers": "brokers 2 and 3", "producer": "4000",
     "epoch": 7, "name": "", "in_sync": 1, "replicas": 3, "least": 2, "source": "topic config", "possible": 1,
     "date": "2031-05-01", "ahead": "1,600d", "old": 1, "leader": 2, "how": "unclean", "policy": "compact",
     "records": 10_000, "repeated": "60%", "size": "4.2 GB", "broker": 2, "value": "LogAppendTime",
-    "other": 3, "newest": 9, "alive": "brokers 1", "silent": 2, "nodes": 3, "names": "controllers 2 and 3",
+    "other": 3, "newest": 9, "alive": "broker 1", "silent": 2, "nodes": 3, "names": "controllers 2 and 3",
     "node": 3, "role": "controller", "lag": 900, "off": "42s", "direction": "behind", "free": "12 GB",
     "total": "200 GB", "percent": 6, "path": "/data/kafka", "share": 71, "bytes": 10_000_000_000, "paused": "800ms",
     "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
-    "fair": 20, "what": "two processes joined in turn", "fate": "which has left", "text": "", "hint": "",
+    "fair": 20, "what": "two processes joined in turn", "fate": "which has left the group", "text": "", "hint": "",
 }  # fmt: skip
 _OF_KIND: dict[str, dict[str, Value]] = {
     "poison-record": {"reason": "Its value is 9.4 MB, 3,000 times the size of the others"},
@@ -41,6 +42,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "stale-metadata": {"name": "2 (kafka-2:9092)", "leader": 1},
     "broker-missing": {"partitions": "12 partitions"},
     "log-dir-offline": {"reason": "KAFKA_STORAGE_ERROR"},
+    "preferred-leader-away": {"leader": "broker 1"},
     "leader-skew": {"partitions": "60 partitions"},
     "throttle-left-behind": {
         "where": "topic orders", "what": "2 replicas", "name": "orders",
@@ -89,6 +91,4 @@ def example_of(kind: FindingKind) -> Finding:
     return kind.found({**_EMPTY, **_COMMON, **_OF_KIND.get(kind.id, {})}, ())
 
 
-_EMPTY: dict[str, Value] = dict.fromkeys(
-    ("load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"), ""
-)
+_EMPTY: dict[str, Value] = dict.fromkeys(OPTIONAL, Words())

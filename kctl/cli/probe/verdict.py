@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import AddressStatus, brokers, outcome
+from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Severity, unusable_brokers
 
 _NOT_TAKING_PART = ("broker-fenced", "broker-missing")
@@ -42,13 +43,14 @@ def verdict(
 
 def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
     """Return the code when no bootstrap node works: of the cause nearest to a working one, as the codes are ordered."""
-    if any(outcome(report) is AddressStatus.UNFINISHED for report in bootstrap):
-        return ExitCode.API_TIMEOUT
     return max((_cause(report) for report in bootstrap), default=ExitCode.API_TIMEOUT)
 
 
 def _cause(report: AddressReport) -> ExitCode:
     """Return the code of one address; where the other protocol works, ours was the fault, however it showed."""
+    if outcome(report) is AddressStatus.UNFINISHED:
+        is_connected = report.phase in (Phase.METADATA, Phase.READY)
+        return ExitCode.API_TIMEOUT if is_connected else ExitCode.CONNECT_TIMEOUT
     return ExitCode.WRONG_PEER if report.works_with or report.error is None else exit_code(report.error)
 
 

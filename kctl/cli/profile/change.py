@@ -24,6 +24,8 @@ from kctl.cli.settings import key_and_value
 from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
 
+WITH_LOGIN = "SASL_SSL"
+"""Security protocol of a new profile with a login, unless one is given."""
 MOST_NAMED = 8
 """Files of a project that a notice names."""
 
@@ -69,6 +71,18 @@ def create_profile(
 ) -> int:
     """Write a new profile."""
     properties = dict(given) | read_overrides(overrides) | _of_login(login)
+    if "sasl.username" in properties and "sasl.password" not in properties:
+        raise ConfigError(
+            "sasl.username needs a password: use --user NAME, --sasl-mechanism NAME and --password-from env:NAME",
+            key="sasl.username",
+        )
+    if login != Login(None, None, None):
+        protocol = properties.setdefault("security.protocol", WITH_LOGIN)
+        if not protocol.upper().startswith("SASL_"):
+            raise ConfigError(
+                f"--security-protocol {protocol} has no login: use SASL_SSL, or SASL_PLAINTEXT without TLS",
+                key="security.protocol",
+            )
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
     return ExitCode.OK

@@ -92,9 +92,18 @@ def create(
     ] = None,
     mechanism: Annotated[
         str | None,
-        typer.Option("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
+        typer.Option(
+            "--sasl-mechanism",
+            metavar="NAME",
+            help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+        ),
     ] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name for SASL.")] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user", metavar="NAME", help="User name for SASL over SASL_SSL, unless --security-protocol differs."
+        ),
+    ] = None,
     password_from: Annotated[
         str | None,
         typer.Option(

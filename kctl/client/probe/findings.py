@@ -22,6 +22,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase
 from kctl.client.network.advertised import advertised_hint
+from kctl.client.network.connect_errors import unfinished
 from kctl.client.probe.report import AddressReport, CoordinatorReport, ReplicaReport, TlsReport
 from kctl.client.protocol.api import api_name
 from kctl.client.wording import counted
@@ -300,7 +301,11 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         if not report.is_done and report.error is None and not report.is_ready:
             severity = Severity.WARNING if others else Severity.ERROR
             text = f"still in {report.phase.value} when the timeout of the whole round (default.api.timeout.ms) passed"
-            yield ProbeFinding("unfinished", severity, str(report.target), text, "use a longer default.api.timeout.ms")
+            error, hint = None, "use a longer default.api.timeout.ms"
+            if report.phase not in (Phase.METADATA, Phase.READY):
+                error = unfinished(report.target, report.phase, report.limit_ms, report.elapsed_ms)
+                hint = error.hint
+            yield ProbeFinding("unfinished", severity, str(report.target), text, hint, error)
 
 
 def _untried(count: int) -> Iterable[ProbeFinding]:

@@ -39,6 +39,7 @@ from kctl.client.probe.redials import Redials, other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, ReplicaReport, reports_of_addresses, tls_report
 from kctl.client.protocol.schema import Response
 from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, Runtime
+from kctl.client.wording import counted
 
 _NEVER_IDLE = -1
 MOST_NODES = 10_000
@@ -318,7 +319,7 @@ class Prober:
         view = attempt.report.view
         if is_first and view is not None:
             self._redials.succeeded(attempt.report, self.reports)
-            detail = f"{len(view.brokers)} brokers of cluster {view.cluster_id}"
+            detail = f"{counted(len(view.brokers), 'broker')} of cluster {view.cluster_id}"
             self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
 
     def _go_on(self, attempt: ProbeAttempt, now_ms: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kctl.cli.notices import WaitNotices, limit_text
 from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock
-from kctl.client.errors import ConnectionLost, ConnectionRefused
+from kctl.client.errors import CertificateExpired, ConnectionLost, ConnectionRefused
 from kctl.client.events import (
     Closed,
     Event,
@@ -364,3 +364,9 @@ def test_notices_whose_start_was_interrupted_can_be_stopped(call: str, is_after:
     notices.stop()
     assert all(driver.join(task, FOREVER_MS) for task in driver.tasks)
     assert len(driver.tasks) == is_after
+
+
+def test_error_that_ends_the_command_is_not_waited_for() -> None:
+    run = Run()
+    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, CertificateExpired("certificate expired")))
+    assert run.passes(3000) == []

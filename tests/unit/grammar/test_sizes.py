@@ -25,7 +25,7 @@ def test_reads(text: str, expected: int) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("64", "write 64MiB for mebibytes or 64B for bytes"),
+        ("64", "write 64B for bytes or 64MiB for mebibytes"),
         ("64M", "64MB or 64MiB"),
         ("64k", "64kB or 64KiB"),
         ("64XB", "unknown unit 'XB'"),

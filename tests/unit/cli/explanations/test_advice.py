@@ -47,6 +47,7 @@ def test_page_of_a_finding_has_an_example_with_values(name: str) -> None:
     example = example_of(FINDINGS[name])
     for text in (example.subject, example.sentence, example.show, example.cure):
         assert text
+        assert "''" not in text
         assert re.search(r"[{}]|\b(WHERE|TEXT|HINT|REASON|GROUP|PARTITION|OFFSET|WHICH|FATE)\b", text) is None, text
     facts = dict(pages.finding_page(FINDINGS[name]).facts)
     assert facts["example"] == example.sentence

@@ -87,8 +87,10 @@ def test_where_the_other_protocol_works_ours_was_the_fault() -> None:
     assert code(hung_up) is ExitCode.WRONG_PEER
 
 
-def test_without_a_bootstrap_node_that_was_finished_it_is_the_api_timeout() -> None:
-    assert code(address("a.example", phase=Phase.TLS), address("b.example", DnsError("no"))) is ExitCode.API_TIMEOUT
+def test_unfinished_bootstrap_node_has_the_code_that_other_commands_end_with() -> None:
+    refused = address("b.example", DnsError("no"))
+    assert code(address("a.example", phase=Phase.TLS), refused) is ExitCode.CONNECT_TIMEOUT
+    assert code(address("a.example", phase=Phase.METADATA), refused) is ExitCode.API_TIMEOUT
 
 
 def test_no_broker_where_it_is_advertised() -> None:

@@ -112,6 +112,17 @@ def test_logins_are_created_without_their_password(user: User) -> None:
     assert b'password: a"b\\\n' in exported.stdout
 
 
+def test_profile_with_a_login_has_a_protocol_with_a_login(user: User) -> None:
+    login = ("--sasl-mechanism", "PLAIN", "--user", "ann", "--password-from", "env:PW")
+    assert user.profile("create", "p", "-b", "a:1", *login).code == 0
+    assert b"security.protocol=SASL_SSL\n" in user.profile("export", "p", "--as", "java", PW="x").stdout
+    assert user.profile("check", "p", PW="x").code == 0
+
+
+def test_password_of_a_new_profile_is_an_option_of_create(user: User) -> None:
+    assert "--password-from" in user.profile("create", "p", "-b", "a:1", "-X", "sasl.username=a").stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -128,6 +139,8 @@ def test_logins_are_created_without_their_password(user: User) -> None:
         ("-X", "client.id=${env:A"),
         ("-X", "request.timeout.ms=soon"),
         ("--security-protocol", "TLS"),
+        ("--user", "a", "--password-from", "env:P", "--sasl-mechanism", "PLAIN", "--security-protocol", "SSL"),
+        ("-X", "sasl.username=a"),
     ],
 )
 def test_refused_before_anything_is_written(user: User, arguments: tuple[str, ...]) -> None:
