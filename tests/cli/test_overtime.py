@@ -83,7 +83,7 @@ def bootstrap() -> Iterator[str]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.mark.parametrize("output", ["table", "json", "jsonl"])
+@pytest.mark.parametrize("output", ["table", pytest.param("json", marks=pytest.mark.nightly), "jsonl"])
 def test_topics_list_of_a_huge_response_ends_at_the_api_timeout(bootstrap: str, output: str) -> None:
     ended = kctl("topics", "list", "-b", bootstrap, "--api-timeout", "400ms", "--output", output)
     assert ended.code == 17, ended.stderr

@@ -28,7 +28,7 @@ def _lines(shown: str) -> list[str]:
     return Screen().show(shown)
 
 
-@pytest.mark.parametrize("columns", [NARROW, USUAL, WIDE])
+@pytest.mark.parametrize("columns", [NARROW, pytest.param(USUAL, marks=pytest.mark.nightly), WIDE])
 def test_plans_fit(cluster: ServedSandbox, topic: str, tmp_path: Path, columns: int) -> None:
     fill(cluster.bootstrap, topic, {0: 40, 1: 20})
     target = f"{topic}-{'copy-' * 20}"

@@ -84,7 +84,7 @@ def ends(count: int, seed: int) -> Counter[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not show who catches signals")
 @pytest.mark.parametrize(
-    "count", [pytest.param(8, marks=pytest.mark.slow), pytest.param(400, marks=pytest.mark.nightly)]
+    "count", [pytest.param(4, marks=pytest.mark.slow), pytest.param(400, marks=pytest.mark.nightly)]
 )
 def test_signal_at_a_random_moment_of_the_start_ends_the_command(count: int) -> None:
     found = ends(count, seed=count)

@@ -149,7 +149,7 @@ def test_columns_behind_wide_names_are_aligned_in_tmux(columns: int, tmux: Tmux,
     assert max(map(columns_of, screen.splitlines())) <= columns
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("columns", [40, *(pytest.param(each, marks=pytest.mark.nightly) for each in (80, 120)), 200])
 @pytest.mark.parametrize("name", VIEWS)
 def test_view_fits_its_width(name: str, columns: int, scene: ServedSandbox, silent: str) -> None:
     view = VIEWS[name]

@@ -13,6 +13,7 @@ from kctl.client.protocol import codec, walker
 from kctl.client.protocol.api.fetch import FetchResponse
 from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.schema import Message, Struct
+from tests.fuzz.examples import examples
 from tests.fuzz.protocol.messages import every_version, mutate, random_message, same, with_floats
 
 EVERY = pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def with_records_in_pieces(rng: Random, value: Any) -> Any:
 
 
 @EVERY
-@settings(max_examples=8, deadline=None, database=None)
+@settings(max_examples=examples(8), deadline=None, database=None)
 @given(seed=SEEDS)
 def test_encoded_message_is_decoded_to_the_same(cls: type[Message], version: int, seed: int) -> None:
     message = random_message(Random(seed), cls, version)
@@ -91,18 +92,18 @@ def test_encoded_message_is_decoded_to_the_same(cls: type[Message], version: int
 
 
 @EVERY
-@settings(max_examples=2, deadline=None, database=None)
+@settings(max_examples=examples(2), deadline=None, database=None)
 @given(seed=SEEDS)
 def test_cut_anywhere_is_refused(cls: type[Message], version: int, seed: int) -> None:
     data = walker.encode(random_message(Random(seed), cls, version), version)
-    step = 1 + len(data) // 400
+    step = 1 + len(data) // examples(400)
     for end in range(0, len(data), step):
         assert agree(cls, version, data[:end]) is REFUSED
     assert agree(cls, version, data + b"\0") is REFUSED
 
 
 @EVERY
-@settings(max_examples=15, deadline=None, database=None)
+@settings(max_examples=examples(15), deadline=None, database=None)
 @given(seed=SEEDS)
 def test_mutated_bytes_get_one_verdict(cls: type[Message], version: int, seed: int) -> None:
     rng = Random(seed)
@@ -115,7 +116,7 @@ def test_mutated_bytes_get_one_verdict(cls: type[Message], version: int, seed: i
 
 
 @EVERY
-@settings(max_examples=8, deadline=None, database=None)
+@settings(max_examples=examples(8), deadline=None, database=None)
 @given(data=st.binary(max_size=60))
 def test_garbage_is_a_remote_protocol_error_or_a_message(cls: type[Message], version: int, data: bytes) -> None:
     agree(cls, version, data)

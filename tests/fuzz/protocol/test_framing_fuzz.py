@@ -9,13 +9,14 @@ from kctl.client.errors import RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol import framing
 from kctl.client.protocol.framing import FrameReader
 from kctl.client.protocol.schema import Request, Response
+from tests.fuzz.examples import examples
 from tests.fuzz.protocol.messages import every_version, mutate, random_message
 from tests.support.frames import decode_response, encode_request
 
 REQUESTS = [(cls, version) for cls, version in every_version() if issubclass(cls, Request)]
 RESPONSES = [(cls, version) for cls, version in every_version() if issubclass(cls, Response)]
 SEEDS = st.integers(min_value=0, max_value=2**32)
-MANY = settings(max_examples=300, deadline=None, database=None)
+MANY = settings(max_examples=examples(300), deadline=None, database=None)
 
 
 @MANY

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 from kctl.client.protocol.schema import Message, Struct
+from tests.fuzz.examples import examples
 from tests.fuzz.protocol.messages import every_version, random_message, same
 
 EVERY = pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def refusal(cls: type[Message], form: object, version: int) -> JsonFormError | N
 
 
 @EVERY
-@settings(max_examples=3, deadline=None, database=None)
+@settings(max_examples=examples(3), deadline=None, database=None)
 @given(seed=SEEDS)
 def test_json_form_of_a_message_is_parsed_back(cls: type[Message], version: int, seed: int) -> None:
     message = without_unknown_tags(random_message(Random(seed), cls, version))
@@ -51,7 +52,7 @@ def test_json_form_of_a_message_is_parsed_back(cls: type[Message], version: int,
 
 
 @EVERY
-@settings(max_examples=3, deadline=None, database=None)
+@settings(max_examples=examples(3), deadline=None, database=None)
 @given(seed=SEEDS)
 def test_a_value_of_another_type_is_refused_by_its_place(cls: type[Message], version: int, seed: int) -> None:
     rng = Random(seed)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
 from kctl.client.records import AbortedTransaction, BatchReader, Columns, OutputField, OutputPlan, RecordBatchBuilder
 from kctl.client.records.compression import CODEC_IDS, compress
+from tests.fuzz.examples import examples
 from tests.unit.records.column_contents import entries, longs
 from tests.unit.records.handmade import batch, message, record, with_right_crc
 
@@ -161,19 +162,19 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=examples(1_500), deadline=None)
 @given(mutated(), st.booleans())
 def test_mutated_batches_give_records_or_the_typed_error(data: bytes, check_crcs: bool) -> None:
     survive(data, check_crcs=check_crcs)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.binary(max_size=200), st.booleans())
 def test_rubbish_gives_the_typed_error_or_nothing(data: bytes, check_crcs: bool) -> None:
     survive(data, check_crcs=check_crcs)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.binary(max_size=120), st.integers(0, 5), st.integers(0, 5), st.sampled_from(range(8)))
 def test_rubbish_for_records_under_a_right_crc(body: bytes, count: int, last: int, attributes: int) -> None:
     data = batch(body=body, count=count, last_offset_delta=last, attributes=attributes)
@@ -187,7 +188,7 @@ def test_rubbish_for_records_under_a_right_crc(body: bytes, count: int, last: in
 numbers = st.integers(-(1 << 70), 1 << 70) | st.integers(-3, 300)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.integers(-(1 << 62), 1 << 62), st.integers(-(1 << 62), 1 << 62), st.integers(-(1 << 62), 1 << 62), numbers)
 def test_any_number_in_any_field(size: int, offset_delta: int, timestamp_delta: int, key_size: int) -> None:
     body = record(offset_delta, b"k", b"v", timestamp_delta=timestamp_delta)
