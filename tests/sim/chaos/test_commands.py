@@ -65,6 +65,7 @@ def test_a_shrunk_plan_is_smaller_and_still_fails(
     assert before in [violation.rule for violation in run(load(small)).violations]
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_plan_do_not_differ_and_two_plans_do(
     plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def undisturbed() -> list[str]:
     return play(CUT)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)
 def test_every_kind_changes_something(kind: Kind, undisturbed: list[str]) -> None:
     number, word = size_of(Random(f"size {kind.value}"), kind)

@@ -57,6 +57,7 @@ def test_interrupted_send_is_accepted_or_not_and_keeps_no_memory(name: str) -> N
     assert delivered >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", ["t", "new"])
 def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) -> None:
     def app(cluster: SimCluster) -> None:
@@ -71,6 +72,7 @@ def test_interrupted_send_to_an_unknown_topic_leaves_nothing_behind(topic: str) 
     run(app)
 
 
+@pytest.mark.slow
 def test_send_interrupted_in_line_for_memory_lets_the_next_in_line_pass() -> None:
     def app(cluster: SimCluster) -> None:
         def scene(interrupted: Interrupted) -> None:
@@ -129,6 +131,7 @@ def test_interrupted_flush_reports_failures_with_the_next_one() -> None:
     run(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("timeout", [0, 3, None])
 def test_interrupted_close_can_be_called_again_and_accounts_for_every_record(timeout: float | None) -> None:
     def app(cluster: SimCluster) -> None:
@@ -240,6 +243,7 @@ def refusal(call: Callable[[], object]) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
 def test_interrupted_call_of_a_transaction_is_not_under_way_in_another_thread(name: str) -> None:
     refusals: set[str] = set()

@@ -27,8 +27,11 @@ from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.kit import SimCluster, run
 from tests.sim.kit.transactions import NAME, committed, seen
 
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 5 else []) for seed in range(100)]
-"""A few of them are part of make check."""
+SEEDS = [
+    *range(5),
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 30)),
+    *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(30, 100)),
+]
 PARTITIONS = 2
 RECORDS = 80
 CHAOS_MS = 15_000
