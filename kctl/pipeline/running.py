@@ -11,6 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
 
@@ -124,8 +125,10 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         log_path = options.log_path or log_beside(folder)
         log = stack.enter_context(_opened(log_path))
         try:
-            on_progress(JobProgress("starting Spark"))
-            session = watch(lambda: gateway.launch(options, name, folder, log, log_path))
+            starting = JobProgress("starting Spark")
+            on_progress(starting)
+            launch = partial(gateway.launch, options, name, folder, log, log_path)
+            session = watch(launch, tick=lambda: on_progress(starting))
             if not session.is_local:
                 on_progress(JobProgress("checking the workers"))
                 _check_workers(session)

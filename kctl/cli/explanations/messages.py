@@ -8,6 +8,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     # Java
     ("Timed out waiting for a node assignment", "exit 17"),
     ("could not be established. Node may not be available", "fault 5"),
+    ("could not be established. Broker may not be available", "fault 5"),
     ("Bootstrap broker ... disconnected", "fault 11"),
     ("Couldn't resolve server ... from bootstrap.servers", "fault 1"),
     ("No resolvable bootstrap urls given in bootstrap.servers", "fault 1"),

@@ -14,6 +14,8 @@ from kctl.cli.data_out import RawStream
 from kctl.cli.environment import Environment
 from kctl.cli.view.painter import Painter, text_of
 from kctl.cli.view.status_texts import (
+    JOB_RATE_OVER_MS,
+    RATE_OVER_MS,
     MoveProgress,
     Rate,
     ReadFigures,
@@ -143,14 +145,18 @@ class ProgressStatus:
 
     One thread reports the progress, another notices of waits.
 
+    Attributes: rate_over_ms: the window of the rates.
     Args: plain_after_ms: when the first plain line may come; None: none comes.
     """
+
+    rate_over_ms = JOB_RATE_OVER_MS
 
     def __init__(self, environment: Environment, *, wanted: bool, plain_after_ms: int | None = 0) -> None:
         self._environment = environment
         self._line = StatusLine(environment, wanted=wanted)
         now_ms = environment.clock.now_ms()
-        self._records, self._bytes = Rate(now_ms), Rate(now_ms)
+        self._records, self._bytes = Rate(now_ms, self.rate_over_ms), Rate(now_ms, self.rate_over_ms)
+        self._phase_at_ms = now_ms
         self._standing: Standing | None = None
         self._has_plain = wanted and plain_after_ms is not None
         self._plain_at_ms = now_ms + (plain_after_ms or 0)
@@ -167,7 +173,10 @@ class ProgressStatus:
     def on_job(self, progress: "JobProgress") -> None:
         """Show how far a job is."""
         now_ms = self._environment.clock.now_ms()
-        self._show(job_standing(progress, self._records.per_second(now_ms, progress.records)), now_ms)
+        if self._standing is None or progress.phase != self._standing.phase:
+            self._phase_at_ms = now_ms
+        per_second = self._records.per_second(now_ms, progress.records)
+        self._show(job_standing(progress, per_second, now_ms - self._phase_at_ms), now_ms)
 
     def on_move(self, progress: MoveProgress) -> None:
         """Show how far a move is."""
@@ -195,6 +204,8 @@ class SendStatus(ProgressStatus):
 
     Args: figures: asked for the present ones, from that task.
     """
+
+    rate_over_ms = RATE_OVER_MS
 
     def __init__(
         self,

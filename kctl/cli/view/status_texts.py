@@ -13,18 +13,21 @@ from kctl.grammar.sizes import show_size
 if TYPE_CHECKING:
     from kctl.pipeline.running import JobProgress
 RATE_OVER_MS = 5000
+JOB_RATE_OVER_MS = 60_000
+"""Window of the rate of a job, whose counts come with whole tasks."""
 
 
 class Rate:
-    """How much a count has grown in the last seconds; it was 0 at `started_at_ms`."""
+    """Growth of a count per second, over a window; the count was 0 at `started_at_ms`."""
 
-    def __init__(self, started_at_ms: int) -> None:
+    def __init__(self, started_at_ms: int, over_ms: int = RATE_OVER_MS) -> None:
         self._seen = deque([(started_at_ms, 0)])
+        self._over_ms = over_ms
 
     def per_second(self, now_ms: int, count: int) -> float:
         """Take the count of this instant and return its growth."""
         self._seen.append((now_ms, count))
-        while now_ms - self._seen[0][0] > RATE_OVER_MS:
+        while now_ms - self._seen[0][0] > self._over_ms:
             self._seen.popleft()
         first_ms, first = self._seen[0]
         return (count - first) * 1000 / (now_ms - first_ms) if now_ms > first_ms else 0.0
@@ -102,15 +105,24 @@ def reading_texts(figures: ReadFigures) -> tuple[str, str]:
 
 def send_standing(figures: SendFigures, records_per_second: float, bytes_per_second: float) -> Standing:
     """Return how far a produce is."""
-    rates = f"{_rate(records_per_second)}, {show_size(bytes_per_second)}/s"
-    waiting = f", {figures.waiting} waiting" if figures.waiting else ""
-    text = f"{counted(figures.delivered, 'record')}, {show_size(figures.read_bytes)}, {rates}{waiting}"
-    return Standing([text], min(1.0, figures.read_bytes / figures.total_bytes) if figures.total_bytes else None)
+    rates = [_rate(records_per_second), f"{show_size(bytes_per_second)}/s"]
+    waiting = [f"{figures.waiting} waiting"] if figures.waiting else []
+    records, size, share, left = counted(figures.delivered, "record"), show_size(figures.read_bytes), None, []
+    if figures.total_bytes:
+        share = min(1.0, figures.read_bytes / figures.total_bytes)
+        size = f"{size} of {show_size(figures.total_bytes)}"
+        left = _left(figures.total_bytes - figures.read_bytes, bytes_per_second)
+    forms = ([records, size, *rates, *waiting, *left], [records, size, *left], [records, *left])
+    return Standing([", ".join(parts) for parts in forms], share)
 
 
-def job_standing(progress: "JobProgress", per_second: float) -> Standing:
-    """Return how far a job is; what changes comes last and stays longest."""
+def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 0) -> Standing:
+    """Return how far a job is; what changes comes last and stays longest.
+
+    Args: in_phase_ms: how long its phase has lasted; shown of a phase that has no counts.
+    """
     tasks, running, counts, rest = [], [], [], []
+    left: list[str] = []
     if progress.tasks:
         tasks.append(f"{progress.tasks_done} of {progress.tasks} tasks")
         running += [f"{progress.tasks_active} running"] if progress.tasks_active else []
@@ -119,15 +131,20 @@ def job_standing(progress: "JobProgress", per_second: float) -> Standing:
         rest.append(_rate(per_second))
     if progress.lag is not None:
         rest.append(f"lag {progress.lag}")
+        left = _left(progress.lag, per_second)
     if progress.lost_tasks:
         rest.append(f"{progress.lost_tasks} restarted")
+    rest += left
+    if not (tasks or counts or rest) and in_phase_ms >= 1000:
+        return Standing([f"{progress.phase}, {duration_text(in_phase_ms // 1000 * 1000)}"], None, progress.phase)
     texts = [
         ": ".join(filter(None, [progress.phase, ", ".join(parts)]))
         for parts in _forms([*tasks, *running, *counts], [*tasks, *counts], counts, rest=rest)
     ]
     total = progress.records + (progress.lag or 0)
     share = progress.records / total if progress.lag is not None and total > 0 else None
-    return Standing([*texts, ", ".join(rest) or progress.phase], share, progress.phase)
+    short = [", ".join(parts) for parts in (rest, rest[: len(rest) - len(left)]) if parts]
+    return Standing([*texts, *(short or [progress.phase])], share, progress.phase)
 
 
 def move_standing(progress: MoveProgress) -> Standing:
@@ -138,10 +155,20 @@ def move_standing(progress: MoveProgress) -> Standing:
         sizes.append(f"{show_size(progress.copied_bytes)} of {show_size(progress.total_bytes)} copied")
         share = progress.copied_bytes / progress.total_bytes
     if progress.eta_ms is not None:
-        step_ms = 60_000 if progress.eta_ms >= 600_000 else 1000
-        eta.append(f"about {duration_text(max(step_ms, -(-progress.eta_ms // step_ms) * step_ms))} left")
+        eta.append(_eta_text(progress.eta_ms))
     forms = [*_forms([partitions, *sizes], [partitions], rest=eta), [f"{progress.done}/{progress.total}"]]
     return Standing([", ".join(parts) for parts in forms], share)
+
+
+def _left(count: int, per_second: float) -> list[str]:
+    """Return how long the rest takes at a rate, if both are known."""
+    return [_eta_text(int(count * 1000 / per_second))] if count > 0 and per_second > 0 else []
+
+
+def _eta_text(eta_ms: int) -> str:
+    """Return a time that is left, in whole seconds, and above 10 minutes in whole minutes."""
+    step_ms = 60_000 if eta_ms >= 600_000 else 1000
+    return f"about {duration_text(max(step_ms, -(-eta_ms // step_ms) * step_ms))} left"
 
 
 def _forms(*firsts: list[str], rest: list[str]) -> Sequence[list[str]]:

@@ -36,19 +36,26 @@ def test_the_text_says_what_is_known() -> None:
         return job_standing(progress, per_second).texts[0]
 
     assert told(JobProgress("planning"), 0) == "planning"
-    assert told(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
+    assert told(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500, about 6s left"
+    assert told(HALF, 0.5).endswith(", 0.5/s, lag 500, about 17m left")
     assert told(HALF._replace(tasks_active=0), 0) == "exporting: 4 of 8 tasks, 500 records, 0/s, lag 500"
     assert told(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 restarted")
     assert told(JobProgress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
+    assert job_standing(JobProgress("starting Spark"), 0, 999).texts[0] == "starting Spark"
+    assert job_standing(JobProgress("starting Spark"), 0, 61_900).texts == ["starting Spark, 1m1s"]
+    assert "1m1s" not in job_standing(HALF, 0, 61_900).texts[0]
 
 
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
-        (120, "[##########----------] 50% exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"),
-        (79, "[####-----] 50% exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"),
-        (70, "[#####------] 50% exporting: 4 of 8 tasks, 500 records, 100/s, lag 500"),
-        (60, "[#######--------] 50% exporting: 500 records, 100/s, lag 500"),
+        (
+            120,
+            "[##########----------] 50% exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500, about 5s left",
+        ),
+        (90, "[########--------] 50% exporting: 4 of 8 tasks, 500 records, 100/s, lag 500, about 5s left"),
+        (79, "[#########----------] 50% exporting: 500 records, 100/s, lag 500, about 5s left"),
+        (60, "[##########----------] 50% 100/s, lag 500, about 5s left"),
         (39, "[#########---------] 50% 100/s, lag 500"),
         (20, " 50% 100/s, lag 500"),
     ],
@@ -83,7 +90,7 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     assert [line.partition(", lag")[0] for line in to.stderr.getvalue().splitlines()] == [
         "kctl pipeline: planning",
         "kctl pipeline: exporting: 4 of 8 tasks, 2 running, 500 records, 0/s",
-        "kctl pipeline: exporting: 4 of 8 tasks, 2 running, 900 records, 40/s",
+        "kctl pipeline: exporting: 4 of 8 tasks, 2 running, 900 records, 90/s",
     ]
 
 
